@@ -1,0 +1,111 @@
+/** `Authorization: Bearer …` → the credential behind it. */
+import { Problem } from "../http/problem.ts";
+import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import type { Database } from "../storage/database.ts";
+import { hashApiKey, isApiKey } from "./api-key.ts";
+import type { Environment, Tier } from "./environment.ts";
+import { findCredential, touchKey } from "./queries.ts";
+import type { Scope } from "./scope.ts";
+
+export type Credential = {
+  accountId: Uuid;
+  keyId: Uuid;
+  environment: Environment;
+  /** Account and environment as one text: what quota and idempotency are kept by. */
+  environmentKey: string;
+  scopes: ReadonlySet<Scope>;
+  tier: Tier;
+};
+
+// A revoked key must be refused "within a second or so" on every node, so no answer is trusted for longer than that.
+const TRUST_MS = 1_000;
+// Unknown keys are remembered as well, or a client with a bad key would ask the database each time.
+const MAX_REMEMBERED = 10_000;
+const TOUCH_EVERY_MS = 60_000;
+
+type Remembered = { credential: Promise<Credential | undefined>; until: number };
+
+export class Authenticator {
+  readonly #db: Database;
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #touchedAt = new Map<string, number>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Throws a 401 problem unless the header holds a living credential. */
+  async authenticate(header: string | undefined): Promise<Credential> {
+    const token = bearerToken(header);
+    if (!isApiKey(token)) throw invalidToken();
+    const hash = hashApiKey(token);
+    const credential = await this.#lookUp(hash.toString("latin1"), hash);
+    if (credential === undefined) throw invalidToken();
+    return credential;
+  }
+
+  #lookUp(name: string, hash: Buffer): Promise<Credential | undefined> {
+    const now = performance.now();
+    const known = this.#remembered.get(name);
+    if (known !== undefined && now < known.until) return known.credential;
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+    const credential = this.#ask(hash);
+    this.#remembered.set(name, { credential, until: now + TRUST_MS });
+    // A failure is nobody's answer: the next request asks again.
+    credential.catch(() => this.#remembered.delete(name));
+    return credential;
+  }
+
+  async #ask(hash: Buffer): Promise<Credential | undefined> {
+    const [row] = await findCredential(this.#db, hash);
+    if (row === undefined) return undefined;
+    this.#touch(row.account_id, row.key_id);
+    const limit =
+      row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
+    return {
+      accountId: row.account_id,
+      keyId: row.key_id,
+      environment: row.environment,
+      environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
+      scopes: new Set(row.scopes),
+      tier: { name: row.tier, limit },
+    };
+  }
+
+  /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
+  #touch(accountId: Uuid, keyId: Uuid): void {
+    const name = keyId.toString("latin1");
+    const now = performance.now();
+    if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
+    if (this.#touchedAt.size >= MAX_REMEMBERED) this.#touchedAt.clear();
+    this.#touchedAt.set(name, now);
+    void touchKey(this.#db, accountId, keyId).catch(() => this.#touchedAt.delete(name));
+  }
+}
+
+const CHALLENGE = 'Bearer realm="godwit"';
+
+function bearerToken(header: string | undefined): string {
+  // RFC 6750: the scheme in any case, one space, then token68 characters.
+  const match = header === undefined ? null : /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header);
+  if (match?.[1] !== undefined) return match[1];
+  throw new Problem("unauthorized_missing_token", {
+    detail: header === undefined ? "send Authorization: Bearer <api key>" : "the Authorization header must be: Bearer <api key>",
+    headers: { "www-authenticate": CHALLENGE },
+  });
+}
+
+const invalidToken = (): Problem =>
+  new Problem("unauthorized_invalid_token", {
+    detail: "the credential is unknown, expired or revoked",
+    headers: { "www-authenticate": `${CHALLENGE}, error="invalid_token"` },
+  });
+
+export function requireScope(credential: Credential, scope: Scope): void {
+  if (credential.scopes.has(scope)) return;
+  throw new Problem("forbidden_insufficient_scope", {
+    detail: `this credential lacks the scope ${scope}`,
+    members: { required_scopes: [scope] },
+    headers: { "www-authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+  });
+}

@@ -1,0 +1,147 @@
+/** This node's share of each environment's quota: a counter in memory, settled with the shared bucket a few times a
+ *  second at most, and never once per request. */
+import { assert } from "../lib/assert.ts";
+import type { Database } from "../storage/database.ts";
+import type { Credential } from "./authenticate.ts";
+import { insertBucket, lockBucket, writeBucket } from "./queries.ts";
+import { LEASE_SPEND_MS, settle, type Limit, type Report } from "./quota.ts";
+
+export type Verdict = { isAdmitted: boolean; remaining: number; resetSeconds: number; retryAfterSeconds: number };
+
+type Share = {
+  tokens: number;
+  granted: number;
+  /** Until when the leased tokens may be spent, on this process's own steady clock. */
+  spendUntil: number;
+  /** What the bucket had left after the last settlement, and when that was. */
+  level: number;
+  settledAt: number;
+  /** The bucket was found empty: asking again before this moment is pointless. */
+  emptyUntil: number;
+  waiting: number;
+  settling: Promise<void> | undefined;
+};
+
+// A tenth of the burst is leased at least: enough to spare the database, little enough to leave nodes beside us theirs.
+const CHUNK_OF_BURST = 0.1;
+// A busy node leases what it is likely to spend until the settlement after next.
+const LEASE_AHEAD_SECONDS = 0.2;
+const EMPTY_PAUSE_MS = 50;
+// Each round is one settlement; a request that got nothing from this many is refused.
+const MAX_ROUNDS = 4;
+
+export class Limiter {
+  readonly #db: Database;
+  readonly #node: string;
+  readonly #shares = new Map<string, Share>();
+
+  constructor(db: Database, node: string) {
+    this.#db = db;
+    this.#node = node;
+  }
+
+  /** Takes one request from the environment's quota. Resolved at once while this node holds tokens. */
+  take(credential: Credential): Verdict | Promise<Verdict> | undefined {
+    const { limit } = credential.tier;
+    if (limit === null) return undefined;
+    const share = this.#shareOf(credential);
+    const now = performance.now();
+    if (share.tokens >= 1 && now < share.spendUntil) return this.#spend(share, credential, limit, now);
+    return this.#takeSlowly(share, credential, limit);
+  }
+
+  #shareOf({ environmentKey }: Credential): Share {
+    let share = this.#shares.get(environmentKey);
+    if (share === undefined) {
+      share = { tokens: 0, granted: 0, spendUntil: 0, level: 0, settledAt: 0, emptyUntil: 0, waiting: 0, settling: undefined };
+      this.#shares.set(environmentKey, share);
+    }
+    return share;
+  }
+
+  #spend(share: Share, credential: Credential, limit: Limit, now: number): Verdict {
+    share.tokens -= 1;
+    // Refill before it runs dry, so that under steady load nobody waits. A failure here shows when it has run dry.
+    if (share.tokens < share.granted / 2 && share.settling === undefined && now >= share.emptyUntil) {
+      void this.#settleOnce(share, credential, limit).catch(() => undefined);
+    }
+    return verdict(true, share, limit, now);
+  }
+
+  async #takeSlowly(share: Share, credential: Credential, limit: Limit): Promise<Verdict> {
+    share.waiting += 1;
+    try {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        if (performance.now() >= share.emptyUntil || share.settling !== undefined) await this.#settleOnce(share, credential, limit);
+        const now = performance.now();
+        if (share.tokens >= 1 && now < share.spendUntil) return this.#spend(share, credential, limit, now);
+        if (now < share.emptyUntil) break;
+      }
+      return verdict(false, share, limit, performance.now());
+    } finally {
+      share.waiting -= 1;
+    }
+  }
+
+  #settleOnce(share: Share, credential: Credential, limit: Limit): Promise<void> {
+    share.settling ??= this.#settle(share, credential, limit).finally(() => {
+      share.settling = undefined;
+    });
+    return share.settling;
+  }
+
+  async #settle(share: Share, credential: Credential, limit: Limit): Promise<void> {
+    const askedAt = performance.now();
+    const want = wanted(share, limit, askedAt);
+    const isSpendable = askedAt < share.spendUntil;
+    const report = { node: this.#node, want, kept: isSpendable ? share.tokens : 0, returned: isSpendable ? 0 : share.tokens };
+    if (!isSpendable) share.tokens = 0;
+    const { granted, level } = await this.#settleInDatabase(credential, limit, report);
+    share.tokens += granted;
+    share.granted = share.tokens;
+    share.spendUntil = askedAt + LEASE_SPEND_MS;
+    share.level = level;
+    share.settledAt = askedAt;
+    const pauseMs = Math.max(EMPTY_PAUSE_MS, ((1 - level) / limit.requestsPerSecond) * 1_000);
+    share.emptyUntil = granted < want ? performance.now() + pauseMs : 0;
+  }
+
+  async #settleInDatabase(
+    { accountId, environment }: Credential,
+    limit: Limit,
+    report: Omit<Report, "nowMs">,
+  ): Promise<{ granted: number; level: number }> {
+    return this.#db.transaction(async (tx) => {
+      let [row] = await lockBucket(tx, accountId, environment);
+      if (row === undefined) {
+        await insertBucket(tx, accountId, environment, limit.burst);
+        [row] = await lockBucket(tx, accountId, environment);
+      }
+      assert(row !== undefined, "a quota bucket that was just made is there");
+      const before = { level: row.level, refilledAtMs: row.refilled_at_ms, leases: row.leases };
+      const { bucket, granted } = settle(before, limit, { ...report, nowMs: row.now_ms });
+      await writeBucket(tx, accountId, environment, bucket);
+      return { granted, level: bucket.level };
+    });
+  }
+}
+
+/** What this node is likely to spend soon, and at least what is waited for. */
+function wanted(share: Share, { burst }: Limit, now: number): number {
+  const spent = share.granted - share.tokens;
+  const perSecond = share.settledAt === 0 ? 0 : (spent / Math.max(1, now - share.settledAt)) * 1_000;
+  const ahead = Math.max(burst * CHUNK_OF_BURST, perSecond * LEASE_AHEAD_SECONDS);
+  return Math.ceil(Math.min(burst, share.waiting + ahead));
+}
+
+/** What a client is told: the bucket as this node knows it, its own tokens included. */
+function verdict(isAdmitted: boolean, share: Share, { requestsPerSecond, burst }: Limit, now: number): Verdict {
+  const refilled = share.level + ((now - share.settledAt) / 1_000) * requestsPerSecond;
+  const available = Math.min(burst, Math.max(0, refilled + share.tokens));
+  return {
+    isAdmitted,
+    remaining: isAdmitted ? Math.floor(available) : 0,
+    resetSeconds: Math.ceil((burst - available) / requestsPerSecond),
+    retryAfterSeconds: Math.max(1, Math.ceil((1 - available) / requestsPerSecond)),
+  };
+}

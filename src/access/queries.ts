@@ -1,0 +1,193 @@
+/** All SQL of accounts, environments, tiers, keys and quota. */
+import type { Uuid } from "../lib/uuid.ts";
+import type { Queryable } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import type { Environment } from "./environment.ts";
+import type { Bucket } from "./quota.ts";
+import type { Scope } from "./scope.ts";
+
+export type CredentialRow = {
+  account_id: Uuid;
+  key_id: Uuid;
+  environment: Environment;
+  scopes: Scope[];
+  tier: string;
+  requests_per_second: number | null;
+  burst: number | null;
+};
+
+/** The living key behind a hash: neither revoked nor expired, by the database's clock. */
+export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
+  db.rows<CredentialRow>(sql`
+  select k.account_id, k.id as key_id, k.environment, k.scopes, t.name as tier, t.requests_per_second, t.burst
+    from api_key_hashes h
+    join api_keys k on k.account_id = h.account_id and k.id = h.key_id
+    join environments e on e.account_id = k.account_id and e.environment = k.environment
+    join tiers t on t.name = e.tier
+   where h.hash = ${hash}
+     and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > now())`);
+
+/** Written at most once a minute for each key. */
+export const touchKey = (db: Queryable, accountId: Uuid, keyId: Uuid): Promise<unknown> =>
+  db.rows(sql`
+  update api_keys
+     set last_used_at = now()
+   where account_id = ${accountId} and id = ${keyId}
+     and (last_used_at is null or last_used_at < now() - interval '50 seconds')`);
+
+export type AccountRow = { id: Uuid; name: string; created_at: Date };
+
+export const insertAccount = (db: Queryable, id: Uuid, name: string): Promise<AccountRow[]> =>
+  db.rows<AccountRow>(sql`
+  insert into accounts (id, name)
+  values (${id}, ${name})
+  on conflict (name) do nothing
+  returning id, name, created_at`);
+
+export const listAccounts = (db: Queryable): Promise<AccountRow[]> =>
+  db.rows<AccountRow>(sql`
+  select id, name, created_at
+    from accounts
+   order by id
+   limit 1000`);
+
+export type EnvironmentRow = {
+  account_id: Uuid;
+  account: string;
+  environment: Environment;
+  tier: string;
+  requests_per_second: number | null;
+  burst: number | null;
+};
+
+export const insertEnvironment = (db: Queryable, accountId: Uuid, environment: Environment, tier: string): Promise<unknown> =>
+  db.rows(sql`
+  insert into environments (account_id, environment, tier)
+  values (${accountId}, ${environment}, ${tier})`);
+
+export const listEnvironments = (db: Queryable): Promise<EnvironmentRow[]> =>
+  db.rows<EnvironmentRow>(sql`
+  select e.account_id, a.name as account, e.environment, t.name as tier, t.requests_per_second, t.burst
+    from environments e
+    join accounts a on a.id = e.account_id
+    join tiers t on t.name = e.tier
+   order by a.id, e.environment desc
+   limit 2000`);
+
+export const setTier = (db: Queryable, accountId: Uuid, environment: Environment, tier: string): Promise<unknown[]> =>
+  db.rows(sql`
+  update environments
+     set tier = ${tier}
+   where account_id = ${accountId} and environment = ${environment}
+  returning environment`);
+
+export type TierRow = { name: string; requests_per_second: number | null; burst: number | null };
+
+export const listTiers = (db: Queryable): Promise<TierRow[]> =>
+  db.rows<TierRow>(sql`
+  select name, requests_per_second, burst
+    from tiers
+   order by requests_per_second nulls last, name`);
+
+export const upsertTier = (db: Queryable, { name, requests_per_second, burst }: TierRow): Promise<unknown> =>
+  db.rows(sql`
+  insert into tiers (name, requests_per_second, burst)
+  values (${name}, ${requests_per_second}, ${burst})
+  on conflict (name) do update
+     set requests_per_second = excluded.requests_per_second, burst = excluded.burst`);
+
+export type KeyRow = {
+  account_id: Uuid;
+  id: Uuid;
+  environment: Environment;
+  name: string | null;
+  hint: string;
+  scopes: Scope[];
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+};
+
+export type NewKey = {
+  accountId: Uuid;
+  id: Uuid;
+  environment: Environment;
+  name: string | null;
+  hint: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | null;
+};
+
+export const insertKey = (db: Queryable, key: NewKey): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  insert into api_keys (account_id, id, environment, name, hint, scopes, expires_at)
+  values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt})
+  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
+
+export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: Uuid, keyId: Uuid): Promise<unknown> =>
+  db.rows(sql`
+  insert into api_key_hashes (hash, account_id, key_id)
+  values (${hash}, ${accountId}, ${keyId})`);
+
+export const listKeys = (db: Queryable, accountId: Uuid): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+    from api_keys
+   where account_id = ${accountId}
+   order by id desc
+   limit 1000`);
+
+export const findKey = (db: Queryable, id: Uuid): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+    from api_keys
+   where id = ${id}`);
+
+export const revokeKey = (db: Queryable, accountId: Uuid, id: Uuid): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  update api_keys
+     set revoked_at = coalesce(revoked_at, now())
+   where account_id = ${accountId} and id = ${id}
+  returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
+
+/** Never later than it would have expired anyway. */
+export const expireKey = (db: Queryable, accountId: Uuid, id: Uuid, inSeconds: number): Promise<unknown> =>
+  db.rows(sql`
+  update api_keys
+     set expires_at = least(expires_at, now() + make_interval(secs => ${inSeconds}))
+   where account_id = ${accountId} and id = ${id}`);
+
+export type BucketRow = { level: number; refilled_at_ms: number; now_ms: number; leases: Bucket["leases"] };
+
+/** Makes the bucket where there is none, full. */
+export const insertBucket = (db: Queryable, accountId: Uuid, environment: Environment, burst: number): Promise<unknown> =>
+  db.rows(sql`
+  insert into quota_buckets (account_id, environment, level, refilled_at)
+  values (${accountId}, ${environment}, ${burst}, clock_timestamp())
+  on conflict (account_id, environment) do nothing`);
+
+export const lockBucket = (db: Queryable, accountId: Uuid, environment: Environment): Promise<BucketRow[]> =>
+  db.rows<BucketRow>(sql`
+  select level, leases,
+         (extract(epoch from refilled_at) * 1000)::float8 as refilled_at_ms,
+         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+    from quota_buckets
+   where account_id = ${accountId} and environment = ${environment}
+     for update`);
+
+export const writeBucket = (db: Queryable, accountId: Uuid, environment: Environment, bucket: Bucket): Promise<unknown> =>
+  db.rows(sql`
+  update quota_buckets
+     set level = ${bucket.level},
+         refilled_at = to_timestamp(${bucket.refilledAtMs}::float8 / 1000),
+         leases = ${JSON.stringify(bucket.leases)}
+   where account_id = ${accountId} and environment = ${environment}`);
+
+/** The first to start decides; everyone gets what was decided. */
+export const keepSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secret_key_check: Buffer }[]> =>
+  db.rows<{ secret_key_check: Buffer }>(sql`
+  update installation
+     set secret_key_check = coalesce(secret_key_check, ${check}::bytea)
+  returning secret_key_check`);

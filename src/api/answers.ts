@@ -1,0 +1,92 @@
+/** How answers are written, also where no framework helps: one header set, one envelope, a request id on each. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { isErrorCode } from "../http/codes.ts";
+import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
+import { encodeId } from "../lib/id.ts";
+import { newUuid } from "../lib/uuid.ts";
+import { isDatabaseTrouble } from "../storage/database.ts";
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+const PROBLEM_CONTENT_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
+
+export const contentTypeFor = (status: number): string => (status >= 400 ? PROBLEM_CONTENT_TYPE : JSON_TYPE);
+
+export const newRequestId = (): string => encodeId("req", newUuid(Date.now()));
+
+export const BODY_LIMIT_BYTES = 65_536;
+
+/** On every answer of every kind. */
+export function commonHeaders(requestId: string, isTls: boolean): Record<string, string> {
+  return {
+    "x-request-id": requestId,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...(isTls ? { "strict-transport-security": "max-age=31536000" } : {}),
+  };
+}
+
+type FrameworkError = Error & { code?: string; statusCode?: number };
+
+/** Whatever was thrown, as the problem a client is told. Undefined: nobody's fault but ours, and for the log. */
+export function toProblem(error: FrameworkError): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (isDatabaseTrouble(error)) return unavailable("the database is away or overloaded", 1, error);
+  if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")
+    return new Problem("payload_too_large", { detail: `the body may have ${BODY_LIMIT_BYTES} bytes` });
+  if (error.statusCode === 415) return unsupportedMediaType();
+  if (error.code === "FST_ERR_BAD_URL") return new Problem("invalid_request_payload", { detail: "the URL is not valid" });
+  if (error.statusCode === 400) return new Problem("invalid_request_payload", { detail: "the request could not be read" });
+  return undefined;
+}
+
+export const unsupportedMediaType = (): Problem =>
+  new Problem("unsupported_media_type", {
+    errors: [
+      { header: "Content-Type", code: "invalid_value", detail: "must be application/json, in UTF-8 and without a content encoding" },
+    ],
+  });
+
+const RAW_REASONS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+/** The request could not be parsed, or took too long: there is no request to answer to, only a socket. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): string | undefined {
+  if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
+    socket.destroy();
+    return undefined;
+  }
+  const code =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? "request_header_fields_too_large"
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? "request_timeout"
+        : "invalid_request_payload";
+  const detail = isErrorCode(code) && code === "invalid_request_payload" ? { detail: "this is not valid HTTP" } : {};
+  return answerOnSocket(new Problem(code, detail), socket, isTls);
+}
+
+/** CONNECT asks for a tunnel, which Node hands over as a bare socket. */
+export const answerConnect = (_request: IncomingMessage, socket: Duplex, isTls: boolean): string =>
+  answerOnSocket(new Problem("method_not_allowed", { headers: { allow: "GET, HEAD" } }), socket, isTls);
+
+function answerOnSocket(problem: Problem, socket: Duplex, isTls: boolean): string {
+  const requestId = newRequestId();
+  // Without a readable request the client's name for us is unknown: a relative reference is right wherever it is.
+  const body = problem.toBody("", requestId);
+  const headers = {
+    ...commonHeaders(requestId, isTls),
+    ...problem.headers,
+    "content-type": PROBLEM_CONTENT_TYPE,
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+    date: new Date().toUTCString(),
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${problem.status} ${RAW_REASONS[problem.status] ?? "Error"}\r\n${head.join("\r\n")}\r\n\r\n${body}`);
+  return requestId;
+}

@@ -1,0 +1,98 @@
+/** The order of checks, the same for every route: credential → quota → scope → media type and size → JSON → key form →
+ *  schema → (the feature:) idempotency claim → business rules. Routing comes before, in the server. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
+import type { Limiter, Verdict } from "../access/limiter.ts";
+import { Problem, type Fault } from "../http/problem.ts";
+import { fingerprintOf, keyClaim, parseIdempotencyKey, type KeyClaim } from "../idempotency/key.ts";
+import { BODY_LIMIT_BYTES, unsupportedMediaType } from "./answers.ts";
+import { parseJsonBody } from "./json-body.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Call, Route } from "./route.ts";
+import { compile, type Validate } from "./validate.ts";
+
+/** Who may, and how often: before a byte of the body is read. */
+export async function admit(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  access: { authenticator: Authenticator; limiter: Limiter; metrics: Metrics },
+): Promise<Credential> {
+  const credential = await access.authenticator.authenticate(request.headers.authorization);
+  const taken = access.limiter.take(credential);
+  const verdict = taken instanceof Promise ? await taken : taken;
+  if (verdict !== undefined) {
+    showQuota(reply, credential, verdict);
+    if (!verdict.isAdmitted) {
+      access.metrics.refusedByQuota();
+      throw overQuota(credential, verdict);
+    }
+  }
+  requireScope(credential, route.scope);
+  if (route.body !== undefined) checkMediaType(request);
+  return credential;
+}
+
+/** IETF draft-ietf-httpapi-ratelimit-headers-11. An environment without a limit has none to show. */
+function showQuota(reply: FastifyReply, { tier }: Credential, { remaining, resetSeconds }: Verdict): void {
+  if (tier.limit === null) return;
+  const { requestsPerSecond, burst } = tier.limit;
+  reply.header("ratelimit-policy", `"${tier.name}";q=${burst};w=${Math.max(1, Math.ceil(burst / requestsPerSecond))}`);
+  reply.header("ratelimit", `"${tier.name}";r=${remaining};t=${resetSeconds}`);
+}
+
+const overQuota = ({ tier, environment }: Credential, { retryAfterSeconds }: Verdict): Problem =>
+  new Problem("rate_limit_exceeded", {
+    detail: `the ${environment} environment's tier ${tier.name} allows ${tier.limit?.requestsPerSecond} requests a second`,
+    headers: { "retry-after": String(retryAfterSeconds) },
+  });
+
+// An allow-list: the lenient parsing of media types has been a source of bypasses.
+const JSON_MEDIA_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
+
+function checkMediaType({ headers }: FastifyRequest): void {
+  const encoding = headers["content-encoding"];
+  const isPlain = encoding === undefined || encoding === "identity";
+  if (!isPlain || !JSON_MEDIA_TYPE.test(headers["content-type"] ?? "")) throw unsupportedMediaType();
+  const length = Number(headers["content-length"] ?? 0);
+  if (length > BODY_LIMIT_BYTES) throw new Problem("payload_too_large", { detail: `the body may have ${BODY_LIMIT_BYTES} bytes` });
+}
+
+type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
+export type Reader = (
+  request: FastifyRequest,
+  credential: Credential,
+  writeProblem: Call<never, never, never>["writeProblem"],
+) => Call<never, never, never>;
+
+const NO_QUERY = { type: "object", properties: {}, additionalProperties: false };
+
+/** What a route makes of an admitted request: everything parsed, nothing to check again. */
+export function createReader(route: Route): Reader {
+  const validators: Validators = {
+    body: route.body && compile(route.body, "body"),
+    query: compile(route.query ?? NO_QUERY, "query"),
+    params: route.params && compile(route.params, "path"),
+  };
+  return (request, credential, writeProblem) => {
+    const value = route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+    const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
+    const faults = findFaults(route, validators, request, value);
+    if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
+    const claim: KeyClaim | undefined =
+      key === undefined ? undefined : keyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
+    return { credential, body: value, query: request.query, params: request.params, claim, writeProblem } as Call<never, never, never>;
+  };
+}
+
+function findFaults(route: Route, { body, query, params }: Validators, request: FastifyRequest, value: unknown): Fault[] {
+  const faults = [...(params?.(request.params) ?? []), ...query(request.query), ...(body?.(value) ?? [])];
+  if (route.check !== undefined && typeof value === "object" && value !== null && !Array.isArray(value)) {
+    faults.push(...withoutRepeats(route.check(value as Record<string, unknown>), faults));
+  }
+  return faults;
+}
+
+/** One fault a place is enough. */
+const withoutRepeats = (more: readonly Fault[], known: readonly Fault[]): Fault[] =>
+  more.filter((fault) => !known.some((other) => "pointer" in other && "pointer" in fault && other.pointer === fault.pointer));

@@ -1,0 +1,119 @@
+/** The pages people read: plain HTML, no script, nothing from elsewhere. */
+import { ERRORS, type ErrorCode } from "../http/codes.ts";
+
+export const HTML_TYPE = "text/html; charset=utf-8";
+export const HTML_HEADERS = {
+  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
+
+const STYLE = `:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
+code,pre{font:14px/1.5 ui-monospace,monospace}pre{overflow:auto;padding:.8rem;border:1px solid #8885;border-radius:6px}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #8884}
+h2{margin-top:2.5rem}.method{font-weight:700}.muted{opacity:.75}`;
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+
+/** `code` in texts of ours. */
+const inline = (text: string): string =>
+  escapeHtml(text)
+    .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
+    .replaceAll("\n\n", "<br>");
+
+const page = (title: string, body: string): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style><body>${body}</body></html>`;
+
+export function errorPage(code: ErrorCode): string {
+  const { status, title, meaning } = ERRORS[code];
+  return page(
+    `${code} · Godwit`,
+    `<p class="muted">Godwit · error code</p><h1><code>${code}</code></h1><p><b>${status}</b> ${escapeHtml(title)}.</p><p>${inline(meaning)}</p><p><a href="/docs">API reference</a></p>`,
+  );
+}
+
+type Schema = {
+  type?: string | string[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  enum?: (string | null)[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  format?: string;
+  items?: Schema;
+};
+type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Schema };
+type Operation = {
+  summary: string;
+  description: string;
+  parameters: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { description: string; content: Record<string, { schema: Schema }> }>;
+};
+type Document = { info: { title: string; version: string; description: string }; paths: Record<string, Record<string, Operation>> };
+
+const EXAMPLE = `curl -sS {origin}/v1/messages \\
+  -H "Authorization: Bearer $GODWIT_KEY" \\
+  -H "Idempotency-Key: $(uuidgen -r)" \\
+  -H "Content-Type: application/json" \\
+  -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'`;
+
+/** The API reference: the OpenAPI document, laid out for reading. */
+export function docsPage(document: object, origin: string): string {
+  const { info, paths } = document as Document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
+  );
+  const errors = Object.entries(ERRORS).map(
+    ([code, { status, title }]) => `<tr><td>${status}<td><a href="/errors/${code}"><code>${code}</code></a><td>${escapeHtml(title)}`,
+  );
+  return page(
+    `${info.title} API`,
+    `<h1>${escapeHtml(info.title)} API</h1><p class="muted">Version ${escapeHtml(info.version)} · <a href="/openapi.json">OpenAPI 3.1</a></p><p>${inline(info.description)}</p>` +
+      `<pre>${escapeHtml(EXAMPLE.replace("{origin}", origin))}</pre>${operations.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
+  );
+}
+
+function section(method: string, path: string, { summary, description, parameters, requestBody, responses }: Operation): string {
+  const fields = Object.values(requestBody?.content ?? {})[0]?.schema;
+  const success = Object.entries(responses).find(([status]) => status.startsWith("2"));
+  const record = success === undefined ? undefined : Object.values(success[1].content)[0]?.schema;
+  return (
+    `<h2 id="${method}${escapeHtml(path)}">${escapeHtml(summary)}</h2><p><code><span class="method">${method.toUpperCase()}</span> ${escapeHtml(path)}</code></p><p>${inline(description)}</p>` +
+    (parameters.length === 0
+      ? ""
+      : `<h3>Parameters</h3><table>${parameters.map((item) => row(item.name, item.schema, item.required, item.description ?? "", item.in)).join("")}</table>`) +
+    (fields === undefined ? "" : `<h3>Body</h3><p>${inline(fields.description ?? "")}</p>${fieldTable(fields)}`) +
+    (success === undefined ? "" : `<h3>${success[0]}</h3><p>${inline(success[1].description)}</p>`) +
+    (record === undefined ? "" : `<details><summary>Fields of the answer</summary>${fieldTable(record)}</details>`)
+  );
+}
+
+const fieldTable = ({ properties = {}, required = [] }: Schema): string =>
+  `<table>${Object.entries(properties)
+    .map(([name, schema]) => row(name, schema, required.includes(name), schema.description ?? "", ""))
+    .join("")}</table>`;
+
+const row = (name: string, schema: Schema, isRequired: boolean, description: string, place: string): string =>
+  `<tr><td><code>${escapeHtml(name)}</code>${isRequired ? " *" : ""}<td class="muted">${escapeHtml([typeOf(schema), limitsOf(schema), place].filter((part) => part !== "").join(", "))}<td>${inline(description)}`;
+
+const typeOf = ({ type, enum: values, format }: Schema): string =>
+  values === undefined
+    ? [
+        [type ?? "object"]
+          .flat()
+          .filter((name) => name !== "null")
+          .join(" or "),
+        format ?? "",
+      ]
+        .filter(Boolean)
+        .join(" ")
+    : values.filter((value) => value !== null).join(" | ");
+
+const limitsOf = ({ minLength, maxLength, minimum, maximum }: Schema): string => {
+  const low = minLength ?? minimum;
+  const high = maxLength ?? maximum;
+  return low === undefined && high === undefined ? "" : `${low ?? ""}–${high ?? ""}`;
+};

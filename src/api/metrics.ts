@@ -1,0 +1,77 @@
+/** What the service counts, for Prometheus. */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+// From a cache hit to a database in trouble.
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+export type Metrics = {
+  registry: Registry;
+  /** One answered request. */
+  answered(route: string, method: string, status: number, seconds: number): void;
+  refusedByQuota(): void;
+  replayed(): void;
+  /** One group commit of so many messages. */
+  committed(size: number, seconds: number): void;
+  /** A number that is asked for when Prometheus comes. */
+  gauge(name: string, help: string, read: () => number): void;
+};
+
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  new Gauge({ name: "godwit_info", help: "The running version.", labelNames: ["version"], registers }).set({ version }, 1);
+  const requests = new Counter({
+    name: "godwit_http_requests_total",
+    help: "Requests answered.",
+    labelNames: ["route", "method", "status"],
+    registers,
+  });
+  const durations = new Histogram({
+    name: "godwit_http_request_seconds",
+    help: "From the first byte of a request to the last of its answer.",
+    labelNames: ["route", "method"],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const refused = new Counter({ name: "godwit_quota_refusals_total", help: "Requests refused with 429.", registers });
+  const replays = new Counter({ name: "godwit_idempotent_replays_total", help: "Requests answered from a stored answer.", registers });
+  const sizes = new Histogram({
+    name: "godwit_accept_batch_size",
+    help: "Messages that shared one commit.",
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200],
+    registers,
+  });
+  const commits = new Histogram({
+    name: "godwit_accept_commit_seconds",
+    help: "How long a commit took.",
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+
+  // Looking a label set up by its values costs more than counting it; there are few of them, so each is looked up once.
+  const children = new Map<string, { count: { inc(): void }; time: { observe(seconds: number): void } }>();
+  return {
+    registry,
+    answered(route, method, status, seconds) {
+      const name = `${method} ${status} ${route}`;
+      let child = children.get(name);
+      if (child === undefined) {
+        child = { count: requests.labels(route, method, String(status)), time: durations.labels(route, method) };
+        children.set(name, child);
+      }
+      child.count.inc();
+      child.time.observe(seconds);
+    },
+    refusedByQuota: () => refused.inc(),
+    replayed: () => replays.inc(),
+    committed(size, seconds) {
+      sizes.observe(size);
+      commits.observe(seconds);
+    },
+    gauge(name, help, read) {
+      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: () => gauge.set(read()) });
+      registry.registerMetric(gauge);
+    },
+  };
+}

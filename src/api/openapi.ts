@@ -1,0 +1,183 @@
+/** The OpenAPI 3.1 document, from the rows of routes and the table of errors. */
+import { ERRORS, type ErrorCode } from "../http/codes.ts";
+import { PROBLEM_TYPE } from "../http/problem.ts";
+import { HINT, type TSchema } from "../http/schema.ts";
+import type { Route } from "./route.ts";
+
+type Json = Record<string, unknown>;
+
+const CHECKED: readonly ErrorCode[] = [
+  "invalid_request_payload",
+  "unauthorized_missing_token",
+  "unauthorized_invalid_token",
+  "forbidden_insufficient_scope",
+  "rate_limit_exceeded",
+  "request_timeout",
+  "request_header_fields_too_large",
+  "internal_server_error",
+  "service_unavailable",
+];
+const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
+const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
+
+export function openApiDocument(routes: readonly Route[], version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Godwit",
+      version,
+      summary: "One retry-safe POST /v1/messages in front of any carrier.",
+      description:
+        "JSON in `snake_case`, RFC 3339 times in UTC. Values listed for response fields may grow: treat unknown ones as such. Errors are RFC 9457 problems; switch on `code`.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." } },
+      schemas: { Problem: PROBLEM_SCHEMA },
+      headers: HEADERS,
+      responses: Object.fromEntries(Object.entries(ERRORS).map(([code, { title }]) => [code, { description: title }])),
+    },
+  };
+}
+
+function operation(route: Route): Json {
+  const { method, path, summary, description, tag, scope, body, query, params, reply, isIdempotent, problems } = route;
+  const codes = [...CHECKED, ...(body === undefined ? [] : WITH_BODY), ...(isIdempotent ? IDEMPOTENT : []), ...problems];
+  return {
+    operationId: operationId(method, path),
+    summary,
+    description: `${description}\n\nScope: \`${scope}\`.`,
+    tags: [tag],
+    parameters: [...parameters(params, "path"), ...parameters(query, "query"), ...(isIdempotent ? [KEY_PARAMETER] : [])],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema: published(body) } } } }),
+    responses: {
+      [reply.status]: {
+        description: reply.description,
+        headers: headerRefs([
+          "X-Request-ID",
+          "RateLimit-Policy",
+          "RateLimit",
+          ...(reply.hasLocation ? ["Location"] : []),
+          ...(isIdempotent ? ["Idempotent-Replayed"] : []),
+        ]),
+        content: { "application/json": { schema: published(reply.schema) } },
+      },
+      ...problemResponses(codes),
+    },
+  };
+}
+
+/** `POST /v1/messages/{id}/cancel` → `post_messages_id_cancel` */
+const operationId = (method: string, path: string): string =>
+  `${method.toLowerCase()}${path
+    .replace(/^\/v1/, "")
+    .replaceAll(/[/{}]+/g, "_")
+    .replace(/_$/, "")}`;
+
+function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      String(status),
+      {
+        description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
+        headers: headerRefs([
+          "X-Request-ID",
+          ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
+          ...([401, 403].includes(status) ? ["WWW-Authenticate"] : []),
+        ]),
+        content: { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+      },
+    ]),
+  );
+}
+
+function parameters(schema: TSchema | undefined, place: "path" | "query"): Json[] {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, Json> };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = withoutNull(published(property));
+    return { name, in: place, required: place === "path", ...(description === undefined ? {} : { description }), schema: rest };
+  });
+}
+
+/** In a query there is no null: a parameter is there or not. */
+function withoutNull(schema: Json): Json {
+  const { type, enum: values, ...rest } = schema as { type?: string | string[]; enum?: unknown[] };
+  const kept = Array.isArray(type) ? type.filter((name) => name !== "null") : type;
+  return {
+    ...rest,
+    type: Array.isArray(kept) && kept.length === 1 ? kept[0] : kept,
+    ...(values === undefined ? {} : { enum: values.filter((value) => value !== null) }),
+  };
+}
+
+/** A schema as others may read it: plain JSON, without our own keywords. */
+const published = (schema: TSchema): Json =>
+  JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === HINT ? undefined : value))) as Json;
+
+const KEY_PARAMETER: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description: "A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours.",
+  schema: { type: "string", examples: ["3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21"] },
+};
+
+const HEADERS: Record<string, Json> = {
+  "X-Request-ID": {
+    description: "Names this request; quote it in reports.",
+    required: true,
+    schema: { type: "string", pattern: "^req_[0-9a-z]{26}$" },
+  },
+  "RateLimit-Policy": {
+    description: 'The quota, such as `"sandbox";q=50;w=2`: q requests in w seconds. Absent on a tier without limit.',
+    schema: { type: "string" },
+  },
+  RateLimit: {
+    description: 'What is left, such as `"sandbox";r=49;t=1`: r requests, full again in t seconds.',
+    schema: { type: "string" },
+  },
+  Location: { description: "Where the record can be read.", schema: { type: "string" } },
+  "Idempotent-Replayed": { description: "`true` when this is the stored answer of an earlier request.", schema: { type: "string" } },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
+  "WWW-Authenticate": { description: "RFC 6750.", schema: { type: "string" } },
+};
+
+const headerRefs = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const PROBLEM_SCHEMA: Json = {
+  type: "object",
+  description: "RFC 9457.",
+  required: ["type", "title", "status", "code", "detail", "request_id"],
+  properties: {
+    type: { type: "string", description: "A page about this code." },
+    title: { type: "string" },
+    status: { type: "integer" },
+    code: { type: "string", description: "What clients switch on; may grow.", examples: ["invalid_request_payload"] },
+    detail: { type: "string" },
+    request_id: { type: "string" },
+    required_scopes: { type: "array", items: { type: "string" } },
+    errors: {
+      type: "array",
+      description: "Every fault, each with one of `pointer` (body), `parameter` (query or path) and `header`.",
+      items: {
+        type: "object",
+        required: ["code", "detail"],
+        properties: {
+          pointer: { type: "string" },
+          parameter: { type: "string" },
+          header: { type: "string" },
+          code: { type: "string" },
+          detail: { type: "string" },
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,40 @@
+/** What is served without a credential: health, metrics, the OpenAPI document, and pages for people. */
+import { isErrorCode } from "../http/codes.ts";
+import { Problem, unavailable } from "../http/problem.ts";
+import { isLoopback, type AddressSet } from "../lib/addresses.ts";
+import { JSON_TYPE } from "./answers.ts";
+import { docsPage, errorPage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
+import type { Metrics } from "./metrics.ts";
+
+export type PageRequest = { params: Record<string, string>; peer: string; origin: string };
+export type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
+export type Page = { method: "GET"; path: string; render: (request: PageRequest) => Promise<PageAnswer> };
+
+export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
+
+export function publicPages({ document, metrics, metricsAllow, isReady }: PagesOptions): Page[] {
+  const openApi = JSON.stringify(document);
+  const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
+  return [
+    get("/", async () => ({ status: 303, contentType: HTML_TYPE, body: "", headers: { location: "/docs" } })),
+    get("/livez", async () => json({ status: "ok" })),
+    get("/readyz", async () => {
+      if (!(await isReady())) throw unavailable("the database does not answer");
+      return json({ status: "ok" });
+    }),
+    get("/metrics", async ({ peer }) => {
+      // Whoever may not read them need not know that they are here.
+      if (!isLoopback(peer) && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
+      return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
+    }),
+    get("/openapi.json", async () => ({ status: 200, contentType: JSON_TYPE, body: openApi })),
+    get("/docs", async ({ origin }) => html(docsPage(document, origin))),
+    get("/errors/{code}", async ({ params: { code = "" } }) => {
+      if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code" });
+      return html(errorPage(code));
+    }),
+  ];
+}
+
+const json = (value: object): PageAnswer => ({ status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) });
+const html = (body: string): PageAnswer => ({ status: 200, contentType: HTML_TYPE, body, headers: HTML_HEADERS });

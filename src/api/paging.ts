@@ -1,0 +1,41 @@
+/** Lists: newest first, by keyset, with an opaque cursor. */
+import { crc32 } from "node:zlib";
+import { Problem } from "../http/problem.ts";
+import { nullable, optional, Type, type TSchema } from "../http/schema.ts";
+import type { Uuid } from "../lib/uuid.ts";
+
+export const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 100;
+
+export const pageQuery = {
+  limit: optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: `How many, 1 to ${MAX_LIMIT}. Default ${DEFAULT_LIMIT}.` })),
+  cursor: optional(Type.String({ minLength: 1, maxLength: 200, description: "`next_cursor` of the page before." })),
+};
+
+export const pageOf = <S extends TSchema>(item: S) =>
+  Type.Object({
+    data: Type.Array(item),
+    has_more: Type.Boolean(),
+    next_cursor: nullable(Type.String({ description: "Null on the last page." })),
+  });
+
+// A version, the id, and a checksum: a cursor that was cut, altered or made up is told from a real one.
+const VERSION = 1;
+const ID_BYTES = 16;
+
+export function encodeCursor(id: Uuid): string {
+  const bytes = Buffer.alloc(1 + ID_BYTES + 4);
+  bytes[0] = VERSION;
+  id.copy(bytes, 1);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, 1 + ID_BYTES)), 1 + ID_BYTES);
+  return bytes.toString("base64url");
+}
+
+export function decodeCursor(text: string): Uuid {
+  const bytes = Buffer.from(text, "base64url");
+  const isWhole = bytes.length === 1 + ID_BYTES + 4 && bytes[0] === VERSION && bytes.toString("base64url") === text;
+  if (isWhole && bytes.readUInt32BE(1 + ID_BYTES) === crc32(bytes.subarray(0, 1 + ID_BYTES))) return bytes.subarray(1, 1 + ID_BYTES);
+  throw new Problem("invalid_request_payload", {
+    errors: [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list" }],
+  });
+}

@@ -1,0 +1,53 @@
+/** A route is a row: method, path, scope, schemas, replies and handler in one place. The server runs the rows, the OpenAPI
+ *  document and the method checks are read from them. */
+import type { Credential } from "../access/authenticate.ts";
+import type { Scope } from "../access/scope.ts";
+import type { ErrorCode } from "../http/codes.ts";
+import type { Fault, Problem } from "../http/problem.ts";
+import type { Static, TSchema } from "../http/schema.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+export type Call<Body, Query, Params> = {
+  credential: Credential;
+  body: Body;
+  query: Query;
+  params: Params;
+  /** The request's idempotency key with its fingerprint, where there is one. */
+  claim: KeyClaim | undefined;
+  /** A problem as the bytes this client would get: for answers that are stored. */
+  writeProblem: (problem: Problem) => string;
+};
+
+export type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
+
+export type Route = {
+  method: Method;
+  /** With `{name}` for parameters, as OpenAPI writes it. */
+  path: string;
+  summary: string;
+  description: string;
+  tag: string;
+  scope: Scope;
+  isIdempotent: boolean;
+  body?: TSchema;
+  query?: TSchema;
+  params?: TSchema;
+  /** Rules beyond the body's schema; they run also on a body that the schema refuses, so that all faults are told at once. */
+  check?: (body: Readonly<Record<string, unknown>>) => Fault[];
+  reply: { status: number; description: string; schema: TSchema; hasLocation?: true };
+  /** Codes besides those that every route of its kind can answer with. */
+  problems: readonly ErrorCode[];
+  handle: (call: Call<never, never, never>) => Promise<Answer>;
+};
+
+type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<Route, "body" | "query" | "params" | "handle"> & {
+  body?: B;
+  query?: Q;
+  params?: P;
+  handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<Answer>;
+};
+
+/** Ties the handler's types to the schemas. */
+export const route = <B extends TSchema, Q extends TSchema, P extends TSchema>(row: TypedRoute<B, Q, P>): Route => row;

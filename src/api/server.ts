@@ -1,0 +1,282 @@
+/** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
+import { METHODS } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Authenticator, Credential } from "../access/authenticate.ts";
+import type { Limiter } from "../access/limiter.ts";
+import { Problem, unavailable } from "../http/problem.ts";
+import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
+import type { Log } from "../lib/log.ts";
+import { poll } from "../lib/wait.ts";
+import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, contentTypeFor, newRequestId, toProblem } from "./answers.ts";
+import { admit, createReader } from "./checks.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Page } from "./pages.ts";
+import type { Route } from "./route.ts";
+
+export type ServerOptions = {
+  host: string;
+  port: number;
+  tls: { cert: Buffer; key: Buffer } | undefined;
+  trustedProxies: readonly string[];
+  requestTimeoutMs: number;
+  routes: readonly Route[];
+  /** What needs no credential: health, metrics, documents. */
+  pages: readonly Page[];
+  authenticator: Authenticator;
+  limiter: Limiter;
+  metrics: Metrics;
+  log: Log;
+};
+
+declare module "fastify" {
+  interface FastifyRequest {
+    credential: Credential | undefined;
+    isCounted: boolean;
+  }
+}
+
+const MAX_HEADER_BYTES = 16_384;
+const MAX_CONNECTIONS = 20_000;
+// Longer than common load balancers keep a connection idle, so that they close it and not we.
+const KEEP_ALIVE_MS = 75_000;
+const CHECK_CONNECTIONS_MS = 500;
+// Inside the thirty seconds a stop may take, with room for the database to stop after us.
+const DRAIN_MS = 15_000;
+
+export class Server {
+  readonly #options: ServerOptions;
+  readonly #app: FastifyInstance;
+  readonly #allowedMethods: (path: string) => string[];
+  #isDraining = false;
+  #inFlight = 0;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#allowedMethods = methodTable([...options.routes, ...options.pages]);
+    this.#app = this.#createApp();
+    this.#addHooks();
+    for (const route of options.routes) this.#addRoute(route);
+    for (const page of options.pages) this.#addPage(page);
+    this.#guardSockets();
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Listens and tells the URL. */
+  async listen(): Promise<string> {
+    const { host, port, tls } = this.#options;
+    await this.#app.listen({ host, port });
+    const { port: actual } = this.#app.server.address() as AddressInfo;
+    return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
+  }
+
+  /** New connections use the new certificate; old ones keep theirs until they close. */
+  reloadTls(pair: { cert: Buffer; key: Buffer }): void {
+    (this.#app.server as unknown as { setSecureContext(options: object): void }).setSecureContext({ ...pair, minVersion: "TLSv1.3" });
+  }
+
+  /** Readiness fails at once, new requests get a 503, those under way finish. */
+  async stop(): Promise<void> {
+    this.#isDraining = true;
+    await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 10 });
+    const closed = this.#app.close();
+    this.#app.server.closeIdleConnections();
+    await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: 1_000, everyMs: 10 });
+    this.#app.server.closeAllConnections();
+    await closed;
+  }
+
+  #createApp(): FastifyInstance {
+    const { tls, trustedProxies, requestTimeoutMs, log } = this.#options;
+    const isTls = tls !== undefined;
+    const connection = {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+      headersTimeout: requestTimeoutMs,
+      // Node would answer a missing Host itself, without a request id.
+      requireHostHeader: false,
+    };
+    return Fastify({
+      ...(isTls ? { https: { ...connection, ...tls, minVersion: "TLSv1.3" } } : { http: connection }),
+      logger: false,
+      genReqId: newRequestId,
+      trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+      bodyLimit: BODY_LIMIT_BYTES,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Requests that arrive while closing reach our own hook, and so get an envelope.
+      return503OnClosing: false,
+      forceCloseConnections: false,
+      routerOptions: { maxParamLength: 200 },
+      clientErrorHandler: (error, socket) => {
+        const requestId = answerBrokenRequest(error, socket, isTls);
+        if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
+      },
+      frameworkErrors: (error, request, reply) => {
+        reply.headers(commonHeaders(request.id, isTls));
+        void this.#sendError(error, request, reply);
+      },
+    });
+  }
+
+  #addHooks(): void {
+    const { log, metrics, tls } = this.#options;
+    const app = this.#app;
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+    app.decorateRequest("credential", undefined);
+    app.decorateRequest("isCounted", false);
+    app.addHook("onRequest", (request, reply, done) => {
+      this.#inFlight += 1;
+      request.isCounted = true;
+      reply.headers(commonHeaders(request.id, tls !== undefined));
+      done(this.#earlyRefusal(request, reply));
+    });
+    app.addHook("onResponse", (request, reply, done) => {
+      // A URL that cannot be parsed is answered without the hook that counts.
+      if (request.isCounted) this.#inFlight -= 1;
+      const { method } = request;
+      const route = request.routeOptions.url ?? "unmatched";
+      metrics.answered(route, method, reply.statusCode, reply.elapsedTime / 1_000);
+      log.info(
+        {
+          request_id: request.id,
+          method,
+          route,
+          status: reply.statusCode,
+          ms: Math.round(reply.elapsedTime * 100) / 100,
+          environment: request.credential?.environment,
+          client_request_id: sanitised(request.headers["x-request-id"]),
+        },
+        "request",
+      );
+      done();
+    });
+    app.setErrorHandler((error, request, reply) => this.#sendError(error as Error, request, reply));
+    app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
+  }
+
+  #earlyRefusal({ headers, raw }: FastifyRequest, reply: FastifyReply): Problem | undefined {
+    if (this.#isDraining) {
+      reply.header("connection", "close");
+      return unavailable("the service is stopping");
+    }
+    if (headers.host === undefined && raw.httpVersion === "1.1")
+      return new Problem("invalid_request_payload", { errors: [{ header: "Host", code: "required", detail: "is required" }] });
+    return undefined;
+  }
+
+  #unmatched(request: FastifyRequest): Problem {
+    const [path = ""] = request.url.split("?");
+    const allowed = this.#allowedMethods(path);
+    if (allowed.length === 0) return new Problem("not_found", { detail: "no such path" });
+    return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
+  }
+
+  #addRoute(route: Route): void {
+    const read = createReader(route);
+    const { metrics } = this.#options;
+    this.#app.route({
+      method: route.method,
+      url: fastifyPath(route.path),
+      onRequest: async (request, reply) => {
+        request.credential = await admit(route, request, reply, this.#options);
+      },
+      handler: async (request, reply) => {
+        const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));
+        const answer = await route.handle(call);
+        if (answer.isReplay) {
+          reply.header("idempotent-replayed", "true");
+          metrics.replayed();
+        }
+        if (answer.location) reply.header("location", answer.location);
+        return reply.code(answer.status).header("content-type", contentTypeFor(answer.status)).send(answer.body);
+      },
+    });
+  }
+
+  #addPage(page: Page): void {
+    this.#app.route({
+      method: page.method,
+      url: fastifyPath(page.path),
+      handler: async (request, reply) => {
+        const {
+          status,
+          contentType,
+          body,
+          headers = {},
+        } = await page.render({ params: request.params as Record<string, string>, peer: request.ip, origin: originOf(request) });
+        return reply.code(status).headers(headers).header("content-type", contentType).send(body);
+      },
+    });
+  }
+
+  #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const known = toProblem(error);
+    const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
+    if (problem.status >= 500)
+      this.#options.log.error({ request_id: request.id, code: problem.code, ...causeOf(known?.cause ?? error) }, "request failed");
+    return reply
+      .code(problem.status)
+      .headers(problem.headers)
+      .header("content-type", contentTypeFor(problem.status))
+      .send(problem.toBody(originOf(request), request.id));
+  }
+
+  #guardSockets(): void {
+    const { server } = this.#app;
+    const { host, tls, trustedProxies, log } = this.#options;
+    server.maxConnections = MAX_CONNECTIONS;
+    // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would refuse it without an envelope.
+    server.on("checkExpectation", (request, response) => this.#app.routing(request, response));
+    server.on("connect", (request, socket) => {
+      const requestId = answerConnect(request, socket, tls !== undefined);
+      log.info({ request_id: requestId, method: "CONNECT" }, "unreadable request");
+    });
+    if (isLoopback(host) || tls !== undefined) return;
+    // In the clear beyond this machine: only the declared proxies may speak to us.
+    const proxies: AddressSet = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
+    server.on("connection", (socket: Socket | TLSSocket) => {
+      const peer = socket.remoteAddress ?? "";
+      if (proxies.has(peer) || isLoopback(peer.replace(/^::ffff:/, ""))) return;
+      log.warn({ peer }, "connection refused: not from a trusted proxy");
+      socket.destroy();
+    });
+  }
+}
+
+const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+/** Which methods a path takes: off the hot path, so by trying each pattern. */
+function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
+  const patterns = rows.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
+  return (path) => {
+    const methods = new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
+    if (methods.has("GET")) methods.add("HEAD");
+    return METHODS.filter((method) => methods.has(method)).toSorted();
+  };
+}
+
+/** The address the client used, for links in answers; a forged or absent Host does not get into them. */
+function originOf(request: FastifyRequest): string {
+  const { host, protocol } = request;
+  return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
+}
+
+const sanitised = (header: string | string[] | undefined): string | undefined =>
+  typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
+
+/** A database error's `detail` quotes rows, so only these members are logged. */
+function causeOf(error: unknown): object {
+  if (!(error instanceof Error)) return {};
+  const { name, message, stack, code } = error as NodeJS.ErrnoException;
+  const cause = error.cause instanceof Error ? error.cause.message : undefined;
+  return { error: name, message, error_code: code, cause, stack };
+}

@@ -1,0 +1,120 @@
+/** Schema → every fault of a value, each with its place and a sentence for people. */
+import { Ajv, type ErrorObject, type Options } from "ajv";
+import type { Fault } from "../http/problem.ts";
+import { HINT, type TSchema } from "../http/schema.ts";
+
+// A body of thousands of unknown fields need not be answered with thousands of faults.
+const MAX_FAULTS = 100;
+const MAX_NAME = 100;
+
+const OPTIONS: Options = {
+  allErrors: true,
+  verbose: true,
+  removeAdditional: false,
+  useDefaults: false,
+  strict: true,
+  allowUnionTypes: true,
+  validateFormats: true,
+};
+
+// RFC 3339, with the ranges that a pattern can know; the month's length is checked below.
+const DATE_TIME =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+export function isDateTime(text: string): boolean {
+  const match = DATE_TIME.exec(text);
+  return match !== null && Number(match[3]) <= new Date(Date.UTC(Number(match[1]), Number(match[2]), 0)).getUTCDate();
+}
+
+function createAjv(options: Options): Ajv {
+  const ajv = new Ajv({ ...OPTIONS, ...options });
+  ajv.addKeyword(HINT);
+  ajv.addFormat("date-time", isDateTime);
+  return ajv;
+}
+
+// Bodies say what they mean. A query string knows only text, so "25" is a number there.
+const strict = createAjv({ coerceTypes: false });
+const coercing = createAjv({ coerceTypes: true });
+
+export type Place = "body" | "query" | "path";
+export type Validate = (value: unknown) => Fault[];
+
+const locate = (place: Place, path: string): { pointer: string } | { parameter: string } =>
+  place === "body" ? { pointer: path } : { parameter: path.slice(1) };
+
+export function compile(schema: TSchema, place: Place): Validate {
+  const check = (place === "query" ? coercing : strict).compile(schema);
+  return (value) => (check(value) ? [] : toFaults(check.errors ?? [], place));
+}
+
+function toFaults(errors: readonly ErrorObject[], place: Place): Fault[] {
+  return errors
+    .filter(({ keyword }) => keyword !== "propertyNames")
+    .slice(0, MAX_FAULTS)
+    .map((error) => ({ ...locate(place, pathOf(error)), ...describe(error) }));
+}
+
+const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
+
+function pathOf({ keyword, instancePath, params, propertyName }: ErrorObject): string {
+  if (keyword === "required") return `${instancePath}/${escapePointer(String(params["missingProperty"]))}`;
+  if (keyword === "additionalProperties") return `${instancePath}/${escapePointer(String(params["additionalProperty"]))}`;
+  return propertyName === undefined ? instancePath : `${instancePath}/${escapePointer(propertyName)}`;
+}
+
+const ARTICLE: Readonly<Record<string, string>> = {
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "a boolean",
+  object: "an object",
+  array: "an array",
+  null: "null",
+};
+
+function describe({ keyword, params, parentSchema, schema, propertyName, message }: ErrorObject): { code: string; detail: string } {
+  const limit = Number(params["limit"]).toLocaleString("en-US");
+  const subject = propertyName === undefined ? "" : "the name ";
+  switch (keyword) {
+    case "required":
+      return { code: "required", detail: "is required" };
+    case "additionalProperties":
+      return { code: "unknown_field", detail: "is not a known field" };
+    case "type":
+      return { code: "invalid_type", detail: `must be ${typeNames(params["type"])}` };
+    case "enum":
+      return {
+        code: "invalid_value",
+        detail: `must be one of ${(schema as (string | null)[]).filter((value) => value !== null).join(", ")}`,
+      };
+    case "minLength":
+      return { code: "too_short", detail: `${subject}must have at least ${limit} character${params["limit"] === 1 ? "" : "s"}` };
+    case "maxLength":
+      return { code: "too_long", detail: `${subject}must have at most ${limit} characters` };
+    case "minimum":
+      return { code: "out_of_range", detail: `must be at least ${limit}` };
+    case "maximum":
+      return { code: "out_of_range", detail: `must be at most ${limit}` };
+    case "minItems":
+      return { code: "too_few", detail: `must have at least ${limit} item${params["limit"] === 1 ? "" : "s"}` };
+    case "maxItems":
+      return { code: "too_many", detail: `must have at most ${limit} items` };
+    case "maxProperties":
+      return { code: "too_many", detail: `must have at most ${limit} fields` };
+    case "pattern":
+    case "format":
+      return { code: "invalid_format", detail: hintOf(parentSchema) ?? "does not have the expected form" };
+    default:
+      return { code: "invalid", detail: message ?? "is not valid" };
+  }
+}
+
+const hintOf = (schema: ErrorObject["parentSchema"]): string | undefined => schema?.[HINT];
+
+/** Null stands for "absent" and need not be advertised. */
+function typeNames(type: unknown): string {
+  const names = (Array.isArray(type) ? type : String(type).split(",")) as string[];
+  const shown = names.filter((name) => name !== "null" || names.length === 1);
+  return shown.map((name) => ARTICLE[name] ?? name).join(" or ");
+}

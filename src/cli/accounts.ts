@@ -1,0 +1,26 @@
+/** godwit accounts: who uses the service. */
+import { createAccount } from "../access/accounts.ts";
+import { listAccounts, type AccountRow } from "../access/queries.ts";
+import { encodeId } from "../lib/id.ts";
+import { print, UsageError, withDatabase, type Command } from "./command.ts";
+
+const record = ({ id, name, created_at }: AccountRow) => ({ id: encodeId("acct", id), name, created_at: created_at.toISOString() });
+
+export const accounts: Command = {
+  name: "accounts",
+  summary: "list and create accounts",
+  usage: ["accounts list [--json]", "accounts create NAME [--json]"],
+  flags: {},
+  async run(input) {
+    const [verb, name] = input.words;
+    if (verb === "list") return withDatabase(input, "accounts", async ({ db }) => print(input.flags, (await listAccounts(db)).map(record)));
+    if (verb !== "create") throw new UsageError("say what to do with accounts");
+    if (name === undefined || !/^[\w .-]{1,64}$/.test(name))
+      throw new UsageError("give the account a name of up to 64 letters, digits, spaces, dots, dashes or underscores");
+    return withDatabase(input, "accounts", async ({ db, clock }) => {
+      const account = await createAccount(db, clock, name);
+      if (account === undefined) throw new UsageError(`there is an account ${name} already`);
+      print(input.flags, record(account));
+    });
+  },
+};

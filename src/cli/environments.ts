@@ -1,0 +1,69 @@
+/** godwit environments: an account's test and live, and how often each may ask. */
+import { isEnvironment } from "../access/environment.ts";
+import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
+import { encodeId } from "../lib/id.ts";
+import { chooseAccount, neededFlag, print, textFlag, UsageError, withDatabase, type Command, type Input } from "./command.ts";
+
+const record = (row: EnvironmentRow) => ({
+  account_id: encodeId("acct", row.account_id),
+  account: row.account,
+  environment: row.environment,
+  tier: row.tier,
+  requests_per_second: row.requests_per_second,
+  burst: row.burst,
+});
+
+export const environments: Command = {
+  name: "environments",
+  summary: "list environments, set their tier, define tiers",
+  usage: [
+    "environments list [--json]",
+    "environments set-tier test|live TIER [--account NAME|ID]",
+    "environments tiers [--json]",
+    "environments define-tier NAME --rate REQUESTS_PER_SECOND --burst REQUESTS",
+  ],
+  flags: {
+    account: { type: "string", help: "the account, by name or id; needed when there are several" },
+    rate: { type: "string", help: "requests per second of the tier" },
+    burst: { type: "string", help: "requests of the tier that may come at once" },
+  },
+  async run(input) {
+    const [verb] = input.words;
+    if (verb === "list")
+      return withDatabase(input, "environments", async ({ db }) => print(input.flags, (await listEnvironments(db)).map(record)));
+    if (verb === "tiers") return withDatabase(input, "environments", async ({ db }) => print(input.flags, await listTiers(db)));
+    if (verb === "set-tier") return changeTier(input);
+    if (verb === "define-tier") return defineTier(input);
+    throw new UsageError("say what to do with environments");
+  },
+};
+
+async function changeTier(input: Input): Promise<void> {
+  const [, environment, tier] = input.words;
+  if (!isEnvironment(environment) || tier === undefined) throw new UsageError("name the environment, test or live, and the tier");
+  await withDatabase(input, "environments", async ({ db }) => {
+    const tiers = await listTiers(db);
+    if (!tiers.some(({ name }) => name === tier))
+      throw new UsageError(`no tier ${tier}; there are: ${tiers.map(({ name }) => name).join(", ")}`);
+    const account = await chooseAccount(db, textFlag(input.flags, "account"));
+    await setTier(db, account.id, environment, tier);
+    print(input.flags, { account: account.name, environment, tier });
+  });
+}
+
+async function defineTier(input: Input): Promise<void> {
+  const [, name] = input.words;
+  if (name === undefined || !/^[a-z0-9_-]{1,32}$/.test(name))
+    throw new UsageError("name the tier in up to 32 lower-case letters, digits, dashes or underscores");
+  const tier = { name, requests_per_second: positive(input, "rate", 1_000_000), burst: positive(input, "burst", 10_000_000) };
+  await withDatabase(input, "environments", async ({ db }) => {
+    await upsertTier(db, tier);
+    print(input.flags, tier);
+  });
+}
+
+function positive({ flags }: Input, name: string, most: number): number {
+  const value = Number(neededFlag(flags, name));
+  if (!Number.isInteger(value) || value < 1 || value > most) throw new UsageError(`--${name} must be a whole number from 1 to ${most}`);
+  return value;
+}

@@ -1,0 +1,31 @@
+/** godwit migrate: brings the database's schema up to date, and says what was done. */
+import { randomBytes } from "node:crypto";
+import { readConfig } from "../config.ts";
+import { migrate as runMigrations } from "../storage/migrate.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { print, type Command } from "./command.ts";
+import { say } from "./say.ts";
+
+export const migrate: Command = {
+  name: "migrate",
+  summary: "bring the database's schema up to date",
+  usage: ["migrate [--json]"],
+  flags: {},
+  async run({ flags }) {
+    const config = readConfig(flags, "database");
+    const { db, close } = await openDatabase({
+      ...config,
+      command: "migrate",
+      mayJoin: true,
+      nodeName: randomBytes(6).toString("hex"),
+      say,
+      onLog: () => undefined,
+    });
+    try {
+      const { version, applied } = await runMigrations(db);
+      print(flags, { schema: version, applied: applied.length === 0 ? null : applied });
+    } finally {
+      await close();
+    }
+  },
+};

@@ -1,0 +1,14 @@
+/** godwit version */
+import { VERSION } from "../version.ts";
+import { print, type Command } from "./command.ts";
+
+export const version: Command = {
+  name: "version",
+  summary: "tell the version",
+  usage: ["version [--json]"],
+  flags: {},
+  run: async ({ flags }) => {
+    if (flags["json"] === true) print(flags, { godwit: VERSION, node: process.versions.node });
+    else process.stdout.write(`godwit ${VERSION} (node ${process.versions.node})\n`);
+  },
+};

@@ -1,0 +1,215 @@
+/** Flags, environment variables and the TOML file become one `Config`. The only reader of `process.env`.
+ *  Every fault is reported at once, and nothing starts while there is one. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import { parse as parseToml } from "smol-toml";
+import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
+import type { LogStyle } from "./lib/log.ts";
+
+export type TlsFiles = { certPath: string; keyPath: string };
+
+export type Config = {
+  host: string;
+  port: number;
+  dataDir: string;
+  /** Undefined: the embedded PostgreSQL of the data directory. */
+  databaseUrl: string | undefined;
+  tls: TlsFiles | undefined;
+  trustedProxies: readonly string[];
+  log: LogStyle;
+  metricsAllow: AddressSet;
+  requestTimeoutMs: number;
+  /** Undefined: the one generated into the data directory. */
+  secretKey: Buffer | undefined;
+};
+
+type Setting = { flag: string; env: string; help: string; fallback?: string; isSecret?: true };
+
+/** One row a setting. The TOML file takes the flag's name with underscores; secrets are read from the environment alone,
+ *  since flags show in process lists and files in backups. */
+export const SETTINGS = {
+  host: { flag: "host", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
+  port: { flag: "port", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
+  dataDir: { flag: "data-dir", env: "GODWIT_DATA_DIR", fallback: "./data", help: "where the embedded PostgreSQL lives" },
+  databaseUrl: { flag: "database-url", env: "DATABASE_URL", help: "a PostgreSQL server (15 or newer) instead of the embedded one" },
+  tlsCert: { flag: "tls-cert", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
+  tlsKey: { flag: "tls-key", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
+  trustedProxies: {
+    flag: "trusted-proxies",
+    env: "GODWIT_TRUSTED_PROXIES",
+    help: "CIDRs of the proxies that end TLS in front of this service",
+  },
+  config: { flag: "config", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
+  log: { flag: "log", env: "GODWIT_LOG", help: "json, pretty or silent; without it pretty at a terminal and json elsewhere" },
+  metricsAllow: { flag: "metrics-allow", env: "GODWIT_METRICS_ALLOW", help: "CIDRs besides loopback that may read /metrics" },
+  requestTimeout: {
+    flag: "request-timeout",
+    env: "GODWIT_REQUEST_TIMEOUT",
+    fallback: "30",
+    help: "seconds a client has to send its request",
+  },
+  secretKey: {
+    flag: "",
+    env: "GODWIT_SECRET_KEY",
+    isSecret: true,
+    help: "32 bytes in base64 that encrypt secrets at rest; needed with DATABASE_URL",
+  },
+} as const satisfies Record<string, Setting>;
+
+type SettingName = keyof typeof SETTINGS;
+export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `the configuration has ${faults.length} fault${faults.length === 1 ? "" : "s"}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/** What a command needs of the configuration: only a server that listens needs a safe address and a secret key. */
+export type Purpose = "serve" | "database";
+
+export function readConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Config {
+  const faults: string[] = [];
+  const file = readFile(textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]), faults);
+  const read = (name: SettingName): { text: string | undefined; from: string } => {
+    const setting: Setting = SETTINGS[name];
+    const fromFlag = setting.isSecret ? undefined : textOf(flags[setting.flag]);
+    if (fromFlag !== undefined) return { text: fromFlag, from: `--${setting.flag}` };
+    const fromEnv = nonEmpty(env[setting.env]);
+    if (fromEnv !== undefined) return { text: fromEnv, from: setting.env };
+    return {
+      text: file.get(name) ?? setting.fallback,
+      from: file.has(name) ? `${tomlKey(setting)} in the configuration file` : setting.env,
+    };
+  };
+
+  const host = read("host").text ?? "";
+  const tls = readTls(read("tlsCert").text, read("tlsKey").text, faults);
+  const proxies = readCidrs(read("trustedProxies"), faults);
+  const databaseUrl = readDatabaseUrl(read("databaseUrl"), faults);
+  const config: Config = {
+    host,
+    port: readNumber(read("port"), { least: 0, most: 65_535, what: "a port" }, faults),
+    dataDir: resolve(read("dataDir").text ?? ""),
+    databaseUrl,
+    tls,
+    trustedProxies: proxies.map(({ address, bits }) => `${address}/${bits}`),
+    log: readLogStyle(read("log"), faults),
+    metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
+    requestTimeoutMs: readNumber(read("requestTimeout"), { least: 1, most: 600, what: "a number of seconds" }, faults) * 1_000,
+    secretKey: readSecretKey(read("secretKey").text, faults),
+  };
+  if (purpose === "serve") {
+    if (!isLoopback(host) && tls === undefined && proxies.length === 0) faults.push(clearTextRefusal(host));
+    if (databaseUrl !== undefined && read("secretKey").text === undefined) {
+      faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; make one with: openssl rand -base64 32");
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+const clearTextRefusal = (host: string): string =>
+  `GODWIT_HOST: ${host} is not a loopback address and messages would travel in the clear; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
+  "or GODWIT_TRUSTED_PROXIES to the CIDRs of the proxy that ends TLS";
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text.trim() === "" ? undefined : text.trim());
+const textOf = (flag: string | boolean | undefined): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
+const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
+
+function readFile(path: string | undefined, faults: string[]): Map<SettingName, string> {
+  const values = new Map<SettingName, string>();
+  if (path === undefined) return values;
+  let table: Record<string, unknown>;
+  try {
+    table = parseToml(readFileSync(path, "utf8"));
+  } catch (error) {
+    faults.push(`GODWIT_CONFIG: ${path}: ${firstLine(error)}`);
+    return values;
+  }
+  const names = new Map<string, SettingName>();
+  for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
+    if (!setting.isSecret && name !== "config") names.set(tomlKey(setting), name);
+  }
+  for (const [key, value] of Object.entries(table)) {
+    const name = names.get(key);
+    if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting; known are ${[...names.keys()].join(", ")}`);
+    else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") values.set(name, String(value));
+    else if (Array.isArray(value) && value.every((item) => typeof item === "string")) values.set(name, value.join(","));
+    else faults.push(`GODWIT_CONFIG: ${path}: ${key}: must be a string, a number or a list of strings`);
+  }
+  return values;
+}
+
+type Read = { text: string | undefined; from: string };
+
+function readNumber({ text, from }: Read, { least, most, what }: { least: number; most: number; what: string }, faults: string[]): number {
+  const value = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  faults.push(`${from}: must be ${what} from ${least} to ${most}, not "${text}"`);
+  return least;
+}
+
+function readLogStyle({ text, from }: Read, faults: string[]): LogStyle {
+  if (text === undefined) return process.stdout.isTTY ? "pretty" : "json";
+  if (text === "json" || text === "pretty" || text === "silent") return text;
+  faults.push(`${from}: must be json, pretty or silent, not "${text}"`);
+  return "json";
+}
+
+function readCidrs({ text, from }: Read, faults: string[]): CidrBlock[] {
+  const blocks: CidrBlock[] = [];
+  for (const item of (text ?? "").split(",").map((part) => part.trim())) {
+    if (item === "") continue;
+    const block = parseCidr(item);
+    if (block === undefined) faults.push(`${from}: "${item}" is not an address or CIDR such as 10.0.0.0/8`);
+    else blocks.push(block);
+  }
+  return blocks;
+}
+
+function readDatabaseUrl({ text, from }: Read, faults: string[]): string | undefined {
+  if (text !== undefined && !/^postgres(ql)?:\/\//.test(text)) faults.push(`${from}: must begin with postgres:// or postgresql://`);
+  return text;
+}
+
+function readTls(certPath: string | undefined, keyPath: string | undefined, faults: string[]): TlsFiles | undefined {
+  if (certPath === undefined && keyPath === undefined) return undefined;
+  if (certPath === undefined) faults.push("GODWIT_TLS_CERT: is needed with GODWIT_TLS_KEY");
+  else if (keyPath === undefined) faults.push("GODWIT_TLS_KEY: is needed with GODWIT_TLS_CERT");
+  else {
+    const files = { certPath, keyPath };
+    try {
+      readTlsFiles(files);
+      return files;
+    } catch (error) {
+      faults.push(`GODWIT_TLS_CERT, GODWIT_TLS_KEY: ${firstLine(error)}`);
+    }
+  }
+  return undefined;
+}
+
+/** Reads the pair and checks that the two belong together; throws otherwise. Also called on SIGHUP. */
+export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; key: Buffer } {
+  const pair = { cert: readFileSync(certPath), key: readFileSync(keyPath) };
+  createSecureContext(pair);
+  return pair;
+}
+
+const SECRET_KEY_BYTES = 32;
+
+function readSecretKey(text: string | undefined, faults: string[]): Buffer | undefined {
+  if (text === undefined) return undefined;
+  const key = Buffer.from(text, "base64");
+  if (/^[A-Za-z0-9+/_-]+=*$/.test(text) && key.length === SECRET_KEY_BYTES) return key;
+  faults.push(`GODWIT_SECRET_KEY: must be ${SECRET_KEY_BYTES} bytes in base64; make one with: openssl rand -base64 32`);
+  return undefined;
+}
+
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";

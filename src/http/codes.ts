@@ -1,0 +1,105 @@
+/** The one table of error codes: the envelope, the pages at /errors/{code}, the OpenAPI document and the docs read it. */
+
+export type ErrorSpec = { status: number; title: string; meaning: string };
+
+export const ERRORS = {
+  invalid_request_payload: {
+    status: 400,
+    title: "The request is not valid",
+    meaning:
+      "The body is not JSON, does not fit the schema, lacks a required field, or a query parameter is wrong. `errors` lists every fault with its place. Correct the request; the same idempotency key may be used again.",
+  },
+  invalid_idempotency_key: {
+    status: 400,
+    title: "The Idempotency-Key header is not a version-4 UUID",
+    meaning:
+      "Send exactly one Idempotency-Key with a version-4 UUID such as 3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21, bare or in double quotes.",
+  },
+  unauthorized_missing_token: {
+    status: 401,
+    title: "The Authorization header is missing or malformed",
+    meaning: "Every request carries `Authorization: Bearer <api key>`.",
+  },
+  unauthorized_invalid_token: {
+    status: 401,
+    title: "The credential is not valid",
+    meaning: "The header has the right form, but the credential is unknown, mistyped, expired or revoked.",
+  },
+  forbidden_insufficient_scope: {
+    status: 403,
+    title: "The credential lacks a scope",
+    meaning: "`required_scopes` names what is missing. Use a credential that holds it, or create one that does.",
+  },
+  not_found: {
+    status: 404,
+    title: "There is nothing here",
+    meaning: "The path is unknown, or the resource does not exist in the environment of this credential.",
+  },
+  method_not_allowed: {
+    status: 405,
+    title: "The method is not allowed here",
+    meaning: "The path exists, with other methods: the Allow header lists them.",
+  },
+  request_timeout: {
+    status: 408,
+    title: "The request took too long to arrive",
+    meaning: "Headers or body came too slowly, and nothing was done. Send the request again.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: "A request with this idempotency key is being executed",
+    meaning:
+      "The first request with this key has not finished. Wait as long as Retry-After says and send the same request again: it then gets the first one's answer.",
+  },
+  payload_too_large: {
+    status: 413,
+    title: "The body is too large",
+    meaning: "The body exceeds the limit named in `detail`.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: "The body is not declared as JSON",
+    meaning: "Send `Content-Type: application/json`, in UTF-8 and without a content encoding.",
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: "The idempotency key was used for another request",
+    meaning: "Within 24 hours a key stands for one method, path and body. Use a new key for a new request.",
+  },
+  feature_not_available: {
+    status: 422,
+    title: "This version cannot do that yet",
+    meaning:
+      "The request is valid by the contract, but asks for something that this version of the service does not offer. `errors` names the field.",
+  },
+  max_segments_exceeded: {
+    status: 422,
+    title: "The text needs more parts than allowed",
+    meaning: "The request set max_segments, and the text would be sent in more parts than that.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    title: "Too many requests",
+    meaning:
+      "The quota of the environment's tier is used up, and the request was not processed. Wait as long as Retry-After says; the RateLimit headers show the quota.",
+  },
+  request_header_fields_too_large: {
+    status: 431,
+    title: "The header is too large",
+    meaning: "The request's header fields together exceed 16 kB.",
+  },
+  internal_server_error: {
+    status: 500,
+    title: "Something went wrong on our side",
+    meaning: "The log has the cause under the request id. A request with an idempotency key can safely be sent again.",
+  },
+  service_unavailable: {
+    status: 503,
+    title: "The service cannot take requests right now",
+    meaning:
+      "It is stopping, overloaded, or its database is away. Nothing was done. Wait as long as Retry-After says and send the request again.",
+  },
+} as const satisfies Record<string, ErrorSpec>;
+
+export type ErrorCode = keyof typeof ERRORS;
+export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);

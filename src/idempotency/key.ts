@@ -1,0 +1,33 @@
+/** The `Idempotency-Key` header and what a key stands for. */
+import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { Problem } from "../http/problem.ts";
+import { uuidFromText, type Uuid } from "../lib/uuid.ts";
+
+const VERSION_4 =
+  /^(?:"([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"|([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}))$/i;
+
+/** Undefined without a header. Node joins repeated headers by a comma, which no UUID has. */
+export function parseIdempotencyKey(header: string | readonly string[] | undefined): Uuid | undefined {
+  if (header === undefined) return undefined;
+  const match = typeof header === "string" ? VERSION_4.exec(header) : null;
+  const text = match?.[1] ?? match?.[2];
+  if (text !== undefined) return uuidFromText(text);
+  throw new Problem("invalid_idempotency_key", {
+    errors: [{ header: "Idempotency-Key", code: "invalid_format", detail: "must be exactly one version-4 UUID" }],
+  });
+}
+
+/** Method, path with query, and the body's meaning (RFC 8785: neither the order of members nor white space count). */
+export const fingerprintOf = (method: string, target: string, body: unknown): Buffer =>
+  Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
+
+/** One key of one environment, wherever it is asked for. */
+export type KeyClaim = { key: Uuid; lock: bigint; name: string; fingerprint: Buffer };
+
+export function keyClaim(environmentKey: string, key: Uuid, fingerprint: Buffer): KeyClaim {
+  const name = `${environmentKey}/${key.toString("latin1")}`;
+  // The lock is a number of 64 bits; taken from a hash of the whole name, two keys meet in it by accident never.
+  const lock = Buffer.from(hash("sha256", name, "binary" as "hex"), "binary").readBigInt64BE(0);
+  return { key, lock, name, fingerprint };
+}

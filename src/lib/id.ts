@@ -1,0 +1,67 @@
+/** Public ids: a prefix that says what it names, and a UUID in TypeID form (`msg_01k…`, Crockford base 32).
+ *  Written here because the published package makes ids from its own clock and through strings; ours carry the
+ *  database's time and stay bytes until the edge. The format is held to the published TypeID vectors by a test. */
+import type { Uuid } from "./uuid.ts";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const SUFFIX_LENGTH = 26;
+
+const ENCODE = Buffer.from(ALPHABET, "latin1");
+const INVALID = 0xff;
+const DECODE = new Uint8Array(128).fill(INVALID);
+for (let value = 0; value < ENCODE.length; value += 1) DECODE[ENCODE.readUInt8(value)] = value;
+
+export type IdPrefix = "msg" | "acct" | "batch" | "key" | "req";
+export type Id<P extends IdPrefix> = `${P}_${string}`;
+
+const digit = (value: number): number => ENCODE[value & 0x1f] as number;
+
+/** Eight base-32 digits of forty bits, from five bytes. */
+function encodeFive(bytes: Buffer, from: number, out: Buffer, to: number): void {
+  const high = bytes.readUInt16BE(from);
+  const low = bytes.readUIntBE(from + 2, 3);
+  out[to] = digit(high >> 11);
+  out[to + 1] = digit(high >> 6);
+  out[to + 2] = digit(high >> 1);
+  out[to + 3] = digit((high << 4) | (low >> 20));
+  out[to + 4] = digit(low >> 15);
+  out[to + 5] = digit(low >> 10);
+  out[to + 6] = digit(low >> 5);
+  out[to + 7] = digit(low);
+}
+
+const scratch = Buffer.alloc(SUFFIX_LENGTH);
+
+/** 128 bits need 26 digits of five; the first digit carries only three bits, so it is 7 at most. */
+export function encodeId<P extends IdPrefix>(prefix: P, uuid: Uuid): Id<P> {
+  const first = uuid.readUInt8(0);
+  scratch[0] = digit(first >> 5);
+  scratch[1] = digit(first);
+  encodeFive(uuid, 1, scratch, 2);
+  encodeFive(uuid, 6, scratch, 10);
+  encodeFive(uuid, 11, scratch, 18);
+  return `${prefix}_${scratch.toString("latin1")}`;
+}
+
+/** Undefined for anything that is not exactly the text `encodeId` writes for that prefix. */
+export function decodeId(prefix: IdPrefix, text: string): Uuid | undefined {
+  const start = prefix.length + 1;
+  if (text.length !== start + SUFFIX_LENGTH || !text.startsWith(`${prefix}_`)) return undefined;
+  const uuid = Buffer.alloc(16);
+  let bits = 0;
+  let held = 0;
+  let at = 0;
+  for (let index = 0; index < SUFFIX_LENGTH; index += 1) {
+    const value = DECODE[text.charCodeAt(start + index)] ?? INVALID;
+    if (value === INVALID || (index === 0 && value > 7)) return undefined;
+    // The first digit has three bits, every other one five.
+    bits = ((bits << 5) | value) & 0xfff;
+    held += index === 0 ? 3 : 5;
+    if (held >= 8) {
+      held -= 8;
+      uuid[at] = (bits >> held) & 0xff;
+      at += 1;
+    }
+  }
+  return uuid;
+}

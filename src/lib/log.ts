@@ -1,0 +1,39 @@
+/** The log: JSON lines, or a line a person reads. Never a body, a full number or a secret: callers log ids and codes. */
+import { Writable } from "node:stream";
+import pino, { type Logger } from "pino";
+
+export type Log = Logger;
+export type LogStyle = "json" | "pretty" | "silent";
+
+/** Lines are written in blocks, so a busy service makes few system calls; `flush` empties the buffer before an exit. */
+const BUFFER_BYTES = 8192;
+const FLUSH_INTERVAL_MS = 250;
+
+export type LogOutput = { log: Log; flush: () => void };
+
+export function createLog(style: LogStyle): LogOutput {
+  const options = { level: style === "silent" ? "silent" : "info", base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (style !== "json") return { log: pino(options, prettyStream()), flush: () => undefined };
+  const destination = pino.destination({ dest: 1, minLength: BUFFER_BYTES, sync: false });
+  const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
+  timer.unref();
+  return {
+    log: pino(options, destination),
+    flush: () => {
+      clearInterval(timer);
+      destination.flushSync();
+    },
+  };
+}
+
+/** `12:01:07 info  listening url=http://127.0.0.1:8080` */
+function prettyStream(): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      const { level, time, msg, ...rest } = JSON.parse(chunk.toString()) as Record<string, unknown>;
+      const label = pino.levels.labels[Number(level)] ?? "info";
+      const fields = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+      process.stdout.write([String(time).slice(11, 19), label.padEnd(5), String(msg), ...fields].join(" ") + "\n", done);
+    },
+  });
+}

@@ -1,0 +1,154 @@
+/** A message: its words, its record as the outside sees it, and the schema of that record. */
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Environment } from "../access/environment.ts";
+import type { Segments } from "./segments.ts";
+
+export const CHANNELS = ["sms", "whatsapp"] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+export const PRIORITIES = ["high", "normal", "bulk"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export const DIRECTIONS = ["outbound", "inbound"] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+export const STATUSES = [
+  "scheduled",
+  "queued",
+  "sending",
+  "sent",
+  "delivered",
+  "read",
+  "undelivered",
+  "failed",
+  "expired",
+  "canceled",
+  "received",
+] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** A message is not handed to a carrier after this long, unless its request says otherwise. */
+export const DEFAULT_TTL_SECONDS = 172_800;
+
+/** The whole record travels in every event, and webhooks keep under 20 kB. */
+export const MAX_RECORD_BYTES = 16_384;
+
+const MessageError = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  permanent: Type.Boolean(),
+  provider_code: nullable(Type.String()),
+});
+
+export const MessageRecord = Type.Object(
+  {
+    id: Type.String({ examples: ["msg_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    object: Type.Literal("message"),
+    environment: openEnum(["test", "live"]),
+    direction: openEnum(DIRECTIONS),
+    channel: openEnum(CHANNELS),
+    recipient: Type.String({ examples: ["+14155550123"] }),
+    sender: nullable(Type.String({ description: "Null until a route has chosen one." })),
+    body: nullable(Type.String()),
+    template_id: nullable(Type.String()),
+    template_variables: nullable(Type.Record(Type.String(), Type.String())),
+    status: openEnum(STATUSES),
+    sequence: Type.Integer({ minimum: 1, description: "Counts this message's transitions, without gaps." }),
+    error: nullable(MessageError),
+    segments: nullable(
+      Type.Object(
+        {
+          count: Type.Integer({ description: "Parts on the wire." }),
+          encoding: openEnum(["gsm7", "ucs2"]),
+          characters: Type.Integer({ description: "Unicode code points." }),
+        },
+        { description: "How the text is split for SMS. Null on channels without parts." },
+      ),
+    ),
+    priority: openEnum(PRIORITIES),
+    client_reference: nullable(Type.String()),
+    metadata: Type.Record(Type.String(), Type.String()),
+    send_at: nullable(timestamp("When to send it.")),
+    expires_at: nullable(timestamp("Not handed to a carrier after this.")),
+    provider: nullable(
+      Type.Object({
+        name: Type.String(),
+        link: Type.String(),
+        message_id: nullable(Type.String()),
+        attempts: Type.Integer(),
+      }),
+    ),
+    fallback_of: nullable(Type.String()),
+    in_reply_to: nullable(Type.String()),
+    batch_id: nullable(Type.String()),
+    created_at: timestamp("When it was accepted."),
+    updated_at: timestamp("When it last changed."),
+    sent_at: nullable(timestamp("When a carrier took it.")),
+    delivered_at: nullable(timestamp("When it reached the recipient.")),
+    read_at: nullable(timestamp("When it was read.")),
+    failed_at: nullable(timestamp("When it failed for good.")),
+    canceled_at: nullable(timestamp("When it was canceled.")),
+  },
+  { description: "A message." },
+);
+
+export type MessageRecord = Static<typeof MessageRecord>;
+
+/** What the database knows of a message. */
+export type Message = {
+  id: Uuid;
+  environment: Environment;
+  direction: Direction;
+  channel: Channel;
+  recipient: string;
+  sender: string | null;
+  body: string | null;
+  status: Status;
+  sequence: number;
+  error: MessageRecord["error"];
+  segments: Segments | null;
+  priority: Priority;
+  clientReference: string | null;
+  metadata: Record<string, string>;
+  expiresAtMs: number | null;
+  updatedAtMs: number;
+};
+
+const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
+
+export function toRecord(message: Message): MessageRecord {
+  return {
+    id: encodeId("msg", message.id),
+    object: "message",
+    environment: message.environment,
+    direction: message.direction,
+    channel: message.channel,
+    recipient: message.recipient,
+    sender: message.sender,
+    body: message.body,
+    template_id: null,
+    template_variables: null,
+    status: message.status,
+    sequence: message.sequence,
+    error: message.error,
+    segments: message.segments,
+    priority: message.priority,
+    client_reference: message.clientReference,
+    metadata: message.metadata,
+    send_at: null,
+    expires_at: message.expiresAtMs === null ? null : isoTime(message.expiresAtMs),
+    provider: null,
+    fallback_of: null,
+    in_reply_to: null,
+    batch_id: null,
+    created_at: isoTime(uuidTimeMs(message.id)),
+    updated_at: isoTime(message.updatedAtMs),
+    sent_at: null,
+    delivered_at: null,
+    read_at: null,
+    failed_at: null,
+    canceled_at: null,
+  };
+}

@@ -1,0 +1,35 @@
+/** Whether a number can exist: E.164 in form, and of a length that its country has. Possible, not valid: numbering plans
+ *  change faster than any table of them. */
+import { getCountries, getCountryCallingCode, isPossiblePhoneNumber, Metadata, type CountryCode } from "libphonenumber-js/min";
+
+export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
+
+// Calling codes that belong to no country: satellite phones, toll-free, premium.
+const WORLDWIDE_CODES = ["800", "808", "870", "878", "881", "882", "883", "888", "979"];
+
+/** Calling code → the lengths that its national numbers can have. */
+const possibleLengths = readPlans();
+
+function readPlans(): Map<string, ReadonlySet<number>> {
+  const metadata = new Metadata();
+  const codes = new Set<string>([...getCountries().map((country) => getCountryCallingCode(country)), ...WORLDWIDE_CODES]);
+  const plans = new Map<string, ReadonlySet<number>>();
+  for (const code of codes) {
+    // The types know only countries here; the function takes calling codes as well.
+    metadata.selectNumberingPlan(code as CountryCode);
+    plans.set(code, new Set(metadata.numberingPlan?.possibleLengths()));
+  }
+  return plans;
+}
+
+const CODE_LENGTHS = [1, 2, 3] as const;
+
+/** The library's own check parses the number, which takes longer than the rest of the validation together; so its table
+ *  of lengths is asked first, and the parser only about the numbers that this would refuse. */
+export function isPossibleNumber(e164: string): boolean {
+  for (const length of CODE_LENGTHS) {
+    const lengths = possibleLengths.get(e164.slice(1, 1 + length));
+    if (lengths !== undefined) return lengths.has(e164.length - 1 - length) || isPossiblePhoneNumber(e164);
+  }
+  return false;
+}

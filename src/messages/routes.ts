@@ -1,0 +1,144 @@
+/** The HTTP face of messages. */
+import type { Credential } from "../access/authenticate.ts";
+import { DEFAULT_LIMIT, decodeCursor, encodeCursor, pageOf, pageQuery } from "../api/paging.ts";
+import { route, type Route } from "../api/route.ts";
+import { Problem } from "../http/problem.ts";
+import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { decodeId } from "../lib/id.ts";
+import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
+import type { Database } from "../storage/database.ts";
+import type { Acceptor } from "./accept.ts";
+import { CHANNELS, DIRECTIONS, MessageRecord, STATUSES, toRecord, type Message } from "./message.ts";
+import { checkNewMessage, NewMessageBody } from "./new-message.ts";
+import { findMessage, listMessages, type MessageFilter, type MessageRow } from "./queries.ts";
+import { E164_PATTERN } from "./recipient.ts";
+
+const time = (description: string) =>
+  optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
+
+const ListQuery = Type.Object(
+  {
+    ...pageQuery,
+    status: optional(oneOf(STATUSES)),
+    channel: optional(oneOf(CHANNELS)),
+    direction: optional(oneOf(DIRECTIONS)),
+    recipient: optional(Type.String({ pattern: E164_PATTERN, [HINT]: "must be an E.164 number; write its + as %2B in a URL" })),
+    client_reference: optional(Type.String({ minLength: 1, maxLength: 128 })),
+    batch_id: optional(Type.String({ minLength: 1, maxLength: 64 })),
+    error_code: optional(Type.String({ minLength: 1, maxLength: 64 })),
+    created_after: time("Only messages created later than this."),
+    created_before: time("Only messages created earlier than this."),
+  },
+  { additionalProperties: false },
+);
+
+const IdParams = Type.Object({ id: Type.String({ description: "The message's id." }) });
+
+export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
+  route({
+    method: "POST",
+    path: "/v1/messages",
+    summary: "Send a message",
+    description:
+      "Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.",
+    tag: "Messages",
+    scope: "messages:send",
+    isIdempotent: true,
+    body: NewMessageBody,
+    check: checkNewMessage,
+    reply: { status: 202, description: "Accepted. The record as it was stored.", schema: MessageRecord, hasLocation: true },
+    problems: ["feature_not_available", "max_segments_exceeded"],
+    handle: async ({ body, credential, claim, writeProblem }) => {
+      const { kind, status, location, body: text } = await acceptor.accept(body, credential, claim, writeProblem);
+      return { status, location, body: text, isReplay: kind === "replay" };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/messages/{id}",
+    summary: "Read a message",
+    description: "The message as it is now.",
+    tag: "Messages",
+    scope: "messages:read",
+    isIdempotent: false,
+    params: IdParams,
+    reply: { status: 200, description: "The record.", schema: MessageRecord },
+    problems: ["not_found"],
+    handle: async ({ params, credential }) => {
+      const id = decodeId("msg", params.id);
+      const [row] = id === undefined ? [] : await findMessage(db, credential.accountId, credential.environment, id);
+      if (row === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
+      return { status: 200, body: JSON.stringify(toRecord(fromRow(row))) };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/messages",
+    summary: "List messages",
+    description:
+      "Newest first. Filters combine. A filter that would look at very many messages may return a short page with `has_more: true`: go on with `next_cursor`.",
+    tag: "Messages",
+    scope: "messages:read",
+    isIdempotent: false,
+    query: ListQuery,
+    reply: { status: 200, description: "A page of records.", schema: pageOf(MessageRecord) },
+    problems: [],
+    handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
+  }),
+];
+
+async function listPage(db: Database, { accountId, environment }: Credential, query: Static<typeof ListQuery>): Promise<object> {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  // One more than asked for tells whether there is more.
+  const { rows, isScanFull } = await listMessages(db, accountId, environment, toFilter(query), limit + 1);
+  const found = rows.filter(({ id }) => id !== null);
+  const data = found.slice(0, limit);
+  const hasMore = found.length > limit || isScanFull;
+  const last = found.length > limit ? data.at(-1)?.id : rows[0]?.last_scanned;
+  return { data: data.map((row) => toRecord(fromRow(row))), has_more: hasMore, next_cursor: hasMore && last ? encodeCursor(last) : null };
+}
+
+const END_OF_TIME = Buffer.alloc(16, 0xff);
+const NO_ID = Buffer.alloc(16);
+
+function toFilter(query: Static<typeof ListQuery>): MessageFilter {
+  const cursor = typeof query.cursor === "string" ? decodeCursor(query.cursor) : END_OF_TIME;
+  const before = typeof query.created_before === "string" ? firstUuidAt(Math.ceil(Date.parse(query.created_before))) : END_OF_TIME;
+  const after = typeof query.created_after === "string" ? firstUuidAt(Math.floor(Date.parse(query.created_after)) + 1) : NO_ID;
+  return {
+    from: after,
+    before: earlier(cursor, before),
+    recipient: query.recipient ?? null,
+    clientReference: query.client_reference ?? null,
+    status: query.status ?? null,
+    channel: query.channel ?? null,
+    direction: query.direction ?? null,
+    // No message belongs to a batch by that name if it is not even the form of one.
+    batchId: typeof query.batch_id === "string" ? (decodeId("batch", query.batch_id) ?? NO_ID) : null,
+    errorCode: query.error_code ?? null,
+  };
+}
+
+const earlier = (a: Uuid, b: Uuid): Uuid => (Buffer.compare(a, b) < 0 ? a : b);
+
+const fromRow = (row: MessageRow): Message => ({
+  id: row.id,
+  environment: row.environment,
+  direction: row.direction,
+  channel: row.channel,
+  recipient: row.recipient,
+  sender: row.sender,
+  body: row.body,
+  status: row.status,
+  sequence: row.sequence,
+  error: row.error,
+  segments:
+    row.segments_count === null || row.segments_encoding === null || row.segments_characters === null
+      ? null
+      : { count: row.segments_count, encoding: row.segments_encoding, characters: row.segments_characters },
+  priority: row.priority,
+  clientReference: row.client_reference,
+  metadata: row.metadata ?? {},
+  expiresAtMs: row.expires_at?.getTime() ?? null,
+  updatedAtMs: row.updated_at.getTime(),
+});

@@ -1,0 +1,150 @@
+/** Starts everything in order, and stops it in reverse. */
+import { randomBytes } from "node:crypto";
+import { createAccount, createKey } from "./access/accounts.ts";
+import { Authenticator } from "./access/authenticate.ts";
+import { Limiter } from "./access/limiter.ts";
+import { listAccounts } from "./access/queries.ts";
+import { checkSecretKey } from "./access/secret-key.ts";
+import { createMetrics } from "./api/metrics.ts";
+import { openApiDocument } from "./api/openapi.ts";
+import { publicPages } from "./api/pages.ts";
+import type { Route } from "./api/route.ts";
+import { Server } from "./api/server.ts";
+import { readTlsFiles, type Config } from "./config.ts";
+import { explainListenError } from "./api/listen-error.ts";
+import type { Log } from "./lib/log.ts";
+import { within } from "./lib/wait.ts";
+import { Acceptor } from "./messages/accept.ts";
+import { messageRoutes } from "./messages/routes.ts";
+import { readOrMakeSecretKey } from "./storage/data-directory.ts";
+import { DatabaseClock } from "./storage/database-clock.ts";
+import type { Database } from "./storage/database.ts";
+import { missingDurability } from "./storage/durability.ts";
+import { migrate } from "./storage/migrate.ts";
+import { openDatabase } from "./storage/open-database.ts";
+import { keepPartitions, makePartitions } from "./storage/partitions.ts";
+import { sql } from "./storage/sql.ts";
+import { VERSION } from "./version.ts";
+
+export type Service = {
+  url: string;
+  /** The test key of the first start, shown once. */
+  firstKey: string | undefined;
+  reloadTls(): void;
+  stop(): Promise<void>;
+};
+
+export async function startService(config: Config, log: Log, say: (line: string) => void): Promise<Service> {
+  const node = randomBytes(6).toString("hex");
+  // What was started, newest last.
+  const stops: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).toReversed()) await end();
+  };
+  try {
+    const { db, close } = await openDatabase({
+      ...config,
+      command: "serve",
+      mayJoin: false,
+      nodeName: node,
+      say,
+      onLog: (line) => logPostgres(log, line),
+    });
+    stops.push(close);
+    const { applied } = await migrate(db);
+    if (applied.length > 0) log.info({ applied }, "database migrated");
+    await warnAboutDurability(db, log);
+    await checkSecretKey(db, config.secretKey ?? readOrMakeSecretKey(config.dataDir));
+
+    const clock = new DatabaseClock(db);
+    await clock.start();
+    stops.push(() => clock.stop());
+    await makePartitions(db, clock.now());
+    const partitions = keepPartitions(
+      db,
+      () => clock.now(),
+      (error) => log.error({ message: String(error) }, "partitions could not be made"),
+    );
+    stops.push(() => partitions.stop());
+    const firstKey = await createFirstAccount(db, clock);
+
+    const metrics = createMetrics(VERSION);
+    const acceptor = new Acceptor(db, clock, metrics);
+    metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
+    const routes = allRoutes(db, acceptor);
+    const server = new Server({
+      ...config,
+      tls: config.tls && readTlsFiles(config.tls),
+      routes,
+      pages: publicPages({
+        document: openApiDocument(routes, VERSION),
+        metrics,
+        metricsAllow: config.metricsAllow,
+        isReady: readiness(db),
+      }),
+      authenticator: new Authenticator(db),
+      limiter: new Limiter(db, node),
+      metrics,
+      log,
+    });
+    stops.push(() => server.stop());
+    const url = await server.listen().catch((error: unknown) => {
+      throw explainListenError(error, config);
+    });
+    log.info({ url, version: VERSION, node }, "listening");
+    return { url, firstKey, stop, reloadTls: () => config.tls && server.reloadTls(readTlsFiles(config.tls)) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Every route of the API. The handlers of a document that is only read are never called. */
+export const allRoutes = (db: Database, acceptor: Acceptor): Route[] => [...messageRoutes(db, acceptor)];
+
+const FIRST_ACCOUNT = "default";
+
+async function createFirstAccount(db: Database, clock: DatabaseClock): Promise<string | undefined> {
+  if ((await listAccounts(db)).length > 0) return undefined;
+  const account = await createAccount(db, clock, FIRST_ACCOUNT);
+  // A neighbour that started at the same moment was first; the key is its to show.
+  if (account === undefined) return undefined;
+  const { secret } = await createKey(db, clock, {
+    accountId: account.id,
+    environment: "test",
+    scopes: ["messages:send", "messages:read"],
+    name: "first key",
+    expiresAt: null,
+  });
+  return secret;
+}
+
+async function warnAboutDurability(db: Database, log: Log): Promise<void> {
+  const off = await missingDurability(db);
+  if (off.length > 0) log.warn({ off }, "the database may lose what it confirmed: switch these settings on");
+}
+
+const READY_TIMEOUT_MS = 2_000;
+const READY_TRUST_MS = 1_000;
+
+/** Asked by every load balancer in front: one question a second reaches the database. */
+function readiness(db: Database): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  let askedAt = 0;
+  return () => {
+    if (answer === undefined || performance.now() - askedAt > READY_TRUST_MS) {
+      askedAt = performance.now();
+      const asked = db.rows(sql`select 1`).then(
+        () => true,
+        () => false,
+      );
+      answer = within(asked, READY_TIMEOUT_MS).then((isReady) => isReady ?? false);
+    }
+    return answer;
+  };
+}
+
+function logPostgres(log: Log, line: string): void {
+  if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ postgres: line }, "postgres");
+  else log.debug({ postgres: line }, "postgres");
+}

@@ -1,0 +1,86 @@
+/** The data directory: what lies where, made ready for the user that PostgreSQL runs as. */
+import { createHash, randomBytes } from "node:crypto";
+import { chownSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { canReach, SHARED_DIR, type RunAs } from "./run-as.ts";
+import { StartupError } from "./startup-error.ts";
+
+// The kernel's limit for the path of a Unix socket, less the final zero.
+const SOCKET_PATH_LIMIT = 107;
+const SOCKET_NAME = ".s.PGSQL.5432";
+
+/** The cluster's folder: inside the data directory, or a link from there to a place its user can reach. */
+export const clusterPath = (dataDir: string): string => join(dataDir, "postgres");
+
+const fingerprint = (path: string): string => createHash("sha256").update(path).digest("hex").slice(0, 12);
+
+/** The socket lies with the cluster unless its path is too long for the kernel. The same for every process that asks. */
+export function socketDir(dataDir: string): string {
+  const cluster = existsSync(clusterPath(dataDir)) ? realpathSync(clusterPath(dataDir)) : clusterPath(dataDir);
+  return Buffer.byteLength(join(cluster, SOCKET_NAME)) <= SOCKET_PATH_LIMIT ? cluster : `/tmp/godwit-${fingerprint(cluster)}`;
+}
+
+/** Turns a system error about the directory into the sentence its owner needs. */
+export function explainDiskError(error: unknown, dataDir: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const text = `${code ?? ""} ${message}`;
+  if (/ENOSPC|No space left/.test(text)) return new StartupError(`the disk that holds ${dataDir} is full`, { cause: error });
+  if (/EROFS|Read-only file system/.test(text)) return new StartupError(`${dataDir} is on a read-only file system`, { cause: error });
+  if (/EACCES|EPERM|Permission denied/.test(text)) return new StartupError(`${dataDir} cannot be written by this user`, { cause: error });
+  return error;
+}
+
+export function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  } catch (error) {
+    throw explainDiskError(error, dataDir);
+  }
+}
+
+/** Where the cluster is, or is to be made. */
+export function placeCluster(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): string {
+  const path = clusterPath(dataDir);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return followLink(path);
+  if (existsSync(path) || canReach(runAs, dataDir)) return path;
+  const home = join(SHARED_DIR, `${basename(dataDir)}-${fingerprint(dataDir)}`);
+  say(`keeping the database in ${home}, since ${runAs?.name ?? "its user"} cannot reach ${dataDir}`);
+  mkdirSync(home, { recursive: true, mode: 0o755 });
+  return join(home, "postgres");
+}
+
+function followLink(link: string): string {
+  try {
+    return realpathSync(link);
+  } catch {
+    throw new StartupError(`${link} points to ${readlinkSync(link)}, which is gone: restore it, or remove the link to begin anew`);
+  }
+}
+
+/** Done once the cluster is whole, so that a link always leads to one. */
+export function linkCluster(dataDir: string, cluster: string): void {
+  const path = clusterPath(dataDir);
+  if (cluster !== path && !existsSync(path)) symlinkSync(cluster, path);
+}
+
+/** A socket folder outside the cluster must be ours alone: whoever owns it can pose as the database. */
+export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const owner = lstatSync(dir);
+  const wanted = runAs?.uid ?? process.getuid?.() ?? owner.uid;
+  if (!owner.isDirectory() || (owner.uid !== wanted && owner.uid !== process.getuid?.())) {
+    throw new StartupError(`${dir} belongs to somebody else; remove it, or choose a shorter GODWIT_DATA_DIR`);
+  }
+  if (runAs !== undefined) chownSync(dir, runAs.uid, runAs.gid);
+}
+
+/** The key that encrypts secrets at rest: generated once, readable by its owner alone. */
+export function readOrMakeSecretKey(dataDir: string): Buffer {
+  const path = join(dataDir, "secret.key");
+  try {
+    if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
+    return Buffer.from(readFileSync(path, "utf8"), "base64");
+  } catch (error) {
+    throw explainDiskError(error, dataDir);
+  }
+}

@@ -1,0 +1,175 @@
+/** The connection to PostgreSQL, embedded or not: a bounded pool, limits on every statement, and errors told apart by
+ *  what they mean for the work that was under way. */
+import pg from "pg";
+import { uuidFromText } from "../lib/uuid.ts";
+import { sql, type Sql } from "./sql.ts";
+
+export type DatabaseTarget = { url: string } | { socketDir: string; user: string; database: string };
+
+/** Anything that runs statements: the pool, or one transaction on it. */
+export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
+export type Tx = Queryable;
+
+/** Nothing of this statement was done: no connection could be had. */
+export class DatabaseUnavailable extends Error {
+  override name = "DatabaseUnavailable";
+}
+
+/** The connection died with a statement under way: it may have committed or not. */
+export class ConnectionLost extends Error {
+  override name = "ConnectionLost";
+  /** The name of the lost session, by which a new connection can make sure that the old one is over. */
+  readonly session: string;
+  constructor(session: string, cause: unknown) {
+    super("the database connection was lost with a statement under way", { cause });
+    this.session = session;
+  }
+}
+
+// Two hot writers, a few readers and the maintenance fit; more connections only add work to the server.
+const POOL_SIZE = 12;
+// Requests that find the pool empty wait here; past this many the service is overloaded and says so.
+const MAX_WAITING = 500;
+const CONNECT_TIMEOUT_MS = 5_000;
+// No statement of ours needs a second; ten is a database in trouble, and the client should hear so.
+const STATEMENT_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+
+const TYPE = { int8: 20, uuid: 2950 } as const;
+
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    if (oid === TYPE.uuid) return uuidFromText;
+    if (oid === TYPE.int8) return Number;
+    return pg.types.getTypeParser(oid as Parameters<typeof pg.types.getTypeParser>[0], format);
+  },
+};
+
+export class Database implements Queryable {
+  readonly #pool: pg.Pool;
+  #sessions = 0;
+
+  constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
+    const nextSession = (): string => `godwit ${nodeName} ${(this.#sessions += 1)}`;
+    class NamedClient extends pg.Client {
+      constructor(config: pg.ClientConfig) {
+        super({ ...config, application_name: nextSession() });
+      }
+    }
+    this.#pool = new pg.Pool({
+      ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
+      Client: NamedClient,
+      types: types,
+      max: POOL_SIZE,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      // A statement that outlives its own time-out on a dead network still ends.
+      query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
+      keepAlive: true,
+      idleTimeoutMillis: 60_000,
+    } as unknown as pg.PoolConfig);
+    this.#pool.on("error", onIdleError);
+  }
+
+  async rows<T>(statement: Sql): Promise<T[]> {
+    return this.#withClient(async (client) => run<T>(client, statement));
+  }
+
+  /** Runs the work in one transaction. Nothing but statements may be awaited inside. */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#withClient(async (client) => {
+      await client.query("begin");
+      try {
+        const result = await work({ rows: (statement) => run(client, statement) });
+        await client.query("commit");
+        return result;
+      } catch (error) {
+        if (!isConnectionError(error)) await client.query("rollback");
+        throw error;
+      }
+    });
+  }
+
+  /** Several statements separated by semicolons, without parameters: for migrations. */
+  async script(text: string): Promise<void> {
+    await this.#withClient((client) => client.query(text), { isOneOff: true });
+  }
+
+  /** One session for work that takes a session-wide lock and long statements. If it throws, the session is ended, and
+   *  with it an open transaction and the lock. */
+  async session<T>(statementTimeoutMs: number, work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<T>): Promise<T> {
+    return this.#withClient(
+      async (client) => {
+        await client.query(`set statement_timeout = ${Math.trunc(statementTimeoutMs)}`);
+        const result = await work((text) => client.query({ text, query_timeout: statementTimeoutMs + 1_000 } as pg.QueryConfig));
+        await client.query("reset statement_timeout");
+        return result;
+      },
+      { isOneOff: true },
+    );
+  }
+
+  /** Makes sure that a lost session can no longer commit anything. */
+  async endSession(session: string): Promise<void> {
+    await this.rows(sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = ${session}`);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  /** `isOneOff`: after an error the connection is not used again, whatever state the work left it in. */
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
+    if (this.#pool.waitingCount >= MAX_WAITING) throw new DatabaseUnavailable("too many requests wait for a database connection");
+    let client: pg.PoolClient;
+    try {
+      client = await this.#pool.connect();
+    } catch (error) {
+      throw new DatabaseUnavailable("the database cannot be reached", { cause: error });
+    }
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      const isLost = isConnectionError(error);
+      client.release(isLost || isOneOff);
+      throw isLost ? new ConnectionLost(sessionOf(client), error) : error;
+    }
+  }
+}
+
+const sessionOf = (client: pg.PoolClient): string =>
+  (client as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name;
+
+async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promise<T[]> {
+  const result = await client.query({ name, text, values: values as unknown[] });
+  return result.rows as T[];
+}
+
+// 57P01–57P03: the server is going down or coming up. 08: connection exceptions.
+const isServerGone = (code: string): boolean => code.startsWith("57P") || code.startsWith("08");
+// 25006: a standby answered; 53: out of disk, memory or connections; 57014: the statement took too long.
+const isServerUnfit = (code: string): boolean => code === "25006" || code.startsWith("53") || code === "57014";
+
+const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
+
+/** An error that is not the server's answer to the statement came from the wire. */
+function isConnectionError(error: unknown): boolean {
+  const code = sqlState(error);
+  if (code !== undefined) return isServerGone(code);
+  return (
+    error instanceof Error &&
+    (/^(ECONN|EPIPE|ETIMEDOUT)/.test((error as NodeJS.ErrnoException).code ?? "") ||
+      /[Cc]onnection|[Qq]uery read timeout/.test(error.message))
+  );
+}
+
+/** True for faults of the database rather than of the request: the client may simply try again later. */
+export function isDatabaseTrouble(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable || error instanceof ConnectionLost || isServerUnfit(sqlState(error) ?? "");
+}
+
+/** True when the server refused what a row says: retrying the same row cannot help, its neighbours are innocent. */
+export const isRowRefused = (error: unknown): boolean => /^2[123]/.test(sqlState(error) ?? "");

@@ -1,0 +1,307 @@
+/** A real PostgreSQL as our child: made on the first start, recovered on every later one, started again if it dies, and
+ *  stopped before us. It listens on a Unix socket that only its user can enter, and on no port. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { chownSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { poll, within } from "../lib/wait.ts";
+import { clusterPath, explainDiskError, linkCluster, makeDataDir, makeSocketDir, placeCluster, socketDir } from "./data-directory.ts";
+import type { DatabaseTarget } from "./database.ts";
+import { takeLock, type DirectoryLock, type Owner } from "./directory-lock.ts";
+import { findPrograms, type Programs } from "./postgres-binaries.ts";
+import { chooseUser, type RunAs } from "./run-as.ts";
+import { StartupError } from "./startup-error.ts";
+
+export const EMBEDDED_USER = "godwit";
+const EMBEDDED_DATABASE = "postgres";
+
+// A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
+const READY_TIMEOUT_MS = 120_000;
+const FAST_STOP_MS = 15_000;
+const IMMEDIATE_STOP_MS = 5_000;
+const RESTART_PAUSE_MS = 500;
+// After `kill -9` of the postmaster its children need a moment to notice; until then a new one is refused.
+const START_ATTEMPTS = 20;
+
+/** What differs from PostgreSQL's defaults, and why. Durability settings are left at theirs: on. */
+const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "",
+  max_connections: "60",
+  shared_buffers: "256MB",
+  // Few, spread checkpoints: each one makes the next write of every page cost a whole page of log.
+  max_wal_size: "4GB",
+  checkpoint_timeout: "15min",
+  // Our statements are short; compiling them would take longer than running them.
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  // The queue and the key table turn over all the time: clean them early and in small steps.
+  autovacuum_vacuum_scale_factor: "0.05",
+  autovacuum_naptime: "15s",
+  // A DETAIL line quotes the row: a message's text and number do not belong in a log.
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_checkpoints: "off",
+  log_line_prefix: "",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  unix_socket_permissions: "0700",
+};
+
+export type EmbeddedOptions = { dataDir: string; command: string; say: (line: string) => void; onLog: (line: string) => void };
+
+export class EmbeddedPostgres {
+  readonly target: DatabaseTarget;
+  readonly #programs: Programs;
+  readonly #runAs: RunAs | undefined;
+  readonly #cluster: string;
+  readonly #socketDir: string;
+  readonly #lock: DirectoryLock;
+  readonly #onLog: (line: string) => void;
+  #child: ChildProcess | undefined;
+  #isStopping = false;
+  #recentLines: string[] = [];
+
+  private constructor(
+    programs: Programs,
+    runAs: RunAs | undefined,
+    cluster: string,
+    sockets: string,
+    lock: DirectoryLock,
+    onLog: (line: string) => void,
+  ) {
+    this.#programs = programs;
+    this.#runAs = runAs;
+    this.#cluster = cluster;
+    this.#socketDir = sockets;
+    this.#lock = lock;
+    this.#onLog = onLog;
+    this.target = embeddedTarget(sockets);
+  }
+
+  /** Starts the server of a data directory, or tells who else is using it. */
+  static async start({ dataDir, command, say, onLog }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: Owner }> {
+    makeDataDir(dataDir);
+    let lock: DirectoryLock | { owner: Owner };
+    try {
+      lock = await takeLock(dataDir, command);
+    } catch (error) {
+      throw explainDiskError(error, dataDir);
+    }
+    if ("owner" in lock) return lock;
+    try {
+      const runAs = chooseUser(clusterPath(dataDir));
+      const programs = findPrograms(runAs, say);
+      const cluster = placeCluster(dataDir, runAs, say);
+      if (!existsSync(join(cluster, "PG_VERSION"))) initialise(programs, runAs, cluster, dataDir, say);
+      linkCluster(dataDir, cluster);
+      checkMajor(cluster, programs);
+      const sockets = socketDir(dataDir);
+      if (sockets !== cluster) makeSocketDir(sockets, runAs);
+      const server = new EmbeddedPostgres(programs, runAs, cluster, sockets, lock, onLog);
+      await endOrphan(cluster);
+      await server.#startChild();
+      return server;
+    } catch (error) {
+      lock.release();
+      throw explainDiskError(error, dataDir);
+    }
+  }
+
+  /** The processes of the server: the postmaster's id, for those who measure or stop it. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise<true>((resolve) => child.once("exit", () => resolve(true)));
+      child.kill("SIGINT");
+      if ((await within(ended, FAST_STOP_MS)) === undefined) {
+        child.kill("SIGQUIT");
+        await within(ended, IMMEDIATE_STOP_MS);
+      }
+    }
+    this.#lock.release();
+  }
+
+  async #startChild(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const child = this.#spawn();
+      const outcome = await Promise.race([ended(child), this.#isReady(child)]);
+      if (outcome === "ready") {
+        this.#child = child;
+        child.once("exit", () => this.#onExit());
+        return;
+      }
+      const reason =
+        this.#recentLines.findLast((line) => /FATAL|PANIC|could not/.test(line)) ?? this.#recentLines.at(-1) ?? "no reason given";
+      const isTransient = /shared memory block|still in use|lock file/.test(reason);
+      if (outcome === "timeout" || !isTransient || attempt === START_ATTEMPTS) {
+        child.kill("SIGQUIT");
+        throw new StartupError(`the embedded PostgreSQL did not start: ${reason.replace(/^(FATAL|PANIC|LOG):\s*/, "")}`);
+      }
+      await sleep(RESTART_PAUSE_MS);
+    }
+  }
+
+  #spawn(): ChildProcess {
+    const settings = {
+      ...SERVER_SETTINGS,
+      unix_socket_directories: this.#socketDir,
+      max_worker_processes: String(Math.max(8, availableParallelism())),
+    };
+    const child = spawn(
+      this.#programs.postgres,
+      ["-D", this.#cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      {
+        ...identity(this.#runAs),
+        cwd: "/",
+        env: { LC_ALL: "C", TZ: "UTC" },
+        stdio: ["ignore", "ignore", "pipe"],
+        // A process group of its own: Ctrl-C at the terminal must reach us first, and the database last.
+        detached: true,
+      },
+    );
+    createInterface({ input: child.stderr as NodeJS.ReadableStream }).on("line", (line) => {
+      this.#recentLines = [...this.#recentLines.slice(-19), line];
+      this.#onLog(line);
+    });
+    return child;
+  }
+
+  /** The postmaster writes its state into its pid file. */
+  async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
+    const ask = async (): Promise<"ready" | undefined> => {
+      const lines = readPidFile(this.#cluster);
+      return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
+    };
+    return (await poll(ask, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
+  }
+
+  #onExit(): void {
+    if (this.#isStopping) return;
+    this.#onLog("FATAL:  the embedded PostgreSQL ended unexpectedly; starting it again");
+    void this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        await this.#startChild();
+        return;
+      } catch (error) {
+        this.#onLog(`FATAL:  ${(error as Error).message}`);
+        await sleep(RESTART_PAUSE_MS * 10);
+      }
+    }
+  }
+}
+
+export const embeddedTarget = (sockets: string): DatabaseTarget => ({
+  socketDir: sockets,
+  user: EMBEDDED_USER,
+  database: EMBEDDED_DATABASE,
+});
+
+const ended = (child: ChildProcess): Promise<"ended"> =>
+  new Promise((resolve) => {
+    child.once("error", () => resolve("ended"));
+    child.once("exit", () => resolve("ended"));
+  });
+
+const identity = (runAs: RunAs | undefined): { uid?: number; gid?: number } =>
+  runAs === undefined ? {} : { uid: runAs.uid, gid: runAs.gid };
+
+/** initdb works beside the final place and is moved there when it is done, so that a crash leaves no half a cluster. */
+function initialise(programs: Programs, runAs: RunAs | undefined, cluster: string, dataDir: string, say: (line: string) => void): void {
+  say("first start: creating the database");
+  const unfinished = join(dirname(cluster), "postgres.unfinished");
+  rmSync(unfinished, { recursive: true, force: true });
+  rmSync(cluster, { recursive: true, force: true });
+  mkdirSync(unfinished, { mode: 0o700 });
+  if (runAs !== undefined) chownSync(unfinished, runAs.uid, runAs.gid);
+  const args = [
+    "-D",
+    unfinished,
+    "-U",
+    EMBEDDED_USER,
+    "-E",
+    "UTF8",
+    "--no-locale",
+    "--auth=trust",
+    "--data-checksums",
+    "--no-instructions",
+  ];
+  const done = spawnSync(programs.initdb, args, {
+    ...identity(runAs),
+    cwd: "/",
+    env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
+    encoding: "utf8",
+  });
+  if (done.status !== 0) {
+    rmSync(unfinished, { recursive: true, force: true });
+    const output = `${done.stderr ?? ""}${done.error?.message ?? ""}`.trim();
+    const reason = output.split("\n").findLast((line) => /error|FATAL|could not|PANIC/.test(line)) ?? output;
+    throw explainDiskError(new StartupError(`the database could not be created: ${reason}`), dataDir);
+  }
+  renameSync(unfinished, cluster);
+}
+
+function checkMajor(cluster: string, { version }: Programs): void {
+  const major = readFileSync(join(cluster, "PG_VERSION"), "utf8").trim();
+  if (version.split(".")[0] === major) return;
+  throw new StartupError(
+    `${cluster} was written by PostgreSQL ${major}, this godwit brings ${version}: dump it with the older godwit and restore it here`,
+  );
+}
+
+function readPidFile(cluster: string): string[] {
+  try {
+    return readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** Nobody holds the directory's lock, yet a server may be running: the child of a godwit that was killed. It is stopped
+ *  rather than adopted, so that there is one way in which the server runs. */
+async function endOrphan(cluster: string): Promise<void> {
+  const pid = Number(readPidFile(cluster)[0]);
+  if (!Number.isInteger(pid) || pid <= 1 || !isPostgres(pid)) return;
+  for (const [signal, timeoutMs] of [
+    ["SIGINT", FAST_STOP_MS],
+    ["SIGQUIT", IMMEDIATE_STOP_MS],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    const gone = await poll(async () => (isPostgres(pid) ? undefined : true), { timeoutMs, everyMs: 20 });
+    if (gone) return;
+  }
+  throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
+}
+
+/** A number from a stale pid file may belong to some other program by now. */
+function isPostgres(pid: number): boolean {
+  if (lstatSync("/proc/self", { throwIfNoEntry: false }) === undefined) return isAlive(pid);
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres" && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,88 @@
+/** Opens the database a configuration names: a server by its URL, or the embedded one of the data directory, which is
+ *  started here, or joined when another process of ours has it running. */
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { clusterPath, socketDir } from "./data-directory.ts";
+import { Database, DatabaseUnavailable } from "./database.ts";
+import { lockOwner, lockPath, type Owner } from "./directory-lock.ts";
+import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
+import { sql } from "./sql.ts";
+import { StartupError } from "./startup-error.ts";
+
+export type OpenOptions = {
+  databaseUrl: string | undefined;
+  dataDir: string;
+  /** The name of the command, shown to others who find the directory locked. */
+  command: string;
+  /** A server needs the directory for itself; a command may join one that runs. */
+  mayJoin: boolean;
+  nodeName: string;
+  say: (line: string) => void;
+  onLog: (line: string) => void;
+};
+
+export type OpenDatabase = { db: Database; embedded: EmbeddedPostgres | undefined; close: () => Promise<void> };
+
+// A command started while another one is at it waits this long for its turn.
+const TURN_TIMEOUT_MS = 30_000;
+const TURN_PAUSE_MS = 100;
+
+export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
+  const { databaseUrl, dataDir, mayJoin, nodeName, onLog } = options;
+  const connect = (target: ConstructorParameters<typeof Database>[0]): Database =>
+    new Database(target, nodeName, (error) => onLog(`idle database connection lost: ${error.message}`));
+  if (databaseUrl !== undefined) {
+    const db = connect({ url: databaseUrl });
+    return { db: await checked(db), embedded: undefined, close: () => db.close() };
+  }
+  const deadline = performance.now() + TURN_TIMEOUT_MS;
+  for (;;) {
+    const server = mayJoin && (await lockOwner(lockPath(dataDir))) ? undefined : await EmbeddedPostgres.start(options);
+    if (server instanceof EmbeddedPostgres) {
+      const db = connect(server.target);
+      return { db, embedded: server, close: () => closeBoth(db, server) };
+    }
+    if (server !== undefined && isServer(server.owner) && !mayJoin) throw new StartupError(inUse(dataDir, server.owner));
+    if (mayJoin && existsSync(clusterPath(dataDir))) {
+      const db = connect(embeddedTarget(socketDir(dataDir)));
+      if (await answers(db)) return { db, embedded: undefined, close: () => db.close() };
+      await db.close();
+    }
+    if (performance.now() > deadline) throw new StartupError(`${dataDir} is in use by another godwit, and its database does not answer`);
+    await sleep(TURN_PAUSE_MS);
+  }
+}
+
+async function closeBoth(db: Database, server: EmbeddedPostgres): Promise<void> {
+  try {
+    await db.close();
+  } finally {
+    await server.stop();
+  }
+}
+
+const isServer = ({ command }: Owner): boolean => command === "serve";
+const inUse = (dataDir: string, { pid, host }: Owner): string =>
+  `${dataDir} is in use by another godwit (process ${pid} on ${host}): stop it, or choose another GODWIT_DATA_DIR`;
+
+async function answers(db: Database): Promise<boolean> {
+  try {
+    await db.rows(sql`select 1`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A wrong password or address is for the person at the terminal, in one sentence, and without the URL's secret. */
+async function checked(db: Database): Promise<Database> {
+  try {
+    await db.rows(sql`select 1`);
+    return db;
+  } catch (error) {
+    await db.close();
+    const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+    const reasons = cause instanceof AggregateError ? cause.errors.map(String) : [cause instanceof Error ? cause.message : String(cause)];
+    throw new StartupError(`the database of DATABASE_URL cannot be used: ${reasons.join("; ")}`, { cause: error });
+  }
+}

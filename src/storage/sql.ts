@@ -1,0 +1,24 @@
+/** SQL stays SQL: a tagged template turns its values into parameters and gives each statement a name, so that the
+ *  server parses and plans it once per connection. */
+
+export type Sql = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
+
+type Prepared = { name: string; text: string };
+
+let statements = 0;
+const prepared = new WeakMap<TemplateStringsArray, Prepared>();
+
+export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]): Sql {
+  let statement = prepared.get(parts);
+  if (statement === undefined) {
+    statement = prepare(parts.reduce((text, part, index) => `${text}$${index}${part}`));
+    prepared.set(parts, statement);
+  }
+  return { ...statement, values };
+}
+
+/** A statement whose text is put together once, from fragments that the owners of its tables export. */
+export function prepare(text: string): Prepared {
+  statements += 1;
+  return { name: `godwit_${statements}`, text };
+}
