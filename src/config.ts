@@ -140,8 +140,10 @@ function readFile(path: string | undefined, faults: string[]): Map<SettingName, 
   for (const [key, value] of Object.entries(table)) {
     const name = names.get(key);
     if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting; known are ${[...names.keys()].join(", ")}`);
-    else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") values.set(name, String(value));
-    else if (Array.isArray(value) && value.every((item) => typeof item === "string")) values.set(name, value.join(","));
+    else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
+      // Empty is unset, as it is in the environment.
+      if (value !== "") values.set(name, String(value));
+    } else if (Array.isArray(value) && value.every((item) => typeof item === "string")) values.set(name, value.join(","));
     else faults.push(`GODWIT_CONFIG: ${path}: ${key}: must be a string, a number or a list of strings`);
   }
   return values;

@@ -23,37 +23,40 @@ const TRUST_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 const TOUCH_EVERY_MS = 60_000;
 
-type Remembered = { credential: Promise<Credential | undefined>; until: number };
+type Remembered = { credential: Credential | undefined; until: number };
 
 export class Authenticator {
   readonly #db: Database;
+  /** By the token itself: hashing it for each request would cost more than all else that is done to admit one. */
   readonly #remembered = new Map<string, Remembered>();
+  readonly #asking = new Map<string, Promise<Credential | undefined>>();
   readonly #touchedAt = new Map<string, number>();
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  /** Throws a 401 problem unless the header holds a living credential. */
-  async authenticate(header: string | undefined): Promise<Credential> {
+  /** Throws a 401 problem unless the header holds a living credential. Without waiting while the answer is fresh. */
+  authenticate(header: string | undefined): Credential | Promise<Credential> {
     const token = bearerToken(header);
+    const known = this.#remembered.get(token);
+    if (known !== undefined && performance.now() < known.until) return known.credential ?? refuse();
     if (!isApiKey(token)) throw invalidToken();
-    const hash = hashApiKey(token);
-    const credential = await this.#lookUp(hash.toString("latin1"), hash);
-    if (credential === undefined) throw invalidToken();
-    return credential;
+    return this.#lookUp(token);
   }
 
-  #lookUp(name: string, hash: Buffer): Promise<Credential | undefined> {
-    const now = performance.now();
-    const known = this.#remembered.get(name);
-    if (known !== undefined && now < known.until) return known.credential;
+  async #lookUp(token: string): Promise<Credential> {
+    // Requests that come together ask once.
+    let asking = this.#asking.get(token);
+    if (asking === undefined) {
+      asking = this.#ask(hashApiKey(token)).finally(() => this.#asking.delete(token));
+      this.#asking.set(token, asking);
+    }
+    const askedAt = performance.now();
+    const credential = await asking;
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    const credential = this.#ask(hash);
-    this.#remembered.set(name, { credential, until: now + TRUST_MS });
-    // A failure is nobody's answer: the next request asks again.
-    credential.catch(() => this.#remembered.delete(name));
-    return credential;
+    this.#remembered.set(token, { credential, until: askedAt + TRUST_MS });
+    return credential ?? refuse();
   }
 
   async #ask(hash: Buffer): Promise<Credential | undefined> {
@@ -62,11 +65,12 @@ export class Authenticator {
     this.#touch(row.account_id, row.key_id);
     const limit =
       row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
+    const environmentKey = `${uuidToText(row.account_id)}/${row.environment}`;
     return {
       accountId: row.account_id,
       keyId: row.key_id,
       environment: row.environment,
-      environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
+      environmentKey,
       scopes: new Set(row.scopes),
       tier: { name: row.tier, limit },
     };
@@ -93,6 +97,10 @@ function bearerToken(header: string | undefined): string {
     detail: header === undefined ? "send Authorization: Bearer <api key>" : "the Authorization header must be: Bearer <api key>",
     headers: { "www-authenticate": CHALLENGE },
   });
+}
+
+function refuse(): never {
+  throw invalidToken();
 }
 
 const invalidToken = (): Problem =>

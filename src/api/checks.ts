@@ -4,33 +4,46 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import type { Limiter, Verdict } from "../access/limiter.ts";
 import { Problem, type Fault } from "../http/problem.ts";
+import { Type } from "../http/schema.ts";
 import { fingerprintOf, keyClaim, parseIdempotencyKey, type KeyClaim } from "../idempotency/key.ts";
 import { BODY_LIMIT_BYTES, unsupportedMediaType } from "./answers.ts";
 import { parseJsonBody } from "./json-body.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Call, Route } from "./route.ts";
-import { compile, type Validate } from "./validate.ts";
+import { coerceQuery, compile, type Validate } from "./validate.ts";
 
-/** Who may, and how often: before a byte of the body is read. */
-export async function admit(
+export type Access = { authenticator: Authenticator; limiter: Limiter; metrics: Metrics };
+
+/** Who may, and how often: before a byte of the body is read. Without waiting while credential and quota are at hand,
+ *  which is nearly always. */
+export function admit(route: Route, request: FastifyRequest, reply: FastifyReply, access: Access): Credential | Promise<Credential> {
+  const credential = access.authenticator.authenticate(request.headers.authorization);
+  if (credential instanceof Promise) return credential.then((found) => admitWithin(route, request, reply, access, found));
+  return admitWithin(route, request, reply, access, credential);
+}
+
+function admitWithin(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  access: { authenticator: Authenticator; limiter: Limiter; metrics: Metrics },
-): Promise<Credential> {
-  const credential = await access.authenticator.authenticate(request.headers.authorization);
+  access: Access,
+  credential: Credential,
+): Credential | Promise<Credential> {
+  const check = (verdict: Verdict | undefined): Credential => {
+    if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
+    requireScope(credential, route.scope);
+    if (route.body !== undefined) checkMediaType(request);
+    return credential;
+  };
   const taken = access.limiter.take(credential);
-  const verdict = taken instanceof Promise ? await taken : taken;
-  if (verdict !== undefined) {
-    showQuota(reply, credential, verdict);
-    if (!verdict.isAdmitted) {
-      access.metrics.refusedByQuota();
-      throw overQuota(credential, verdict);
-    }
-  }
-  requireScope(credential, route.scope);
-  if (route.body !== undefined) checkMediaType(request);
-  return credential;
+  return taken instanceof Promise ? taken.then(check) : check(taken);
+}
+
+function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, verdict: Verdict): void {
+  showQuota(reply, credential, verdict);
+  if (verdict.isAdmitted) return;
+  metrics.refusedByQuota();
+  throw overQuota(credential, verdict);
 }
 
 /** IETF draft-ietf-httpapi-ratelimit-headers-11. An environment without a limit has none to show. */
@@ -65,10 +78,11 @@ export type Reader = (
   writeProblem: Call<never, never, never>["writeProblem"],
 ) => Call<never, never, never>;
 
-const NO_QUERY = { type: "object", properties: {}, additionalProperties: false };
+const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 /** What a route makes of an admitted request: everything parsed, nothing to check again. */
 export function createReader(route: Route): Reader {
+  const querySchema = route.query ?? NO_QUERY;
   const validators: Validators = {
     body: route.body && compile(route.body, "body"),
     query: compile(route.query ?? NO_QUERY, "query"),
@@ -77,16 +91,21 @@ export function createReader(route: Route): Reader {
   return (request, credential, writeProblem) => {
     const value = route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
-    const faults = findFaults(route, validators, request, value);
+    const query = coerceQuery(querySchema, request.query as Record<string, unknown>);
+    const faults = findFaults(route, validators, { params: request.params, query, value });
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
     const claim: KeyClaim | undefined =
       key === undefined ? undefined : keyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
-    return { credential, body: value, query: request.query, params: request.params, claim, writeProblem } as Call<never, never, never>;
+    return { credential, body: value, query, params: request.params, claim, writeProblem } as Call<never, never, never>;
   };
 }
 
-function findFaults(route: Route, { body, query, params }: Validators, request: FastifyRequest, value: unknown): Fault[] {
-  const faults = [...(params?.(request.params) ?? []), ...query(request.query), ...(body?.(value) ?? [])];
+function findFaults(
+  route: Route,
+  validators: Validators,
+  { params, query, value }: { params: unknown; query: unknown; value: unknown },
+): Fault[] {
+  const faults = [...(validators.params?.(params) ?? []), ...validators.query(query), ...(validators.body?.(value) ?? [])];
   if (route.check !== undefined && typeof value === "object" && value !== null && !Array.isArray(value)) {
     faults.push(...withoutRepeats(route.check(value as Record<string, unknown>), faults));
   }

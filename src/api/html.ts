@@ -11,7 +11,7 @@ code,pre{font:14px/1.5 ui-monospace,monospace}pre{overflow:auto;padding:.8rem;bo
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #8884}
 h2{margin-top:2.5rem}.method{font-weight:700}.muted{opacity:.75}`;
 
-export const escapeHtml = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
 /** `code` in texts of ours. */
@@ -43,6 +43,7 @@ type Schema = {
   maximum?: number;
   format?: string;
   items?: Schema;
+  $ref?: string;
 };
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Schema };
 type Operation = {
@@ -52,7 +53,11 @@ type Operation = {
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { description: string; content: Record<string, { schema: Schema }> }>;
 };
-type Document = { info: { title: string; version: string; description: string }; paths: Record<string, Record<string, Operation>> };
+type Document = {
+  info: { title: string; version: string; description: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
 
 const EXAMPLE = `curl -sS {origin}/v1/messages \\
   -H "Authorization: Bearer $GODWIT_KEY" \\
@@ -62,9 +67,12 @@ const EXAMPLE = `curl -sS {origin}/v1/messages \\
 
 /** The API reference: the OpenAPI document, laid out for reading. */
 export function docsPage(document: object, origin: string): string {
-  const { info, paths } = document as Document;
+  const { info, paths, components } = document as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
+  );
+  const records = Object.entries(components.schemas).map(
+    ([name, schema]) => `<h2 id="${name}">${name}</h2><p>${inline(schema.description ?? "")}</p>${fieldTable(schema)}`,
   );
   const errors = Object.entries(ERRORS).map(
     ([code, { status, title }]) => `<tr><td>${status}<td><a href="/errors/${code}"><code>${code}</code></a><td>${escapeHtml(title)}`,
@@ -72,7 +80,7 @@ export function docsPage(document: object, origin: string): string {
   return page(
     `${info.title} API`,
     `<h1>${escapeHtml(info.title)} API</h1><p class="muted">Version ${escapeHtml(info.version)} · <a href="/openapi.json">OpenAPI 3.1</a></p><p>${inline(info.description)}</p>` +
-      `<pre>${escapeHtml(EXAMPLE.replace("{origin}", origin))}</pre>${operations.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
+      `<pre>${escapeHtml(EXAMPLE.replace("{origin}", origin))}</pre>${operations.join("")}${records.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
   );
 }
 
@@ -85,9 +93,10 @@ function section(method: string, path: string, { summary, description, parameter
     (parameters.length === 0
       ? ""
       : `<h3>Parameters</h3><table>${parameters.map((item) => row(item.name, item.schema, item.required, item.description ?? "", item.in)).join("")}</table>`) +
-    (fields === undefined ? "" : `<h3>Body</h3><p>${inline(fields.description ?? "")}</p>${fieldTable(fields)}`) +
-    (success === undefined ? "" : `<h3>${success[0]}</h3><p>${inline(success[1].description)}</p>`) +
-    (record === undefined ? "" : `<details><summary>Fields of the answer</summary>${fieldTable(record)}</details>`)
+    (fields === undefined ? "" : `<h3>Body</h3><p>${typeOf(fields)}</p>`) +
+    (success === undefined
+      ? ""
+      : `<h3>${success[0]}</h3><p>${inline(success[1].description)} ${record === undefined ? "" : typeOf(record)}</p>`)
   );
 }
 
@@ -96,21 +105,20 @@ const fieldTable = ({ properties = {}, required = [] }: Schema): string =>
     .map(([name, schema]) => row(name, schema, required.includes(name), schema.description ?? "", ""))
     .join("")}</table>`;
 
-const row = (name: string, schema: Schema, isRequired: boolean, description: string, place: string): string =>
-  `<tr><td><code>${escapeHtml(name)}</code>${isRequired ? " *" : ""}<td class="muted">${escapeHtml([typeOf(schema), limitsOf(schema), place].filter((part) => part !== "").join(", "))}<td>${inline(description)}`;
+const row = (name: string, schema: Schema, isRequired: boolean, description: string, place: string): string => {
+  const notes = [limitsOf(schema), place].filter((part) => part !== "").map((part) => `, ${escapeHtml(part)}`);
+  return `<tr><td><code>${escapeHtml(name)}</code>${isRequired ? " *" : ""}<td class="muted">${typeOf(schema)}${notes.join("")}<td>${inline(description)}`;
+};
 
-const typeOf = ({ type, enum: values, format }: Schema): string =>
-  values === undefined
-    ? [
-        [type ?? "object"]
-          .flat()
-          .filter((name) => name !== "null")
-          .join(" or "),
-        format ?? "",
-      ]
-        .filter(Boolean)
-        .join(" ")
-    : values.filter((value) => value !== null).join(" | ");
+/** What a value is, in words; a named record as a link to it. */
+function typeOf({ type, enum: values, format, items, $ref }: Schema): string {
+  const named = $ref?.split("/").at(-1);
+  if (named !== undefined) return `<a href="#${escapeHtml(named)}">${escapeHtml(named)}</a>`;
+  if (values !== undefined) return escapeHtml(values.filter((value) => value !== null).join(" | "));
+  if (items !== undefined) return `list of ${typeOf(items)}`;
+  const names = [type ?? "object"].flat().filter((name) => name !== "null");
+  return escapeHtml([names.join(" or "), format ?? ""].filter((part) => part !== "").join(", "));
+}
 
 const limitsOf = ({ minLength, maxLength, minimum, maximum }: Schema): string => {
   const low = minLength ?? minimum;

@@ -39,9 +39,8 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." } },
-      schemas: { Problem: PROBLEM_SCHEMA },
+      schemas: { ...titledSchemas(routes), Problem: PROBLEM_SCHEMA },
       headers: HEADERS,
-      responses: Object.fromEntries(Object.entries(ERRORS).map(([code, { title }]) => [code, { description: title }])),
     },
   };
 }
@@ -117,9 +116,33 @@ function withoutNull(schema: Json): Json {
   };
 }
 
-/** A schema as others may read it: plain JSON, without our own keywords. */
-const published = (schema: TSchema): Json =>
-  JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === HINT ? undefined : value))) as Json;
+/** A schema as others may read it: plain JSON, without our own keywords, and with titled schemas by reference. */
+function published(schema: TSchema): Json {
+  const { title } = schema as { title?: string };
+  return title === undefined ? plain(schema) : { $ref: `#/components/schemas/${title}` };
+}
+
+const plain = (schema: object): Json =>
+  JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => {
+      if (key === HINT) return undefined;
+      const title = key !== "" && typeof value === "object" && value !== null ? (value as { title?: unknown }).title : undefined;
+      return typeof title === "string" ? { $ref: `#/components/schemas/${title}` } : value;
+    }),
+  ) as Json;
+
+/** Every schema with a title, by it. */
+function titledSchemas(routes: readonly Route[]): Record<string, Json> {
+  const found: Record<string, Json> = {};
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const { title, ...rest } = value as { title?: unknown };
+    if (typeof title === "string") found[title] ??= plain(rest);
+    for (const child of Object.values(value)) visit(child);
+  };
+  for (const { body, reply } of routes) for (const schema of [body, reply.schema]) visit(schema);
+  return found;
+}
 
 const KEY_PARAMETER: Json = {
   name: "Idempotency-Key",

@@ -6,8 +6,8 @@ import { JSON_TYPE } from "./answers.ts";
 import { docsPage, errorPage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
 
-export type PageRequest = { params: Record<string, string>; peer: string; origin: string };
-export type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
+type PageRequest = { params: Record<string, string>; peer: string; origin: string };
+type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
 export type Page = { method: "GET"; path: string; render: (request: PageRequest) => Promise<PageAnswer> };
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };

@@ -12,12 +12,15 @@ export const pageQuery = {
   cursor: optional(Type.String({ minLength: 1, maxLength: 200, description: "`next_cursor` of the page before." })),
 };
 
-export const pageOf = <S extends TSchema>(item: S) =>
-  Type.Object({
-    data: Type.Array(item),
-    has_more: Type.Boolean(),
-    next_cursor: nullable(Type.String({ description: "Null on the last page." })),
-  });
+export const pageOf = <S extends TSchema>(title: string, item: S) =>
+  Type.Object(
+    {
+      data: Type.Array(item),
+      has_more: Type.Boolean(),
+      next_cursor: nullable(Type.String({ description: "Null on the last page." })),
+    },
+    { title },
+  );
 
 // A version, the id, and a checksum: a cursor that was cut, altered or made up is told from a real one.
 const VERSION = 1;

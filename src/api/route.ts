@@ -7,7 +7,7 @@ import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, TSchema } from "../http/schema.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export type Call<Body, Query, Params> = {
   credential: Credential;
@@ -20,7 +20,7 @@ export type Call<Body, Query, Params> = {
   writeProblem: (problem: Problem) => string;
 };
 
-export type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
+type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
 
 export type Route = {
   method: Method;

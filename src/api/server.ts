@@ -183,8 +183,18 @@ export class Server {
     this.#app.route({
       method: route.method,
       url: fastifyPath(route.path),
-      onRequest: async (request, reply) => {
-        request.credential = await admit(route, request, reply, this.#options);
+      onRequest: (request, reply, done) => {
+        const keep = (credential: Credential): void => {
+          request.credential = credential;
+          done();
+        };
+        try {
+          const credential = admit(route, request, reply, this.#options);
+          if (credential instanceof Promise) credential.then(keep, done);
+          else keep(credential);
+        } catch (error) {
+          done(error as Error);
+        }
       },
       handler: async (request, reply) => {
         const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));

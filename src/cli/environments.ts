@@ -56,6 +56,8 @@ async function defineTier(input: Input): Promise<void> {
   if (name === undefined || !/^[a-z0-9_-]{1,32}$/.test(name))
     throw new UsageError("name the tier in up to 32 lower-case letters, digits, dashes or underscores");
   const tier = { name, requests_per_second: positive(input, "rate", 1_000_000), burst: positive(input, "burst", 10_000_000) };
+  if (tier.burst < tier.requests_per_second / 2)
+    throw new UsageError("--burst must be at least half of --rate: nodes share it in leases of a fraction of a second");
   await withDatabase(input, "environments", async ({ db }) => {
     await upsertTier(db, tier);
     print(input.flags, tier);

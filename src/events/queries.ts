@@ -3,7 +3,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { column, type Column } from "../storage/batch.ts";
 
 /** An event of a message, written with the change it reports; `record` is the message's record after it. */
-export type NewEvent = { id: Uuid; type: string; record: string };
+type NewEvent = { id: Uuid; type: string; record: string };
 export type Evented = { event: NewEvent | null };
 
 export const eventColumns: readonly Column<Evented>[] = [

@@ -18,6 +18,10 @@ export function nullable<S extends TSchema>(schema: S) {
   return Type.Unsafe<Static<S> | null>(widened);
 }
 
+/** An object whose members all fit one schema. (TypeBox's own record is a pattern that a line break escapes.) */
+export const recordOf = <S extends TSchema>(value: S, options: object = {}) =>
+  Type.Unsafe<Record<string, Static<S>>>({ type: "object", additionalProperties: value, ...options });
+
 /** A closed set of words in requests. */
 export const oneOf = <const V extends readonly string[]>(values: V, options: object = {}) =>
   Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });

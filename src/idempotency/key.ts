@@ -25,9 +25,24 @@ export const fingerprintOf = (method: string, target: string, body: unknown): Bu
 /** One key of one environment, wherever it is asked for. */
 export type KeyClaim = { key: Uuid; lock: bigint; name: string; fingerprint: Buffer };
 
-export function keyClaim(environmentKey: string, key: Uuid, fingerprint: Buffer): KeyClaim {
-  const name = `${environmentKey}/${key.toString("latin1")}`;
-  // The lock is a number of 64 bits; taken from a hash of the whole name, two keys meet in it by accident never.
-  const lock = Buffer.from(hash("sha256", name, "binary" as "hex"), "binary").readBigInt64BE(0);
-  return { key, lock, name, fingerprint };
+export const keyClaim = (environmentKey: string, key: Uuid, fingerprint: Buffer): KeyClaim => ({
+  key,
+  fingerprint,
+  name: `${environmentKey}/${key.toString("latin1")}`,
+  // A lock is a number of 64 bits. A version-4 UUID is random; the salt keeps the same key of two environments apart.
+  lock: BigInt.asIntN(64, key.readBigInt64BE(0) ^ key.readBigInt64BE(8) ^ saltOf(environmentKey)),
+});
+
+const MAX_SALTS = 10_000;
+const salts = new Map<string, bigint>();
+
+/** The same on every node. */
+function saltOf(environmentKey: string): bigint {
+  let salt = salts.get(environmentKey);
+  if (salt === undefined) {
+    if (salts.size >= MAX_SALTS) salts.clear();
+    salt = Buffer.from(hash("sha256", environmentKey, "hex"), "hex").readBigInt64BE(0);
+    salts.set(environmentKey, salt);
+  }
+  return salt;
 }

@@ -1,5 +1,5 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
@@ -53,7 +53,7 @@ export const MessageRecord = Type.Object(
     sender: nullable(Type.String({ description: "Null until a route has chosen one." })),
     body: nullable(Type.String()),
     template_id: nullable(Type.String()),
-    template_variables: nullable(Type.Record(Type.String(), Type.String())),
+    template_variables: nullable(recordOf(Type.String())),
     status: openEnum(STATUSES),
     sequence: Type.Integer({ minimum: 1, description: "Counts this message's transitions, without gaps." }),
     error: nullable(MessageError),
@@ -69,7 +69,7 @@ export const MessageRecord = Type.Object(
     ),
     priority: openEnum(PRIORITIES),
     client_reference: nullable(Type.String()),
-    metadata: Type.Record(Type.String(), Type.String()),
+    metadata: recordOf(Type.String()),
     send_at: nullable(timestamp("When to send it.")),
     expires_at: nullable(timestamp("Not handed to a carrier after this.")),
     provider: nullable(
@@ -91,7 +91,7 @@ export const MessageRecord = Type.Object(
     failed_at: nullable(timestamp("When it failed for good.")),
     canceled_at: nullable(timestamp("When it was canceled.")),
   },
-  { description: "A message." },
+  { title: "Message", description: "A message." },
 );
 
 export type MessageRecord = Static<typeof MessageRecord>;
@@ -119,6 +119,8 @@ export type Message = {
 const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 export function toRecord(message: Message): MessageRecord {
+  const createdAtMs = uuidTimeMs(message.id);
+  const createdAt = isoTime(createdAtMs);
   return {
     id: encodeId("msg", message.id),
     object: "message",
@@ -143,8 +145,8 @@ export function toRecord(message: Message): MessageRecord {
     fallback_of: null,
     in_reply_to: null,
     batch_id: null,
-    created_at: isoTime(uuidTimeMs(message.id)),
-    updated_at: isoTime(message.updatedAtMs),
+    created_at: createdAt,
+    updated_at: message.updatedAtMs === createdAtMs ? createdAt : isoTime(message.updatedAtMs),
     sent_at: null,
     delivered_at: null,
     read_at: null,

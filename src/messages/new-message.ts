@@ -1,6 +1,6 @@
 /** The request to send: what it may say, and every rule that holds between its fields. */
 import type { Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { CHANNELS, PRIORITIES, type Channel } from "./message.ts";
 import { E164_PATTERN, isPossibleNumber } from "./recipient.ts";
 
@@ -14,7 +14,7 @@ const body = Type.String({
   description: "The text: up to 1,600 characters on sms, 4,096 on whatsapp.",
 });
 const templateId = Type.String({ minLength: 1, maxLength: 64, description: "A template's id or name." });
-const templateVariables = Type.Record(Type.String(), Type.String({ maxLength: 1_024 }), { maxProperties: 100 });
+const templateVariables = recordOf(Type.String({ maxLength: 1_024 }), { maxProperties: 100 });
 
 const FallbackStep = Type.Object(
   {
@@ -24,7 +24,7 @@ const FallbackStep = Type.Object(
     template_variables: optional(templateVariables),
     after_seconds: Type.Integer({ minimum: 1, maximum: 172_800 }),
   },
-  { additionalProperties: false },
+  { title: "FallbackStep", additionalProperties: false },
 );
 
 export const NewMessageBody = Type.Object(
@@ -50,7 +50,7 @@ export const NewMessageBody = Type.Object(
     priority: optional(oneOf(PRIORITIES, { description: "`high` for codes, `bulk` for campaigns. Default `normal`." })),
     client_reference: optional(Type.String({ minLength: 1, maxLength: 128, description: "Your own name for it: filterable, not unique." })),
     metadata: optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
+      recordOf(Type.String({ maxLength: 500 }), {
         maxProperties: 50,
         propertyNames: { maxLength: 40, minLength: 1 },
         description: "Up to 50 keys of up to 40 characters, values up to 500.",
@@ -59,7 +59,7 @@ export const NewMessageBody = Type.Object(
     fallback: optional(Type.Array(FallbackStep, { minItems: 1, maxItems: 5 })),
     max_segments: optional(Type.Integer({ minimum: 1, maximum: 255, description: "Refuse rather than send more parts." })),
   },
-  { additionalProperties: false, description: "Exactly one of `body` and `template_id`." },
+  { title: "NewMessage", additionalProperties: false, description: "Exactly one of `body` and `template_id`." },
 );
 
 export type NewMessage = Static<typeof NewMessageBody>;

@@ -81,7 +81,7 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
     scope: "messages:read",
     isIdempotent: false,
     query: ListQuery,
-    reply: { status: 200, description: "A page of records.", schema: pageOf(MessageRecord) },
+    reply: { status: 200, description: "A page of records.", schema: pageOf("MessagePage", MessageRecord) },
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
   }),

@@ -1,7 +1,19 @@
 /** The data directory: what lies where, made ready for the user that PostgreSQL runs as. */
 import { createHash, randomBytes } from "node:crypto";
-import { chownSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { canReach, SHARED_DIR, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -22,9 +34,10 @@ export function socketDir(dataDir: string): string {
 
 /** Turns a system error about the directory into the sentence its owner needs. */
 export function explainDiskError(error: unknown, dataDir: string): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const text = `${code ?? ""} ${message}`;
-  if (/ENOSPC|No space left/.test(text)) return new StartupError(`the disk that holds ${dataDir} is full`, { cause: error });
+  const { code, message, cause } = error as NodeJS.ErrnoException;
+  const text = `${code ?? ""} ${message} ${typeof cause === "string" ? cause : ""}`;
+  if (/ENOSPC|No space left|wrote only \d+ of/.test(text))
+    return new StartupError(`the disk that holds ${dataDir} is full`, { cause: error });
   if (/EROFS|Read-only file system/.test(text)) return new StartupError(`${dataDir} is on a read-only file system`, { cause: error });
   if (/EACCES|EPERM|Permission denied/.test(text)) return new StartupError(`${dataDir} cannot be written by this user`, { cause: error });
   return error;
@@ -34,7 +47,18 @@ export function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   } catch (error) {
-    throw explainDiskError(error, dataDir);
+    throw explainDiskError(whyNotWritable(dataDir) ?? error, dataDir);
+  }
+}
+
+/** On a read-only file system `mkdir` speaks of a missing directory; the nearest one that exists tells the truth. */
+function whyNotWritable(path: string): unknown {
+  if (!existsSync(path)) return whyNotWritable(dirname(path));
+  try {
+    accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

@@ -37,11 +37,14 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
 const TYPE = { int8: 20, uuid: 2950 } as const;
 
+// Its types know only a list of names for the numbers that a server may send.
+const builtin = pg.types as unknown as { getTypeParser(oid: number, format?: string): (text: string) => unknown };
+
 const types = {
   getTypeParser(oid: number, format?: "text" | "binary") {
     if (oid === TYPE.uuid) return uuidFromText;
     if (oid === TYPE.int8) return Number;
-    return pg.types.getTypeParser(oid as Parameters<typeof pg.types.getTypeParser>[0], format);
+    return builtin.getTypeParser(oid, format);
   },
 };
 
@@ -62,6 +65,9 @@ export class Database implements Queryable {
       types: types,
       max: POOL_SIZE,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // Our statements are written to have one good plan, whatever the values; planning anew each time would cost more
+      // than running them.
+      options: "-c plan_cache_mode=force_generic_plan",
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       // A statement that outlives its own time-out on a dead network still ends.

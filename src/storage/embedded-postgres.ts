@@ -245,8 +245,8 @@ function initialise(programs: Programs, runAs: RunAs | undefined, cluster: strin
   if (done.status !== 0) {
     rmSync(unfinished, { recursive: true, force: true });
     const output = `${done.stderr ?? ""}${done.error?.message ?? ""}`.trim();
-    const reason = output.split("\n").findLast((line) => /error|FATAL|could not|PANIC/.test(line)) ?? output;
-    throw explainDiskError(new StartupError(`the database could not be created: ${reason}`), dataDir);
+    const reason = output.split("\n").find((line) => /error|FATAL|could not|PANIC/.test(line)) ?? output;
+    throw explainDiskError(new StartupError(`the database could not be created: ${reason}`, { cause: output }), dataDir);
   }
   renameSync(unfinished, cluster);
 }

@@ -1,0 +1,228 @@
+/** bench/accept: what does a durable, idempotent accept cost?
+ *
+ *  In one run, interleaved over several rounds: (a) a bare node:http echo, (b) our accept on an empty database, with
+ *  authentication, quota, metrics, logs and distinct idempotency keys, fsync on, (c) a Fastify echo with the same schema,
+ *  (d) the accept's SQL driven alone, and, with --preload N, (e) our accept on a database with N messages. Machines are
+ *  noisy: medians of ratios within a round are what counts.
+ *
+ *  npm run bench -- accept [--rounds 5] [--seconds 4] [--connections 64] [--preload 5000000] */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { chmodSync, mkdtempSync, openSync, realpathSync, rmSync } from "node:fs";
+import { cpus, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { Database } from "../src/storage/database.ts";
+import { missingDurability } from "../src/storage/durability.ts";
+import { EMBEDDED_USER } from "../src/storage/embedded-postgres.ts";
+import { rssMb, treeCpuUs } from "./cpu.ts";
+import { quantile, runLoad } from "./load.ts";
+import { preload } from "./preload.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "4" },
+    connections: { type: "string", default: "64" },
+    preload: { type: "string", default: "0" },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const connections = Number(values.connections);
+const preloadCount = Number(values.preload);
+
+const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const root = mkdtempSync(join(tmpdir(), "godwit-bench-"));
+chmodSync(root, 0o755);
+const children: ChildProcess[] = [];
+
+type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
+type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
+
+async function firstUrl(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const match = /http:\/\/[\d.:]+/.exec(line);
+    if (match !== null) return match[0];
+  }
+  throw new Error("the peer ended before it listened");
+}
+
+async function startPeer(name: string, file: string): Promise<Peer> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "peers", file)], { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  return { name, child, url: await firstUrl(child), path: "/v1/messages", headers: { "Content-Type": "application/json" }, hasKey: false };
+}
+
+function godwit(dataDir: string, ...args: string[]): Record<string, unknown> {
+  const { stdout, status, stderr } = spawnSync(process.execPath, [MAIN, ...args, "--json", "--data-dir", dataDir], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+type GodwitPeer = Peer & { dataDir: string; socketDir: string; account: string; readyMs: number };
+
+async function startGodwit(name: string): Promise<GodwitPeer> {
+  const dataDir = join(root, name);
+  godwit(dataDir, "accounts", "create", "bench");
+  godwit(dataDir, "environments", "define-tier", "bench", "--rate", "1000000", "--burst", "2000000");
+  godwit(dataDir, "environments", "set-tier", "test", "bench");
+  const { key } = godwit(dataDir, "keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read");
+  const startedAt = performance.now();
+  // Logs are on and written to a file, as in production; the URL is asked from the port file of the log.
+  const logPath = join(root, `${name}.log`);
+  const child = spawn(process.execPath, [MAIN, "serve", "--port", "0", "--log", "json", "--data-dir", dataDir], {
+    stdio: ["ignore", openSync(logPath, "w"), "pipe"],
+  });
+  children.push(child);
+  let url = "";
+  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
+    const match = /http:\/\/[\d.:]+/.exec(line);
+    if (match !== null) {
+      url = match[0];
+      break;
+    }
+  }
+  const readyMs = performance.now() - startedAt;
+  const socketDir = realpathSync(join(dataDir, "postgres"));
+  const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
+  const off = await missingDurability(db);
+  if (off.length > 0) throw new Error(`the database is not durable: ${off.join(", ")} off`);
+  const [row] = await db.rows<{ id: string }>({
+    name: "account",
+    text: "select encode(uuid_send(id), 'hex') as id from accounts where name = 'bench'",
+    values: [],
+  });
+  await db.close();
+  return {
+    name,
+    child,
+    url,
+    path: "/v1/messages",
+    hasKey: true,
+    dataDir,
+    socketDir,
+    account: row?.id ?? "",
+    readyMs,
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${String(key)}` },
+  };
+}
+
+let counter = 0;
+const makeBody = (): string =>
+  `{"recipient":"+1415555${String((counter += 1) % 10_000).padStart(4, "0")}","channel":"sms","body":"Your verification code is 123456. It is valid for ten minutes."}`;
+
+async function measure(peer: Peer, forSeconds: number): Promise<Measure> {
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
+  const cpuUs = (treeCpuUs(peer.child.pid ?? 0) - before) / requests;
+  const odd = [...statuses].filter(([status]) => status !== 200 && status !== 202);
+  if (odd.length > 0) throw new Error(`${peer.name} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
+  return { rate: requests / took, cpuUs, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
+}
+
+async function meanBatch({ url }: Peer): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const read = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, "m").exec(text)?.[1]);
+  return read("godwit_accept_batch_size_sum") / read("godwit_accept_batch_size_count");
+}
+
+/** The accept's statement alone, on the database of an idle godwit. */
+async function measureSql(peer: GodwitPeer, batch: number): Promise<Measure> {
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "peers", "sql-alone.ts"), peer.socketDir, peer.account, String(batch), String(seconds)],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  let output = "";
+  let driverUs = 0;
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const watch = setInterval(() => (driverUs = treeCpuUs(child.pid ?? 0) || driverUs), 50);
+  await new Promise((resolve) => child.once("close", resolve));
+  clearInterval(watch);
+  const stored = Number(output);
+  return { rate: stored / seconds, cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before + driverUs) / stored, p50: Number.NaN, p99: Number.NaN };
+}
+
+const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+const show = (value: number, digits = 0): string =>
+  Number.isNaN(value) ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+
+async function main(): Promise<void> {
+  const echo = await startPeer("bare node:http echo", "echo.ts");
+  const framework = await startPeer("Fastify echo, same schema", "fastify-echo.ts");
+  const accept = await startGodwit("empty");
+  const loaded = preloadCount > 0 ? await startGodwit("loaded") : undefined;
+  if (loaded !== undefined) await preload(loaded.socketDir, loaded.account, preloadCount, say);
+
+  for (const peer of [echo, framework, accept, ...(loaded === undefined ? [] : [loaded])]) await measure(peer, 2);
+  const results = new Map<string, Measure[]>();
+  const keep = (name: string, result: Measure): void => void results.set(name, [...(results.get(name) ?? []), result]);
+  let peakRss = 0;
+  for (let round = 1; round <= rounds; round += 1) {
+    keep(echo.name, await measure(echo, seconds));
+    keep("accept", await measure(accept, seconds));
+    peakRss = Math.max(peakRss, rssMb(accept.child.pid ?? 0));
+    keep(framework.name, await measure(framework, seconds));
+    keep("SQL batch alone", await measureSql(accept, Math.max(1, Math.round(await meanBatch(accept)))));
+    if (loaded !== undefined) keep("accept, loaded", await measure(loaded, seconds));
+    say(
+      `round ${round} of ${rounds}: ${[...results].map(([name, list]) => `${name} ${show(list.at(-1)?.rate ?? 0)}/s ${show(list.at(-1)?.cpuUs ?? 0)} µs`).join("; ")}`,
+    );
+  }
+
+  const of = (name: string, pick: (result: Measure) => number): number[] => (results.get(name) ?? []).map(pick);
+  const ratio = (a: string, b: string, pick: (result: Measure) => number): number =>
+    median(of(a, pick).map((value, round) => value / (of(b, pick)[round] ?? Number.NaN)));
+  const cpu = (result: Measure): number => result.cpuUs;
+  const rate = (result: Measure): number => result.rate;
+  const parts = median(
+    of("accept", cpu).map((value, round) => value / ((of(framework.name, cpu)[round] ?? 0) + (of("SQL batch alone", cpu)[round] ?? 0))),
+  );
+
+  const out = (line: string): void => void process.stdout.write(`${line}\n`);
+  out(
+    `\n${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model ?? process.arch}, ${cpus().length} cores, ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}; ${connections} connections, ${rounds} rounds of ${seconds} s, mean batch ${show(await meanBatch(accept), 1)}\n`,
+  );
+  out("| median of the rounds | per second | p50 ms | p99 ms | CPU µs per message |\n|---|---|---|---|---|");
+  for (const [name, list] of results)
+    out(
+      `| ${name} | ${show(median(list.map(rate)))} | ${show(median(list.map((result) => result.p50)), 1)} | ${show(median(list.map((result) => result.p99)), 1)} | ${show(median(list.map(cpu)))} |`,
+    );
+  out("\n| figure | measured | must reach | goal |\n|---|---|---|---|");
+  out(`| accept's CPU per message / bare echo's | ${show(ratio("accept", echo.name, cpu), 2)} | ≤ 4.5 | 2.5 |`);
+  out(`| accept's throughput / bare echo's | ${show(ratio("accept", echo.name, rate), 2)} | ≥ 0.25 | 0.45 |`);
+  out(`| accept's CPU / (Fastify echo + SQL alone) | ${show(parts, 2)} | ≤ 1.5 | |`);
+  if (loaded !== undefined)
+    out(`| throughput with ${show(preloadCount)} messages / empty | ${show(ratio("accept, loaded", "accept", rate), 2)} | ≥ 0.8 | |`);
+  out(`| node's memory, MB | ${show(peakRss)} | < 250 | |`);
+  out(`| start on an existing directory to ready, s | ${show((await restartMs(accept)) / 1_000, 1)} | < 5 | |`);
+}
+
+/** Stops a loaded godwit the hard way and times its next start. */
+async function restartMs({ child, dataDir }: GodwitPeer): Promise<number> {
+  child.kill("SIGKILL");
+  const startedAt = performance.now();
+  const next = spawn(process.execPath, [MAIN, "serve", "--port", "0", "--log", "silent", "--data-dir", dataDir], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  children.push(next);
+  for await (const line of createInterface({ input: next.stderr as NodeJS.ReadableStream })) if (/listens on/.test(line)) break;
+  return performance.now() - startedAt;
+}
+
+try {
+  await main();
+} finally {
+  await Promise.all(
+    children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGTERM");
+      await new Promise((resolve) => child.once("exit", resolve));
+    }),
+  );
+  rmSync(root, { recursive: true, force: true });
+}

@@ -1,0 +1,53 @@
+/** The database alone: the accept statement in batches of a given size, with nothing in front of it. Runs for so many
+ *  seconds and prints how many messages it stored. Arguments: socket folder, account (hex), batch size, seconds. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { keyClaim } from "../../src/idempotency/key.ts";
+import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
+import { toRecord, type Message } from "../../src/messages/message.ts";
+import { acceptStatement, type Acceptance } from "../../src/messages/queries.ts";
+import { Database } from "../../src/storage/database.ts";
+import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
+
+const [socketDir = "", account = "", sizeText = "32", secondsText = "3"] = process.argv.slice(2);
+const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
+const accountId = Buffer.from(account, "hex");
+
+function acceptance(): Acceptance {
+  const nowMs = Date.now();
+  const message: Message = {
+    id: newUuid(nowMs),
+    environment: "test",
+    direction: "outbound",
+    channel: "sms",
+    recipient: `+1415555${String(nowMs % 10_000).padStart(4, "0")}`,
+    sender: null,
+    body: "Your verification code is 123456. It is valid for ten minutes.",
+    status: "queued",
+    sequence: 1,
+    error: null,
+    segments: { count: 1, encoding: "gsm7", characters: 61 },
+    priority: "normal",
+    clientReference: null,
+    metadata: {},
+    expiresAtMs: nowMs + 172_800_000,
+    updatedAtMs: nowMs,
+  };
+  const record = toRecord(message);
+  return {
+    accountId,
+    environment: "test",
+    message,
+    claim: keyClaim(account, uuidFromText(randomUUID()), randomBytes(32)),
+    event: { id: newUuid(nowMs), type: "message.queued", record: JSON.stringify(record) },
+    answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
+  };
+}
+
+const deadline = performance.now() + Number(secondsText) * 1_000;
+let stored = 0;
+while (performance.now() < deadline) {
+  const rows = await db.rows(acceptStatement(Array.from({ length: Number(sizeText) }, acceptance)));
+  stored += rows.length;
+}
+await db.close();
+process.stdout.write(`${stored}\n`);

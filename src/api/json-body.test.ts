@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Problem } from "../http/problem.ts";
+import { parseJsonBody } from "./json-body.ts";
+
+const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));
+
+function assertRefused(bytes: Buffer, code: string, pointer = ""): void {
+  assert.throws(
+    () => parseJsonBody(bytes),
+    (error) => {
+      assert.ok(error instanceof Problem);
+      assert.equal(error.code, "invalid_request_payload");
+      assert.deepEqual(
+        error.errors?.map((fault) => ({ ...fault, detail: "" })),
+        [{ pointer, code, detail: "" }],
+      );
+      return true;
+    },
+  );
+}
+
+test("every JSON value comes out as it went in", () => {
+  fc.assert(fc.property(fc.json({ maxDepth: 5 }), (text) => assert.deepEqual(parse(text), JSON.parse(text))));
+});
+
+const nested = (depth: number, open = "[", close = "]"): string => open.repeat(depth) + close.repeat(depth);
+
+const FINE: readonly (readonly [what: string, text: string])[] = [
+  ["32 levels of arrays", nested(32)],
+  ["32 levels of objects", `${'{"a":'.repeat(32)}1${"}".repeat(32)}`],
+  ["32 levels of both", `${'[{"a":'.repeat(16)}1${"}]".repeat(16)}`],
+  ["a thousand arrays side by side", `[${Array.from({ length: 1_000 }, () => "[]").join(",")}]`],
+  ["brackets inside a string", JSON.stringify({ body: "[{".repeat(1_000) })],
+  ["brackets inside a name", JSON.stringify({ ["[{".repeat(1_000)]: 1 })],
+  ["brackets after an escaped quote", JSON.stringify({ body: `"${"[".repeat(100)}` })],
+  ["brackets after an escaped backslash at a string's end", String.raw`["a\\",${nested(31)}]`],
+  ["an escaped backslash before u0000", String.raw`"\\u0000"`],
+  ["an escaped backslash before ud800", String.raw`{"\\ud800":"\\udc00"}`],
+  ["a pair of surrogates as escapes", String.raw`"\ud83d\ude00"`],
+  ["an emoji as it is", '"😀"'],
+  ["the last of the control characters", String.raw`"\u001f"`],
+  ["a byte order mark inside", '"\ufeff"'],
+  ["a plain value", "null"],
+  ["white space around", " \t\r\n[1]\n"],
+];
+
+for (const [what, text] of FINE) test(`${what} is fine`, () => assert.deepEqual(parse(text), JSON.parse(text)));
+
+type Row = readonly [what: string, bytes: string | Buffer, code: string, pointer?: string];
+const REFUSED: readonly Row[] = [
+  ["no body", "", "required"],
+  ["white space alone", "  ", "invalid_json"],
+  ["half an object", '{"a":', "invalid_json"],
+  ["a comma at the end", "[1,]", "invalid_json"],
+  ["single quotes", "{'a':1}", "invalid_json"],
+  ["a comment", "[1] // one", "invalid_json"],
+  ["NaN", "NaN", "invalid_json"],
+  ["a line end in a string", '"a\nb"', "invalid_json"],
+  ["a raw U+0000 in a string", '"a\0b"', "invalid_json"],
+  ["a byte order mark in front", "\ufeff{}", "invalid_json"],
+  ["a byte that is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "invalid_encoding"],
+  ["Latin-1", Buffer.from('"é"', "latin1"), "invalid_encoding"],
+  ["UTF-16", Buffer.from('"é"', "utf16le"), "invalid_encoding"],
+  ["an overlong form", Buffer.from([0x22, 0xc0, 0xaf, 0x22]), "invalid_encoding"],
+  ["a surrogate written in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), "invalid_encoding"],
+  ["a character cut short", Buffer.from([0x22, 0xf0, 0x9f, 0x98, 0x22]), "invalid_encoding"],
+  ["33 levels of arrays", nested(33), "too_deep"],
+  ["33 levels of objects", `${'{"a":'.repeat(33)}1${"}".repeat(33)}`, "too_deep"],
+  ["33 levels after many brackets in a string", `["${"]".repeat(100)}",${nested(32)}]`, "too_deep"],
+  ["33 levels after many arrays side by side", `[${"[],".repeat(100)}${nested(32)}]`, "too_deep"],
+  ["a hundred thousand levels", nested(100_000), "too_deep"],
+  ["a hundred thousand levels never closed", "[".repeat(100_000), "too_deep"],
+  ["U+0000 as an escape", String.raw`{"body":"a\u0000b"}`, "invalid_character", "/body"],
+  ["U+0000 after an escaped backslash", String.raw`{"body":"\\\u0000"}`, "invalid_character", "/body"],
+  ["U+0000 in a name", String.raw`{"metadata":{"a\u0000":"b"}}`, "invalid_character", "/metadata"],
+  ["U+0000 deep inside", String.raw`{"a/b":[0,{"c~d":"\u0000"}]}`, "invalid_character", "/a~1b/1/c~0d"],
+  ["a high surrogate alone", String.raw`{"body":"\ud83d"}`, "invalid_character", "/body"],
+  ["a low surrogate alone", String.raw`["\uDE00"]`, "invalid_character", "/0"],
+  ["a pair the wrong way round", String.raw`["\ude00\ud83d"]`, "invalid_character", "/0"],
+  ["a lone surrogate in a name", String.raw`{"\ud83d":1}`, "invalid_character"],
+  ["a lone surrogate as the whole body", String.raw`"\ud83d"`, "invalid_character"],
+];
+
+for (const [what, bytes, code, pointer] of REFUSED) {
+  test(`${what} is refused as ${code}`, () => assertRefused(Buffer.from(bytes as string), code, pointer));
+}
+
+test("any bytes are refused with a Problem or read", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      try {
+        parseJsonBody(Buffer.from(bytes));
+      } catch (error) {
+        assert.ok(error instanceof Problem);
+      }
+    }),
+  );
+});

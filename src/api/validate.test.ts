@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { HINT, oneOf, optional, Type, type TSchema } from "../http/schema.ts";
+import { coerceQuery, compile, isDateTime } from "./validate.ts";
+
+const closed = (properties: Record<string, TSchema>): TSchema => Type.Object(properties, { additionalProperties: false });
+
+type Row = readonly [keyword: string, field: TSchema, value: unknown, code: string, detail: string];
+const KEYWORDS: readonly Row[] = [
+  ["type", Type.String(), 1, "invalid_type", "must be a string"],
+  ["type", Type.Integer(), 1.5, "invalid_type", "must be an integer"],
+  ["type", Type.Number(), "1", "invalid_type", "must be a number"],
+  ["type", Type.Boolean(), "true", "invalid_type", "must be a boolean"],
+  ["type", Type.Array(Type.String()), "a", "invalid_type", "must be an array"],
+  ["type", Type.Object({}), [], "invalid_type", "must be an object"],
+  ["type", Type.Null(), 0, "invalid_type", "must be null"],
+  ["type of an optional field", optional(Type.String()), 1, "invalid_type", "must be a string"],
+  ["type of a required field", Type.String(), null, "invalid_type", "must be a string"],
+  ["enum", oneOf(["sms", "whatsapp"]), "fax", "invalid_value", "must be one of sms, whatsapp"],
+  ["enum of an optional field", optional(oneOf(["high", "bulk"])), "low", "invalid_value", "must be one of high, bulk"],
+  ["minLength of one", Type.String({ minLength: 1 }), "", "too_short", "must have at least 1 character"],
+  ["minLength", Type.String({ minLength: 3 }), "ab", "too_short", "must have at least 3 characters"],
+  ["maxLength", Type.String({ maxLength: 1_600 }), "a".repeat(1_601), "too_long", "must have at most 1,600 characters"],
+  ["minimum", Type.Integer({ minimum: 30 }), 29, "out_of_range", "must be at least 30"],
+  ["maximum", Type.Integer({ maximum: 172_800 }), 172_801, "out_of_range", "must be at most 172,800"],
+  ["minItems", Type.Array(Type.String(), { minItems: 1 }), [], "too_few", "must have at least 1 item"],
+  ["maxItems", Type.Array(Type.String(), { maxItems: 2 }), ["a", "b", "c"], "too_many", "must have at most 2 items"],
+  [
+    "maxProperties",
+    Type.Record(Type.String(), Type.String(), { maxProperties: 2 }),
+    { a: "", b: "", c: "" },
+    "too_many",
+    "must have at most 2 fields",
+  ],
+  ["pattern with a hint", Type.String({ pattern: "^a$", [HINT]: "must be the letter a" }), "b", "invalid_format", "must be the letter a"],
+  ["pattern without a hint", Type.String({ pattern: "^a$" }), "b", "invalid_format", "does not have the expected form"],
+  ["format", Type.String({ format: "date-time", [HINT]: "must be a time" }), "b", "invalid_format", "must be a time"],
+];
+
+for (const [keyword, field, value, code, detail] of KEYWORDS) {
+  test(`${keyword}: ${JSON.stringify(value).slice(0, 20)} ${detail}`, () => {
+    const validate = compile(closed({ field }), "body");
+    assert.deepEqual(validate({ field: value }), [{ pointer: "/field", code, detail }]);
+  });
+}
+
+test("a missing field is told where it should be", () => {
+  const validate = compile(closed({ outer: closed({ inner: Type.String() }) }), "body");
+  assert.deepEqual(validate({ outer: {} }), [{ pointer: "/outer/inner", code: "required", detail: "is required" }]);
+});
+
+test("an unknown field is told by its name", () => {
+  assert.deepEqual(compile(closed({}), "body")({ extra: 1 }), [
+    { pointer: "/extra", code: "unknown_field", detail: "is not a known field" },
+  ]);
+});
+
+test("a name that is too long is told as a name", () => {
+  const names = Type.Record(Type.String(), Type.String(), { propertyNames: { maxLength: 3 } });
+  assert.deepEqual(compile(names, "body")({ long: "" }), [
+    { pointer: "/long", code: "too_long", detail: "the name must have at most 3 characters" },
+  ]);
+});
+
+test("a body that is no object is told at its root", () => {
+  for (const value of [null, [], "text", 1]) {
+    assert.deepEqual(compile(closed({}), "body")(value), [{ pointer: "", code: "invalid_type", detail: "must be an object" }]);
+  }
+});
+
+test("every fault is told, not only the first", () => {
+  const validate = compile(closed({ a: Type.String(), b: Type.Integer(), c: Type.Boolean() }), "body");
+  assert.deepEqual(
+    validate({ a: 1, b: "x", d: 0 })
+      .map((fault) => ("pointer" in fault ? `${fault.pointer} ${fault.code}` : ""))
+      .toSorted(),
+    ["/a invalid_type", "/b invalid_type", "/c required", "/d unknown_field"],
+  );
+});
+
+test("at most a hundred faults are told", () => {
+  const body = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index]));
+  assert.equal(compile(closed({}), "body")(body).length, 100);
+});
+
+test("lengths count code points", () => {
+  const validate = compile(Type.String({ minLength: 2, maxLength: 2 }), "body");
+  assert.deepEqual(validate("😀😀"), []);
+  assert.equal(validate("😀").length, 1);
+});
+
+test("null stands for an absent optional field, and only for that", () => {
+  const validate = compile(closed({ field: optional(Type.Integer({ minimum: 1 })), other: optional(oneOf(["a"])) }), "body");
+  assert.deepEqual(validate({ field: null, other: null }), []);
+  assert.deepEqual(validate({}), []);
+});
+
+test("the names in a pointer are escaped as RFC 6901 says", () => {
+  const [unknown] = compile(closed({}), "body")({ "a/b~c": 1 });
+  assert.deepEqual(unknown, { pointer: "/a~1b~0c", code: "unknown_field", detail: "is not a known field" });
+  const [inside] = compile(Type.Record(Type.String(), Type.String()), "body")({ "a/b~c": 1 });
+  assert.deepEqual(inside, { pointer: "/a~1b~0c", code: "invalid_type", detail: "must be a string" });
+  const [missing] = compile(closed({ "a/b~c": Type.String() }), "body")({});
+  assert.deepEqual(missing, { pointer: "/a~1b~0c", code: "required", detail: "is required" });
+});
+
+test("a query's faults name the parameter as it was sent", () => {
+  const validate = compile(closed({ limit: Type.Integer() }), "query");
+  assert.deepEqual(validate({ limit: "many" }), [{ parameter: "limit", code: "invalid_type", detail: "must be an integer" }]);
+  assert.deepEqual(validate({ limit: 1, "a/b~c": "" }), [{ parameter: "a/b~c", code: "unknown_field", detail: "is not a known field" }]);
+});
+
+test("a path's faults name the parameter", () => {
+  assert.deepEqual(compile(closed({ id: Type.String({ minLength: 2 }) }), "path")({ id: "x" }), [
+    { parameter: "id", code: "too_short", detail: "must have at least 2 characters" },
+  ]);
+});
+
+test("nothing is coerced in a body", () => {
+  const validate = compile(closed({ count: Type.Integer(), flag: Type.Boolean(), text: Type.String() }), "body");
+  const body = { count: "1", flag: 1, text: 7 };
+  assert.deepEqual(
+    validate(body).map(({ code }) => code),
+    ["invalid_type", "invalid_type", "invalid_type"],
+  );
+  assert.deepEqual(body, { count: "1", flag: 1, text: 7 });
+});
+
+const COERCIONS: readonly (readonly [text: unknown, value: unknown])[] = [
+  ["25", 25],
+  ["-3", -3],
+  ["007", 7],
+  ["", ""],
+  ["0x10", "0x10"],
+  ["1e1", "1e1"],
+  ["1.5", "1.5"],
+  [" 1", " 1"],
+  ["9".repeat(16), "9".repeat(16)],
+  [
+    ["1", "2"],
+    ["1", "2"],
+  ],
+];
+
+for (const [text, value] of COERCIONS) {
+  test(`in a query ${JSON.stringify(text)} is ${JSON.stringify(value)} where a number is meant, and stays as it is elsewhere`, () => {
+    const schema = closed({ limit: optional(Type.Integer()), text: Type.String() });
+    assert.deepEqual(coerceQuery(schema, { limit: text, text, other: text }), { limit: value, text, other: text });
+  });
+}
+
+test("a parameter given twice is refused where one is meant", () => {
+  assert.equal(compile(closed({ limit: optional(Type.Integer()) }), "query")({ limit: ["1", "2"] })[0]?.code, "invalid_type");
+});
+
+const TIMES: readonly (readonly [text: string, is: boolean])[] = [
+  ["2030-01-31T09:00:00Z", true],
+  ["2030-01-31T09:00:00.123Z", true],
+  ["2030-01-31T09:00:00.123456789Z", true],
+  ["2030-01-31T09:00:00+01:00", true],
+  ["2030-01-31T09:00:00-23:59", true],
+  ["2030-01-31T09:00:00-00:00", true],
+  ["2030-01-31t09:00:00z", true],
+  ["2028-02-29T00:00:00Z", true],
+  ["2000-02-29T00:00:00Z", true],
+  ["2030-12-31T23:59:59Z", true],
+  ["2030-02-30T00:00:00Z", false],
+  ["2030-02-29T00:00:00Z", false],
+  ["2100-02-29T00:00:00Z", false],
+  ["2030-04-31T00:00:00Z", false],
+  ["2030-13-01T00:00:00Z", false],
+  ["2030-00-01T00:00:00Z", false],
+  ["2030-01-00T00:00:00Z", false],
+  ["2030-01-32T00:00:00Z", false],
+  ["2030-01-31T24:00:00Z", false],
+  ["2030-01-31T09:60:00Z", false],
+  ["2030-01-31T09:00:61Z", false],
+  ["2030-01-31T09:00:60Z", false],
+  ["2030-01-31T09:00:00", false],
+  ["2030-01-31T09:00Z", false],
+  ["2030-01-31 09:00:00Z", false],
+  ["2030-01-31", false],
+  ["2030-01-31T09:00:00+0100", false],
+  ["2030-01-31T09:00:00+24:00", false],
+  ["2030-01-31T09:00:00.Z", false],
+  ["2030-01-31T09:00:00,5Z", false],
+  ["30-01-31T09:00:00Z", false],
+  ["+002030-01-31T09:00:00Z", false],
+  ["2030-01-31T09:00:00Z\n", false],
+  ["1900000000", false],
+  ["", false],
+];
+
+for (const [text, is] of TIMES) test(`${JSON.stringify(text)} is ${is ? "a" : "no"} time`, () => assert.equal(isDateTime(text), is));
+
+test("what is taken for a time can be read as one", () => {
+  const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, "0"));
+  const offset = fc.oneof(
+    fc.constantFrom("Z", "z"),
+    fc.tuple(fc.constantFrom("+", "-"), two(25), two(61)).map(([sign, h, m]) => `${sign}${h}:${m}`),
+  );
+  const fraction = fc.oneof(
+    fc.constant(""),
+    fc.nat(999_999_999).map((digits) => `.${digits}`),
+  );
+  const time = fc
+    .tuple(fc.integer({ min: 1_000, max: 9_999 }), two(13), two(32), fc.constantFrom("T", "t"), two(24), two(60), two(61), fraction, offset)
+    .map(([year, month, day, t, h, m, s, parts, zone]) => `${year}-${month}-${day}${t}${h}:${m}:${s}${parts}${zone}`);
+  fc.assert(
+    fc.property(time, (text) => {
+      if (isDateTime(text)) assert.ok(Number.isFinite(Date.parse(text)), text);
+    }),
+    { numRuns: 3_000 },
+  );
+});

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { ConfigError, readConfig, SETTINGS, type Config, type Environment, type Flags } from "./config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "godwit-config-"));
+after(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function write(text: string): string {
+  files += 1;
+  const path = join(folder, `file${files}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+const serve = (env: Environment, flags: Flags = {}): Config => readConfig(flags, "serve", env);
+
+function faultsOf(env: Environment, flags: Flags = {}): readonly string[] {
+  try {
+    serve(env, flags);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.faults;
+  }
+  return [];
+}
+
+/** One fault for each pattern, in any order. */
+function assertFaults(faults: readonly string[], patterns: readonly RegExp[]): void {
+  assert.equal(faults.length, patterns.length, faults.join("\n"));
+  for (const pattern of patterns)
+    assert.ok(
+      faults.some((fault) => pattern.test(fault)),
+      `${pattern} in ${faults.join("\n")}`,
+    );
+}
+
+test("without any setting the defaults hold", () => {
+  const { metricsAllow, log, ...rest } = serve({});
+  assert.deepEqual(rest, {
+    host: "127.0.0.1",
+    port: 8080,
+    dataDir: resolve("data"),
+    databaseUrl: undefined,
+    tls: undefined,
+    trustedProxies: [],
+    requestTimeoutMs: 30_000,
+    secretKey: undefined,
+  });
+  assert.equal(metricsAllow.isEmpty, true);
+  assert.equal(log, process.stdout.isTTY ? "pretty" : "json");
+});
+
+test("an empty variable is no setting", () => {
+  const env = Object.fromEntries(Object.values(SETTINGS).map(({ env: name }) => [name, " "]));
+  assert.deepEqual({ ...serve(env), metricsAllow: 0 }, { ...serve({}), metricsAllow: 0 });
+});
+
+const file = write('port = 1001\nlog = "pretty"\nrequest_timeout = 11\n');
+const PORTS: readonly (readonly [what: string, env: Environment, flags: Flags, port: number])[] = [
+  ["the default without any", {}, {}, 8080],
+  ["the file over the default", { GODWIT_CONFIG: file }, {}, 1001],
+  ["the environment over the file", { GODWIT_CONFIG: file, GODWIT_PORT: "1002" }, {}, 1002],
+  ["the flag over the environment and the file", { GODWIT_CONFIG: file, GODWIT_PORT: "1002" }, { port: "1003" }, 1003],
+  ["the flag's file over the environment's", { GODWIT_CONFIG: "/nowhere" }, { config: file }, 1001],
+];
+
+for (const [what, env, flags, port] of PORTS) {
+  test(`precedence: ${what}`, () => assert.equal(serve(env, flags).port, port));
+}
+
+test("settings from different places combine", () => {
+  const { port, log, requestTimeoutMs } = serve({ GODWIT_CONFIG: file, GODWIT_LOG: "silent" }, { port: "0" });
+  assert.deepEqual({ port, log, requestTimeoutMs }, { port: 0, log: "silent", requestTimeoutMs: 11_000 });
+});
+
+test("a list in the file is a list of addresses", () => {
+  const path = write('trusted_proxies = ["10.0.0.0/8", "fd00::1"]\nmetrics_allow = "10.0.0.7"');
+  const { trustedProxies, metricsAllow } = serve({ GODWIT_CONFIG: path });
+  assert.deepEqual(trustedProxies, ["10.0.0.0/8", "fd00::1/128"]);
+  assert.deepEqual([metricsAllow.has("10.0.0.7"), metricsAllow.has("10.0.0.8")], [true, false]);
+});
+
+const BAD: readonly (readonly [what: string, env: Environment, faults: readonly RegExp[]])[] = [
+  ["a port beyond all ports", { GODWIT_PORT: "65536" }, [/^GODWIT_PORT: .*0 to 65535, not "65536"/]],
+  ["a port below zero", { GODWIT_PORT: "-1" }, [/^GODWIT_PORT:/]],
+  ["a port that is no number", { GODWIT_PORT: "http" }, [/^GODWIT_PORT:/]],
+  ["half a port", { GODWIT_PORT: "80.5" }, [/^GODWIT_PORT:/]],
+  ["no time for requests", { GODWIT_REQUEST_TIMEOUT: "0" }, [/^GODWIT_REQUEST_TIMEOUT: .*1 to 600/]],
+  ["another style of log", { GODWIT_LOG: "xml" }, [/^GODWIT_LOG: must be json, pretty or silent, not "xml"/]],
+  ["a proxy by name", { GODWIT_TRUSTED_PROXIES: "proxy" }, [/^GODWIT_TRUSTED_PROXIES: "proxy" is not an address/]],
+  ["two bad blocks of addresses", { GODWIT_METRICS_ALLOW: "a,10.0.0.1,b" }, [/"a" is not/, /"b" is not/]],
+  [
+    "another database",
+    { DATABASE_URL: "mysql://x", GODWIT_SECRET_KEY: Buffer.alloc(32).toString("base64") },
+    [/^DATABASE_URL: must begin with/],
+  ],
+  ["a certificate alone", { GODWIT_TLS_CERT: "x" }, [/^GODWIT_TLS_KEY: is needed with GODWIT_TLS_CERT/]],
+  ["a private key alone", { GODWIT_TLS_KEY: "x" }, [/^GODWIT_TLS_CERT: is needed with GODWIT_TLS_KEY/]],
+  [
+    "a certificate that is not there",
+    { GODWIT_TLS_CERT: "/nowhere", GODWIT_TLS_KEY: "/nowhere" },
+    [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: ENOENT/],
+  ],
+  ["a file that is not there", { GODWIT_CONFIG: "/nowhere" }, [/^GODWIT_CONFIG: \/nowhere: ENOENT/]],
+  ["a file that is not TOML", { GODWIT_CONFIG: write("port = = 1") }, [/^GODWIT_CONFIG: .*Invalid TOML/]],
+  ["an unknown key in the file", { GODWIT_CONFIG: write("prot = 1") }, [/prot: is not a setting; known are host, port/]],
+  ["the secret key in the file", { GODWIT_CONFIG: write('secret_key = "x"') }, [/secret_key: is not a setting/]],
+  ["a file that names a file", { GODWIT_CONFIG: write('config = "x"') }, [/config: is not a setting/]],
+  ["a value of no known kind in the file", { GODWIT_CONFIG: write("port = true") }, [/port: must be a string, a number or a list/]],
+  [
+    "a bad value in the file, told with its key",
+    { GODWIT_CONFIG: write("request_timeout = 0") },
+    [/^request_timeout in the configuration file: must be/],
+  ],
+];
+
+for (const [what, env, faults] of BAD) test(`${what} is a fault`, () => assertFaults(faultsOf(env), faults));
+
+test("a fault in a flag is told by the flag's name", () => assertFaults(faultsOf({}, { port: "x" }), [/^--port: /]));
+
+test("all faults are told at once", () => {
+  const env = { GODWIT_PORT: "x", GODWIT_LOG: "x", GODWIT_HOST: "0.0.0.0", DATABASE_URL: "x", GODWIT_CONFIG: write("a = 1\nb = 2") };
+  assertFaults(faultsOf(env), [/GODWIT_PORT/, /GODWIT_LOG/, /GODWIT_HOST/, /^DATABASE_URL/, /GODWIT_SECRET_KEY/, / a: /, / b: /]);
+  assert.throws(() => serve(env), /the configuration has 7 faults:\n {2}- /);
+});
+
+for (const host of ["0.0.0.0", "::", "10.0.0.1", "godwit.example.com"]) {
+  test(`${host} in clear text is refused, with what to do`, () => {
+    assertFaults(faultsOf({ GODWIT_HOST: host }), [
+      /^GODWIT_HOST: .*in the clear; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, or GODWIT_TRUSTED_PROXIES/,
+    ]);
+  });
+}
+
+for (const host of ["127.0.0.1", "127.0.0.53", "::1", "localhost"]) {
+  test(`${host} needs no TLS`, () => assert.equal(serve({ GODWIT_HOST: host }).host, host));
+}
+
+test("any address will do behind a declared proxy", () => {
+  const { trustedProxies } = serve({ GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1" });
+  assert.deepEqual(trustedProxies, ["10.0.0.0/8", "192.0.2.1/32"]);
+});
+
+test("any address will do with TLS", () => {
+  const { certPath, keyPath } = selfSigned();
+  const { tls } = serve({ GODWIT_HOST: "0.0.0.0", GODWIT_TLS_CERT: certPath, GODWIT_TLS_KEY: keyPath });
+  assert.deepEqual(tls, { certPath, keyPath });
+});
+
+test("a certificate of another key is a fault", () => {
+  const env = { GODWIT_TLS_CERT: selfSigned().certPath, GODWIT_TLS_KEY: selfSigned().keyPath };
+  assertFaults(faultsOf(env), [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/]);
+});
+
+test("a command that does not listen may have any address and no secret key", () => {
+  const config = readConfig({}, "database", { GODWIT_HOST: "0.0.0.0", DATABASE_URL: "postgres://x/y" });
+  assert.equal(config.databaseUrl, "postgres://x/y");
+});
+
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
+const DATABASE = { DATABASE_URL: "postgresql://db/godwit" };
+
+for (const [form, text] of [
+  ["base64", KEY.toString("base64")],
+  ["base64 of URLs, without padding", KEY.toString("base64url")],
+] as const) {
+  test(`32 bytes in ${form} are a secret key`, () => assert.deepEqual(serve({ ...DATABASE, GODWIT_SECRET_KEY: text }).secretKey, KEY));
+}
+
+test("a database elsewhere needs the secret key", () =>
+  assertFaults(faultsOf(DATABASE), [/^GODWIT_SECRET_KEY: is needed with DATABASE_URL/]));
+
+test("the embedded database does not need the secret key", () => assert.equal(serve({}).secretKey, undefined));
+
+for (const [what, text] of [
+  ["31 bytes", Buffer.alloc(31).toString("base64")],
+  ["33 bytes", Buffer.alloc(33).toString("base64")],
+  ["32 bytes in hexadecimal", KEY.toString("hex")],
+  ["something that is not base64", `${"!".repeat(8)}${KEY.toString("base64")}`],
+] as const) {
+  test(`${what} are no secret key, and are not repeated in the fault`, () => {
+    const faults = faultsOf({ ...DATABASE, GODWIT_SECRET_KEY: text });
+    assertFaults(faults, [/^GODWIT_SECRET_KEY: must be 32 bytes in base64/]);
+    assert.ok(!faults.join("").includes(text));
+  });
+}
+
+test("a flag does not set the secret key", () => {
+  assert.equal(serve({}, { "": KEY.toString("base64"), "secret-key": KEY.toString("base64") }).secretKey, undefined);
+});
+
+/** The smallest certificate there is, in DER by hand: a tool to make one need not be installed. */
+function selfSigned(): { certPath: string; keyPath: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
+    const content = Buffer.concat(parts);
+    return Buffer.concat([Buffer.from(content.length < 128 ? [tag, content.length] : [tag, 0x81, content.length]), content]);
+  };
+  const [INTEGER, BITS, OID, TIME, SEQUENCE] = [0x02, 0x03, 0x06, 0x17, 0x30];
+  const ed25519 = der(SEQUENCE, der(OID, Buffer.from([0x2b, 0x65, 0x70])));
+  const nobody = der(SEQUENCE);
+  const validity = der(SEQUENCE, der(TIME, Buffer.from("200101000000Z")), der(TIME, Buffer.from("491231235959Z")));
+  const body = der(
+    SEQUENCE,
+    der(INTEGER, Buffer.of(1)),
+    ed25519,
+    nobody,
+    validity,
+    nobody,
+    publicKey.export({ type: "spki", format: "der" }),
+  );
+  const certificate = der(SEQUENCE, body, ed25519, der(BITS, Buffer.of(0), sign(null, body, privateKey)));
+  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
+  return {
+    certPath: write(["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n")),
+    keyPath: write(privateKey.export({ type: "pkcs8", format: "pem" }) as string),
+  };
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ERRORS, isErrorCode, type ErrorCode } from "./codes.ts";
+import { Problem, unavailable, type Fault } from "./problem.ts";
+
+const bodyOf = (problem: Problem): unknown => JSON.parse(problem.toBody("https://host", "req_1"));
+
+test("the envelope has the members of the contract, in their order", () => {
+  const problem = new Problem("invalid_request_payload", { errors: [{ pointer: "/recipient", code: "required", detail: "is required" }] });
+  const body = bodyOf(problem) as object;
+  assert.deepEqual(Object.keys(body), ["type", "title", "status", "code", "detail", "request_id", "errors"]);
+  assert.deepEqual(body, {
+    type: "https://host/errors/invalid_request_payload",
+    title: ERRORS.invalid_request_payload.title,
+    status: 400,
+    code: "invalid_request_payload",
+    detail: "recipient: is required",
+    request_id: "req_1",
+    errors: [{ pointer: "/recipient", code: "required", detail: "is required" }],
+  });
+});
+
+test("without faults there is no list of them, and the title says it all", () => {
+  assert.deepEqual(bodyOf(new Problem("not_found")), {
+    type: "https://host/errors/not_found",
+    title: ERRORS.not_found.title,
+    status: 404,
+    code: "not_found",
+    detail: ERRORS.not_found.title,
+    request_id: "req_1",
+  });
+});
+
+test("members besides the standard ones stand beside them", () => {
+  const problem = new Problem("forbidden_insufficient_scope", { members: { required_scopes: ["messages:send"] } });
+  assert.deepEqual((bodyOf(problem) as Record<string, unknown>)["required_scopes"], ["messages:send"]);
+});
+
+test("the cause stays with us", () => {
+  const problem = new Problem("internal_server_error", { cause: new Error("password=hunter2") });
+  assert.ok(!problem.toBody("https://host", "req_1").includes("hunter2"));
+  assert.match(String(problem.cause), /hunter2/);
+});
+
+const fault = (place: { pointer: string } | { parameter: string } | { header: string }): Fault => ({
+  ...place,
+  code: "x",
+  detail: "is wrong",
+});
+const SUMMARIES: readonly (readonly [faults: Fault[], detail: string])[] = [
+  [[fault({ pointer: "/metadata/key" })], "metadata/key: is wrong"],
+  [[fault({ pointer: "" })], "body: is wrong"],
+  [[fault({ parameter: "cursor" })], "cursor: is wrong"],
+  [[fault({ header: "Idempotency-Key" })], "Idempotency-Key: is wrong"],
+  [[fault({ pointer: "/a" }), fault({ pointer: "/b" }), fault({ pointer: "/c" })], "a: is wrong (and 2 more)"],
+];
+
+for (const [faults, detail] of SUMMARIES) {
+  test(`faults are summed up as "${detail}"`, () =>
+    assert.equal(new Problem("invalid_request_payload", { errors: faults }).detail, detail));
+}
+
+test("a detail of its own wins over the summary", () => {
+  assert.equal(new Problem("not_found", { detail: "no such message", errors: [fault({ parameter: "id" })] }).detail, "no such message");
+});
+
+test("what is unavailable says when to come again", () => {
+  const problem = unavailable("the database is away", 3);
+  assert.deepEqual([problem.status, problem.code, problem.headers], [503, "service_unavailable", { "retry-after": "3" }]);
+  assert.equal(unavailable("draining").headers["retry-after"], "1");
+});
+
+for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+  test(`${code} has an error status, a title and a meaning`, () => {
+    const { status, title, meaning } = ERRORS[code];
+    assert.ok(status >= 400 && status <= 599);
+    assert.match(title, /^[A-Z].*[^.]$/);
+    assert.match(meaning, /\.$/);
+    assert.equal(new Problem(code).status, status);
+  });
+}
+
+test("only an idempotency conflict answers 409", () => {
+  assert.deepEqual(
+    Object.entries(ERRORS)
+      .filter(([, { status }]) => status === 409)
+      .map(([code]) => code),
+    ["idempotency_conflict"],
+  );
+});
+
+test("a code is one of the table's own", () => {
+  assert.equal(isErrorCode("not_found"), true);
+  assert.equal(isErrorCode("toString"), false);
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "node:test";
+import fc, { type JsonValue } from "fast-check";
+import { Problem } from "../http/problem.ts";
+import { uuidToText } from "../lib/uuid.ts";
+import { fingerprintOf, keyClaim, parseIdempotencyKey } from "./key.ts";
+
+const KEY = "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21";
+
+const TAKEN: readonly (readonly [form: string, header: string])[] = [
+  ["as it is", KEY],
+  ["in upper case", KEY.toUpperCase()],
+  ["in mixed case", KEY.replace("f2a1c", "F2a1C")],
+  ["in double quotes", `"${KEY}"`],
+  ["in double quotes and upper case", `"${KEY.toUpperCase()}"`],
+];
+
+for (const [form, header] of TAKEN) {
+  test(`a version-4 UUID ${form} is the key`, () => assert.equal(uuidToText(parseIdempotencyKey(header) as Buffer), KEY));
+}
+
+test("every version-4 UUID is a key", () => {
+  fc.assert(fc.property(fc.uuid({ version: 4 }), (text) => assert.equal(uuidToText(parseIdempotencyKey(text) as Buffer), text)));
+  const random = randomUUID();
+  assert.equal(uuidToText(parseIdempotencyKey(random) as Buffer), random);
+});
+
+test("no header is no key", () => assert.equal(parseIdempotencyKey(undefined), undefined));
+
+const REFUSED: readonly (readonly [what: string, header: string | string[]])[] = [
+  ["an empty header", ""],
+  ["empty quotes", '""'],
+  ["version 1", "c232ab00-9414-11ec-b3c8-9f6bdeced846"],
+  ["version 3", "5df41881-3aed-3515-88a7-2f4a814cf09e"],
+  ["version 5", "2ed6657d-e927-568b-95e1-2665a8aea6a2"],
+  ["version 7", "01890a5d-ac96-774b-bcce-b302099a8057"],
+  ["the nil UUID", "00000000-0000-0000-0000-000000000000"],
+  ["the max UUID", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+  ["another variant", "3f2a1c64-9b1e-4d7a-cc55-0e6b7f3a9d21"],
+  ["no hyphens", KEY.replaceAll("-", "")],
+  ["hyphens elsewhere", "3f2a1c6-49b1e-4d7a-8c55-0e6b7f3a9d21"],
+  ["braces", `{${KEY}}`],
+  ["urn:uuid:", `urn:uuid:${KEY}`],
+  ["single quotes", `'${KEY}'`],
+  ["an opening quote alone", `"${KEY}`],
+  ["a closing quote alone", `${KEY}"`],
+  ["two pairs of quotes", `""${KEY}""`],
+  ["a structured field with a parameter", `"${KEY}";a=1`],
+  ["a space before it", ` ${KEY}`],
+  ["a line end after it", `${KEY}\n`],
+  ["a digit too many", `${KEY}0`],
+  ["a digit that is none", KEY.replace("f", "g")],
+  ["10 kB", "a".repeat(10_240)],
+  ["10 kB of the same key", KEY.repeat(285)],
+  ["letters beyond ASCII", KEY.replace("a", "á")],
+  ["full-width digits", KEY.replace("3", "３")],
+  ["two keys joined by a comma", `${KEY}, ${randomUUID()}`],
+  ["the same key twice", `${KEY}, ${KEY}`],
+  ["a list of headers", [KEY]],
+  ["a list of two headers", [KEY, KEY]],
+];
+
+for (const [what, header] of REFUSED) {
+  test(`${what} is refused as a key`, () => {
+    assert.throws(
+      () => parseIdempotencyKey(header),
+      (error) => {
+        assert.ok(error instanceof Problem);
+        assert.deepEqual([error.status, error.code], [400, "invalid_idempotency_key"]);
+        assert.deepEqual(
+          error.errors?.map((fault) => ({ ...fault, detail: "" })),
+          [{ header: "Idempotency-Key", code: "invalid_format", detail: "" }],
+        );
+        return true;
+      },
+    );
+  });
+}
+
+const of = (body: unknown, method = "POST", target = "/v1/messages"): string => fingerprintOf(method, target, body).toString("hex");
+
+/** The same value with the members of every object in the opposite order. */
+function reversed(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([name, item]) => [name, reversed(item as JsonValue)]),
+  );
+}
+
+/** JSON in which every character of every string is an escape. */
+const escaped = (value: JsonValue): string =>
+  JSON.stringify(value).replaceAll(/"((?:[^"\\]|\\.)*)"/g, (text) => {
+    const plain = JSON.parse(text) as string;
+    return `"${plain
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join("")}"`;
+  });
+
+// As JSON.parse would make it: -0 is gone, `__proto__` is a member like any other.
+const jsonValues = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
+
+test("a fingerprint has 32 bytes", () => {
+  fc.assert(fc.property(jsonValues, (value) => assert.equal(fingerprintOf("POST", "/", value).length, 32)));
+});
+
+test("the order of members does not matter", () => {
+  fc.assert(fc.property(jsonValues, (value) => assert.equal(of(reversed(value)), of(value))));
+});
+
+test("white space does not matter", () => {
+  fc.assert(fc.property(jsonValues, (value) => assert.equal(of(JSON.parse(JSON.stringify(value, null, " \t\n"))), of(value))));
+});
+
+test("escapes do not matter", () => {
+  fc.assert(fc.property(jsonValues, (value) => assert.equal(of(JSON.parse(escaped(value))), of(value))));
+  assert.equal(of(JSON.parse(String.raw`{"body":"\u0041"}`)), of({ body: "A" }));
+});
+
+test("how a number is written does not matter", () => assert.equal(of(JSON.parse("[1.0, 1e2, -0]")), of([1, 100, 0])));
+
+test("values that differ have fingerprints that differ", () => {
+  fc.assert(
+    fc.property(jsonValues, jsonValues, (left, right) => {
+      const isSame = JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+      assert.equal(of(left) === of(right), isSame);
+    }),
+  );
+});
+
+/** Members by name, so that two values are the same exactly when their texts are. */
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return ["array", ...value.map(sorted)];
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return ["object", ...members.map(([name, item]) => [name, sorted(item as JsonValue)])];
+}
+
+const OTHERS: readonly (readonly [what: string, fingerprint: string])[] = [
+  ["null where there was nothing", of({ a: 1, b: null })],
+  ["another value", of({ a: 2 })],
+  ["text for a number", of({ a: "1" })],
+  ["no body", of(undefined)],
+  ["another method", of({ a: 1 }, "PATCH")],
+  ["another path", of({ a: 1 }, "POST", "/v1/batches")],
+  ["a query", of({ a: 1 }, "POST", "/v1/messages?a=1")],
+];
+
+for (const [what, fingerprint] of OTHERS) {
+  test(`${what} is another request`, () => assert.notEqual(fingerprint, of({ a: 1 })));
+}
+
+test("an array in another order is another request", () => assert.notEqual(of([1, 2]), of([2, 1])));
+
+test("the same key of two environments has neither name nor lock in common", () => {
+  const key = parseIdempotencyKey(KEY) as Buffer;
+  const [test1, test2, live] = ["a/test", "a/test", "a/live"].map((environment) => keyClaim(environment, key, Buffer.alloc(32)));
+  assert.deepEqual(test1, test2);
+  assert.notEqual(test1?.name, live?.name);
+  assert.notEqual(test1?.lock, live?.lock);
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { firstUuidAt, newUuid, uuidFromText, uuidTimeMs, uuidToText, type Uuid } from "./uuid.ts";
+
+// The counter belongs to the process: each test begins at a moment after all those before it.
+let nowMs = Date.UTC(2030, 0, 1);
+const later = (byMs = 3_600_000): number => (nowMs += byMs);
+
+function assertIncreasing(ids: readonly Uuid[]): void {
+  for (const [index, id] of ids.entries()) {
+    const before = ids[index - 1];
+    if (before !== undefined) assert.ok(Buffer.compare(before, id) < 0, `id ${index} is not greater than the one before`);
+  }
+}
+
+test("an id has version 7 and the variant of RFC 9562", () => {
+  for (let made = 0; made < 10_000; made += 1) {
+    const id = newUuid(later(1));
+    assert.equal(id.length, 16);
+    assert.equal(id.readUInt8(6) >> 4, 7);
+    assert.equal(id.readUInt8(8) >> 6, 0b10);
+  }
+});
+
+test("an id tells the moment it was made", () => {
+  later();
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (byMs) => {
+      const madeAt = later(byMs);
+      assert.equal(uuidTimeMs(newUuid(madeAt)), madeAt);
+    }),
+  );
+});
+
+test("a hundred thousand ids of one millisecond are in the order they were made", () => {
+  const madeAt = later();
+  assertIncreasing(Array.from({ length: 100_000 }, () => newUuid(madeAt)));
+});
+
+test("two thousand ids fit into one millisecond", () => {
+  const madeAt = later();
+  const ids = Array.from({ length: 2_000 }, () => newUuid(madeAt));
+  assert.ok(ids.every((id) => uuidTimeMs(id) === madeAt));
+});
+
+test("ids stay in order when the clock goes backwards", () => {
+  const start = later();
+  later();
+  assertIncreasing(Array.from({ length: 20_000 }, (_, index) => newUuid(start - index)));
+});
+
+test("ids stay in order whatever the clock does", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 500 }), (steps) => {
+      let madeAt = later();
+      assertIncreasing(steps.map((step) => newUuid((madeAt += step))));
+    }),
+  );
+});
+
+test("ids of one millisecond differ beyond their counter", () => {
+  const madeAt = later();
+  const tails = Array.from({ length: 1_000 }, () => newUuid(madeAt).toString("hex", 8));
+  assert.equal(new Set(tails).size, tails.length);
+});
+
+test("the first UUID of a moment is below every id of it and above every id before", () => {
+  const before = newUuid(later());
+  const id = newUuid(later(1));
+  assert.ok(Buffer.compare(before, firstUuidAt(nowMs)) < 0);
+  assert.ok(Buffer.compare(firstUuidAt(nowMs), id) < 0);
+});
+
+test("a moment outside of what 48 bits hold gives the nearest bound", () => {
+  assert.equal(uuidTimeMs(firstUuidAt(-1)), 0);
+  assert.equal(uuidTimeMs(firstUuidAt(2 ** 60)), 2 ** 48 - 1);
+});
+
+test("text and bytes are the same UUID", () => {
+  fc.assert(fc.property(fc.uuid(), (text) => assert.equal(uuidToText(uuidFromText(text)), text)));
+});
+
+test("the hexadecimal digits of a text may be in upper case", () => {
+  assert.deepEqual(uuidFromText("01890A5D-AC96-774B-BCCE-B302099A8057"), uuidFromText("01890a5d-ac96-774b-bcce-b302099a8057"));
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { segmentsOf, type Encoding } from "./segments.ts";
+
+const part = (count: number, character = "a"): string => character.repeat(count);
+const FAMILY = "👨‍👩‍👧‍👦";
+
+type Row = readonly [what: string, text: string, count: number, encoding: Encoding, characters: number];
+const TABLE: readonly Row[] = [
+  ["nothing", "", 1, "gsm7", 0],
+  ["a space", " ", 1, "gsm7", 1],
+  ["a line end", "\n", 1, "gsm7", 1],
+  ["160 septets", part(160), 1, "gsm7", 160],
+  ["161 septets", part(161), 2, "gsm7", 161],
+  ["two full parts", part(153 * 2), 2, "gsm7", 306],
+  ["a septet more than two parts", part(153 * 2 + 1), 3, "gsm7", 307],
+  ["ten full parts", part(153 * 10), 10, "gsm7", 1_530],
+  ["a septet more than ten parts", part(153 * 10 + 1), 11, "gsm7", 1_531],
+  ["the longest sms body", part(1_600), 11, "gsm7", 1_600],
+  ["80 euro signs", part(80, "€"), 1, "gsm7", 80],
+  ["81 euro signs", part(81, "€"), 2, "gsm7", 81],
+  ["159 septets and a euro sign", `${part(159)}€`, 2, "gsm7", 160],
+  ["158 septets and a euro sign", `${part(158)}€`, 1, "gsm7", 159],
+  ["a form feed, which takes two septets", `${part(159)}\f`, 2, "gsm7", 160],
+  ["an escape that would straddle the first border", `${part(152)}€${part(152)}`, 3, "gsm7", 305],
+  ["an escape that ends at the first border", `${part(151)}€${part(153)}`, 2, "gsm7", 305],
+  ["euro signs, of which 76 fit into a part of 153 septets", part(76 * 2 + 1, "€"), 3, "gsm7", 153],
+  ["70 units", part(70, "ж"), 1, "ucs2", 70],
+  ["71 units", part(71, "ж"), 2, "ucs2", 71],
+  ["two full parts of units", part(67 * 2, "ж"), 2, "ucs2", 134],
+  ["a unit more than two parts", part(67 * 2 + 1, "ж"), 3, "ucs2", 135],
+  ["35 emoji", part(35, "😀"), 1, "ucs2", 35],
+  ["36 emoji", part(36, "😀"), 2, "ucs2", 36],
+  ["a pair that would straddle the first border", `${part(66, "ж")}😀${part(66, "ж")}`, 3, "ucs2", 133],
+  ["a pair that ends at the first border", `${part(65, "ж")}😀${part(67, "ж")}`, 2, "ucs2", 133],
+  ["emoji, of which 33 fit into a part of 67 units", part(33 * 2 + 1, "😀"), 3, "ucs2", 67],
+  ["a family, which is seven characters in eleven units", FAMILY, 1, "ucs2", 7],
+  ["six families in 66 units", part(6, FAMILY), 1, "ucs2", 42],
+  ["seven families in 77 units", part(7, FAMILY), 2, "ucs2", 49],
+  ["one letter that forces UCS-2 on the rest", `${part(70)}ç`, 2, "ucs2", 71],
+  ["a typographic apostrophe", "it’s", 1, "ucs2", 4],
+  ["a back quote", "`", 1, "ucs2", 1],
+  ["a tab", "\t", 1, "ucs2", 1],
+  ["a letter with a combining accent", "e\u0301", 1, "ucs2", 2],
+];
+
+for (const [what, text, count, encoding, characters] of TABLE) {
+  test(`${what}: ${count} of ${encoding}`, () => assert.deepEqual(segmentsOf(text), { count, encoding, characters }));
+}
+
+const BASIC =
+  "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
+const EXTENDED = "\f^{}\\[~]|€";
+
+/** Lays the text out part by part, as the wire does. */
+function naiveParts(text: string): { encoding: Encoding; parts: string[][] } {
+  const isGsm = Array.from(text).every((character) => BASIC.includes(character) || EXTENDED.includes(character));
+  const cost = (character: string): number => (isGsm ? (EXTENDED.includes(character) ? 2 : 1) : character.length);
+  const sizeOf = (characters: readonly string[]): number => characters.reduce((sum, character) => sum + cost(character), 0);
+  const layOut = (capacity: number): string[][] => {
+    const parts: string[][] = [[]];
+    for (const character of text) {
+      const last = parts.at(-1) as string[];
+      if (sizeOf([...last, character]) <= capacity) last.push(character);
+      else parts.push([character]);
+    }
+    return parts;
+  };
+  const single = layOut(isGsm ? 160 : 70);
+  return { encoding: isGsm ? "gsm7" : "ucs2", parts: single.length === 1 ? single : layOut(isGsm ? 153 : 67) };
+}
+
+const gsm = fc.constantFrom(...BASIC, ...EXTENDED);
+const any = fc.oneof(
+  { weight: 5, arbitrary: gsm },
+  { weight: 2, arbitrary: fc.constantFrom("ж", "漢", "😀", "\u200d", "ç") },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", minLength: 1, maxLength: 1 }) },
+);
+const texts = fc
+  .oneof(gsm, any)
+  .chain((unit) => fc.string({ unit: fc.oneof(fc.constant(unit), gsm, fc.constantFrom("€", "😀")), maxLength: 700, size: "max" }));
+
+for (const [what, arbitrary] of [
+  ["of the GSM alphabet", fc.string({ unit: gsm, maxLength: 700, size: "max" })],
+  ["of any characters", fc.string({ unit: any, maxLength: 400, size: "max" })],
+  ["of few different characters", texts],
+] as const) {
+  test(`a text ${what} is counted as it would be laid out part by part`, () => {
+    fc.assert(
+      fc.property(arbitrary, (text) => {
+        const { encoding, parts } = naiveParts(text);
+        assert.deepEqual(segmentsOf(text), { count: parts.length, encoding, characters: Array.from(text).length });
+      }),
+      { numRuns: 60 },
+    );
+  });
+}

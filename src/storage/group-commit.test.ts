@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { test } from "node:test";
+import fc from "fast-check";
+import { GroupCommit, Overloaded, type GroupCommitOptions } from "./group-commit.ts";
+
+type Run = { items: readonly string[]; finish: () => void; fail: (error: Error) => void };
+
+class ItemFault extends Error {}
+
+/** A group commit whose database answers when the test says so. */
+function start(options: Partial<GroupCommitOptions<string, string>> = {}) {
+  const runs: Run[] = [];
+  const commits = new GroupCommit<string, string>({
+    run: (items) =>
+      new Promise((resolve, reject) => {
+        runs.push({ items, finish: () => resolve(items.map((item) => `${item} done`)), fail: reject });
+      }),
+    isItemFault: (error) => error instanceof ItemFault,
+    maxBatch: 4,
+    maxWaiting: 10,
+    maxConcurrent: 1,
+    minConcurrentBatch: 2,
+    ...options,
+  });
+  const run = async (index: number): Promise<Run> => {
+    // Two turns: one in which a batch ends, one in which the next begins.
+    await turn();
+    await turn();
+    assert.ok(runs.length > index, `batch ${index} was not run`);
+    return runs[index] as Run;
+  };
+  return { commits, runs, run };
+}
+
+test("an item that comes alone runs at once and alone", async () => {
+  const { commits, run } = start();
+  const outcome = commits.submit("a");
+  const { items, finish } = await run(0);
+  assert.deepEqual(items, ["a"]);
+  finish();
+  assert.equal(await outcome, "a done");
+});
+
+test("items of one turn of the event loop share a batch", async () => {
+  const { commits, run, runs } = start();
+  const outcomes = Promise.all(["a", "b", "c"].map((item) => commits.submit(item)));
+  const { items, finish } = await run(0);
+  assert.deepEqual(items, ["a", "b", "c"]);
+  finish();
+  assert.deepEqual(await outcomes, ["a done", "b done", "c done"]);
+  assert.equal(runs.length, 1);
+});
+
+test("items that arrive during a run share the next batch", async () => {
+  const { commits, run, runs } = start();
+  const first = commits.submit("a");
+  const running = await run(0);
+  const second = commits.submit("b");
+  await turn();
+  const third = commits.submit("c");
+  await turn();
+  assert.equal(runs.length, 1);
+  assert.equal(commits.waiting, 2);
+  running.finish();
+  const next = await run(1);
+  assert.deepEqual(next.items, ["b", "c"]);
+  next.finish();
+  assert.deepEqual(await Promise.all([first, second, third]), ["a done", "b done", "c done"]);
+});
+
+test("a batch takes no more than its limit, and the rest comes next in order", async () => {
+  const { commits, run } = start();
+  const outcomes = Promise.all(["a", "b", "c", "d", "e", "f"].map((item) => commits.submit(item)));
+  const first = await run(0);
+  assert.deepEqual(first.items, ["a", "b", "c", "d"]);
+  first.finish();
+  const second = await run(1);
+  assert.deepEqual(second.items, ["e", "f"]);
+  second.finish();
+  assert.deepEqual(
+    await outcomes,
+    ["a", "b", "c", "d", "e", "f"].map((item) => `${item} done`),
+  );
+});
+
+test("no more batches run at the same time than allowed", async () => {
+  const { commits, run, runs } = start({ maxConcurrent: 2, maxBatch: 2 });
+  const outcomes = Promise.all(["a", "b", "c", "d", "e", "f"].map((item) => commits.submit(item)));
+  await run(1);
+  assert.deepEqual(
+    runs.map(({ items }) => items),
+    [
+      ["a", "b"],
+      ["c", "d"],
+    ],
+  );
+  runs[1]?.finish();
+  const third = await run(2);
+  assert.deepEqual(third.items, ["e", "f"]);
+  runs[0]?.finish();
+  third.finish();
+  await outcomes;
+});
+
+test("a few items wait for the running batch rather than make one of their own", async () => {
+  const { commits, run, runs } = start({ maxConcurrent: 2, minConcurrentBatch: 3 });
+  const first = commits.submit("a");
+  await run(0);
+  const second = [commits.submit("b"), commits.submit("c")];
+  await turn();
+  await turn();
+  assert.equal(runs.length, 1);
+  second.push(commits.submit("d"));
+  const beside = await run(1);
+  assert.deepEqual(beside.items, ["b", "c", "d"]);
+  beside.finish();
+  runs[0]?.finish();
+  await Promise.all([first, ...second]);
+});
+
+test("a full queue refuses what comes, and takes it again once there is room", async () => {
+  const { commits, run } = start({ maxWaiting: 2 });
+  const first = commits.submit("a");
+  const running = await run(0);
+  const waiting = [commits.submit("b"), commits.submit("c")];
+  await assert.rejects(commits.submit("d"), Overloaded);
+  running.finish();
+  const next = await run(1);
+  assert.deepEqual(next.items, ["b", "c"]);
+  const later = commits.submit("e");
+  next.finish();
+  (await run(2)).finish();
+  assert.equal(await later, "e done");
+  await Promise.all([first, ...waiting]);
+});
+
+test("an error that is no item's fault fails the whole batch, once", async () => {
+  const { commits, run, runs } = start();
+  const outcomes = Promise.allSettled(["a", "b"].map((item) => commits.submit(item)));
+  (await run(0)).fail(new Error("away"));
+  assert.deepEqual(
+    (await outcomes).map(({ status }) => status),
+    ["rejected", "rejected"],
+  );
+  assert.equal(runs.length, 1);
+});
+
+test("after a failed batch the next one runs", async () => {
+  const { commits, run } = start();
+  const failed = assert.rejects(commits.submit("a"), /away/);
+  (await run(0)).fail(new Error("away"));
+  await failed;
+  const outcome = commits.submit("b");
+  (await run(1)).finish();
+  assert.equal(await outcome, "b done");
+});
+
+test("a run that answers too few outcomes fails loudly", async () => {
+  const { commits } = start({ run: async () => [] });
+  await assert.rejects(commits.submit("a"), /one outcome for each item/);
+});
+
+test("whatever items are bad, each of them fails alone and every neighbour succeeds exactly once", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (isBad) => {
+      const stored: number[] = [];
+      const commits = new GroupCommit<number, string>({
+        run: async (items) => {
+          const bad = items.find((item) => isBad[item]);
+          if (bad !== undefined) throw new ItemFault(`item ${bad}`);
+          stored.push(...items);
+          return items.map((item) => `done ${item}`);
+        },
+        isItemFault: (error) => error instanceof ItemFault,
+        maxBatch: 16,
+        maxWaiting: 100,
+        maxConcurrent: 2,
+        minConcurrentBatch: 4,
+      });
+      const outcomes = await Promise.all(isBad.map((_, item) => commits.submit(item).catch((error: unknown) => (error as Error).message)));
+      assert.deepEqual(
+        outcomes,
+        isBad.map((bad, item) => (bad ? `item ${item}` : `done ${item}`)),
+      );
+      assert.deepEqual(
+        stored.toSorted((a, b) => a - b),
+        isBad.flatMap((bad, item) => (bad ? [] : [item])),
+      );
+    }),
+  );
+});
+
+test("one bad item costs few runs, not one for each neighbour", async () => {
+  let runs = 0;
+  const { commits } = start({
+    maxBatch: 64,
+    maxWaiting: 64,
+    run: async (items) => {
+      runs += 1;
+      if (items.includes("bad")) throw new ItemFault("bad");
+      return items;
+    },
+  });
+  const items = Array.from({ length: 64 }, (_, index) => (index === 37 ? "bad" : `item ${index}`));
+  await Promise.allSettled(items.map((item) => commits.submit(item)));
+  assert.ok(runs <= 1 + 2 * Math.log2(64), `${runs} runs`);
+});

@@ -1,0 +1,67 @@
+/** What the answer to a request with a key may be, and what it may leave in the database. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { sms, type Godwit, type Reply } from "./harness.ts";
+
+export const isReplay = ({ headers }: Reply): boolean => headers.get("idempotent-replayed") === "true";
+export const codeOf = ({ json }: Reply): unknown => json["code"];
+
+/** Executed: accepted, and not as a replay. */
+export function assertFirst(reply: Reply): void {
+  assert.equal(reply.status, 202, reply.text);
+  assert.equal(reply.headers.has("idempotent-replayed"), false);
+}
+
+export function assertReplayOf(first: Reply, reply: Reply): void {
+  assert.equal(isReplay(reply), true, `${reply.status} ${reply.text}`);
+  assert.equal(reply.status, first.status);
+  assert.equal(reply.text, first.text);
+  for (const name of ["content-type", "location"]) assert.equal(reply.headers.get(name), first.headers.get(name), name);
+}
+
+export function assertReused(reply: Reply): void {
+  assert.equal(reply.status, 422, reply.text);
+  assert.equal(codeOf(reply), "idempotency_key_reused");
+  assert.equal(isReplay(reply), false);
+}
+
+export function assertConflict(reply: Reply): void {
+  assert.equal(reply.status, 409, reply.text);
+  assert.equal(codeOf(reply), "idempotency_conflict");
+  assert.match(reply.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+}
+
+/** Of answers to one request sent many times at once: one executed it, the others are conflicts or its replays. */
+export function assertOneExecution(replies: readonly Reply[]): Reply {
+  const executed = replies.filter((reply) => reply.status === 202 && !isReplay(reply));
+  const [first] = executed;
+  assert.ok(first !== undefined && executed.length === 1, `${executed.length} executions`);
+  for (const reply of replies) {
+    if (reply === first) continue;
+    if (reply.status === 409) assertConflict(reply);
+    else assertReplayOf(first, reply);
+  }
+  return first;
+}
+
+/** A message whose effects can be counted. */
+export const unique = (extra: object = {}): Record<string, unknown> => ({ ...sms(), client_reference: randomUUID(), ...extra });
+
+export const ONCE = { messages: 1, events: 1, queued: 1 };
+export const NEVER = { messages: 0, events: 0, queued: 0 };
+
+/** What all requests with this message's reference left behind. */
+export async function effectCount(godwit: Godwit, { client_reference: reference }: Record<string, unknown>): Promise<object> {
+  const [row] = await godwit.rows<object>(
+    `select count(m.id)::integer as messages,
+            (select count(*)::integer from events e where e.message_id = any (array_agg(m.id))) as events,
+            (select count(*)::integer from delivery_queue q where q.message_id = any (array_agg(m.id))) as queued
+       from messages m
+      where m.client_reference = $1`,
+    [reference],
+  );
+  return row ?? {};
+}
+
+export const isStored = async (godwit: Godwit, key: string): Promise<boolean> =>
+  (await godwit.rows("select from idempotency_keys where key = $1", [key])).length > 0;
