@@ -32,6 +32,7 @@ const seconds = Number(values.seconds);
 const connections = Number(values.connections);
 const preloadCount = Number(values.preload);
 
+const WARM_UP_SECONDS = 8;
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const root = mkdtempSync(join(tmpdir(), "godwit-bench-"));
@@ -128,22 +129,28 @@ async function meanBatch({ url }: Peer): Promise<number> {
   return read("godwit_accept_batch_size_sum") / read("godwit_accept_batch_size_count");
 }
 
+type SqlPeer = { ask: (batch: number, forSeconds: number) => Promise<{ stored: number; cpuUs: number }> };
+
 /** The accept's statement alone, on the database of an idle godwit. */
-async function measureSql(peer: GodwitPeer, batch: number): Promise<Measure> {
-  const before = treeCpuUs(peer.child.pid ?? 0);
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, "peers", "sql-alone.ts"), peer.socketDir, peer.account, String(batch), String(seconds)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  let output = "";
-  let driverUs = 0;
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const watch = setInterval(() => (driverUs = treeCpuUs(child.pid ?? 0) || driverUs), 50);
-  await new Promise((resolve) => child.once("close", resolve));
-  clearInterval(watch);
-  const stored = Number(output);
-  return { rate: stored / seconds, cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before + driverUs) / stored, p50: Number.NaN, p99: Number.NaN };
+function startSql({ socketDir, account }: GodwitPeer): SqlPeer {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "peers", "sql-alone.ts"), socketDir, account], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  children.push(child);
+  const answers = createInterface({ input: child.stdout });
+  return {
+    ask: (batch, forSeconds) =>
+      new Promise((resolve) => {
+        answers.once("line", (line) => resolve(JSON.parse(line) as { stored: number; cpuUs: number }));
+        child.stdin.write(`${batch} ${forSeconds}\n`);
+      }),
+  };
+}
+
+async function measureSql(sql: SqlPeer, { child }: GodwitPeer, batch: number, forSeconds: number): Promise<Measure> {
+  const before = treeCpuUs(child.pid ?? 0);
+  const { stored, cpuUs } = await sql.ask(batch, forSeconds);
+  return { rate: stored / forSeconds, cpuUs: (treeCpuUs(child.pid ?? 0) - before + cpuUs) / stored, p50: Number.NaN, p99: Number.NaN };
 }
 
 const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
@@ -158,7 +165,10 @@ async function main(): Promise<void> {
   const loaded = preloadCount > 0 ? await startGodwit("loaded") : undefined;
   if (loaded !== undefined) await preload(loaded.socketDir, loaded.account, preloadCount, say);
 
-  for (const peer of [echo, framework, accept, ...(loaded === undefined ? [] : [loaded])]) await measure(peer, 2);
+  // A just-in-time compiler needs some ten thousand requests before its figures mean anything.
+  for (const peer of [echo, framework, accept, ...(loaded === undefined ? [] : [loaded])]) await measure(peer, WARM_UP_SECONDS);
+  const sql = startSql(accept);
+  await measureSql(sql, accept, 32, WARM_UP_SECONDS / 2);
   const results = new Map<string, Measure[]>();
   const keep = (name: string, result: Measure): void => void results.set(name, [...(results.get(name) ?? []), result]);
   let peakRss = 0;
@@ -167,7 +177,7 @@ async function main(): Promise<void> {
     keep("accept", await measure(accept, seconds));
     peakRss = Math.max(peakRss, rssMb(accept.child.pid ?? 0));
     keep(framework.name, await measure(framework, seconds));
-    keep("SQL batch alone", await measureSql(accept, Math.max(1, Math.round(await meanBatch(accept)))));
+    keep("SQL batch alone", await measureSql(sql, accept, Math.max(1, Math.round(await meanBatch(accept))), seconds));
     if (loaded !== undefined) keep("accept, loaded", await measure(loaded, seconds));
     say(
       `round ${round} of ${rounds}: ${[...results].map(([name, list]) => `${name} ${show(list.at(-1)?.rate ?? 0)}/s ${show(list.at(-1)?.cpuUs ?? 0)} µs`).join("; ")}`,

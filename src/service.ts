@@ -1,9 +1,8 @@
 /** Starts everything in order, and stops it in reverse. */
 import { randomBytes } from "node:crypto";
-import { createAccount, createKey } from "./access/accounts.ts";
+import { createFirstAccount, createKey } from "./access/accounts.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
-import { listAccounts } from "./access/queries.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
 import { createMetrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
@@ -66,7 +65,7 @@ export async function startService(config: Config, log: Log, say: (line: string)
       (error) => log.error({ message: String(error) }, "partitions could not be made"),
     );
     stops.push(() => partitions.stop());
-    const firstKey = await createFirstAccount(db, clock);
+    const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
     const acceptor = new Acceptor(db, clock, metrics);
@@ -102,21 +101,12 @@ export async function startService(config: Config, log: Log, say: (line: string)
 /** Every route of the API. The handlers of a document that is only read are never called. */
 export const allRoutes = (db: Database, acceptor: Acceptor): Route[] => [...messageRoutes(db, acceptor)];
 
-const FIRST_ACCOUNT = "default";
-
-async function createFirstAccount(db: Database, clock: DatabaseClock): Promise<string | undefined> {
-  if ((await listAccounts(db)).length > 0) return undefined;
-  const account = await createAccount(db, clock, FIRST_ACCOUNT);
-  // A neighbour that started at the same moment was first; the key is its to show.
+/** The key of the very first start, with which the first request can be sent. */
+async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {
+  const account = await createFirstAccount(db, clock);
   if (account === undefined) return undefined;
-  const { secret } = await createKey(db, clock, {
-    accountId: account.id,
-    environment: "test",
-    scopes: ["messages:send", "messages:read"],
-    name: "first key",
-    expiresAt: null,
-  });
-  return secret;
+  const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
+  return (await createKey(db, clock, { ...request, scopes: ["messages:send", "messages:read"] })).secret;
 }
 
 async function warnAboutDurability(db: Database, log: Log): Promise<void> {

@@ -1,6 +1,8 @@
-/** The database alone: the accept statement in batches of a given size, with nothing in front of it. Runs for so many
- *  seconds and prints how many messages it stored. Arguments: socket folder, account (hex), batch size, seconds. */
+/** The database alone: the accept statement in batches of a given size, with nothing in front of it. For each line
+ *  `SIZE SECONDS` on standard input it runs so long and prints how many messages it stored and the CPU it used for it.
+ *  Arguments: socket folder, account (hex). */
 import { randomBytes, randomUUID } from "node:crypto";
+import { createInterface } from "node:readline";
 import { keyClaim } from "../../src/idempotency/key.ts";
 import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
 import { toRecord, type Message } from "../../src/messages/message.ts";
@@ -8,7 +10,7 @@ import { acceptStatement, type Acceptance } from "../../src/messages/queries.ts"
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
 
-const [socketDir = "", account = "", sizeText = "32", secondsText = "3"] = process.argv.slice(2);
+const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
 const accountId = Buffer.from(account, "hex");
 
@@ -43,11 +45,21 @@ function acceptance(): Acceptance {
   };
 }
 
-const deadline = performance.now() + Number(secondsText) * 1_000;
-let stored = 0;
-while (performance.now() < deadline) {
-  const rows = await db.rows(acceptStatement(Array.from({ length: Number(sizeText) }, acceptance)));
-  stored += rows.length;
+async function store(size: number, seconds: number): Promise<number> {
+  const deadline = performance.now() + seconds * 1_000;
+  let stored = 0;
+  while (performance.now() < deadline) {
+    const rows = await db.rows(acceptStatement(Array.from({ length: size }, acceptance)));
+    stored += rows.length;
+  }
+  return stored;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [size = 1, seconds = 1] = line.split(" ").map(Number);
+  const before = process.cpuUsage();
+  const stored = await store(size, seconds);
+  const { user, system } = process.cpuUsage(before);
+  process.stdout.write(`${JSON.stringify({ stored, cpuUs: user + system })}\n`);
 }
 await db.close();
-process.stdout.write(`${stored}\n`);

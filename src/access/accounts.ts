@@ -5,7 +5,16 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { apiKeyHint, hashApiKey, newApiKey } from "./api-key.ts";
 import { ENVIRONMENTS, FIRST_TIER, type Environment } from "./environment.ts";
-import { expireKey, insertAccount, insertEnvironment, insertKey, insertKeyHash, type AccountRow, type KeyRow } from "./queries.ts";
+import {
+  expireKey,
+  insertAccount,
+  insertEnvironment,
+  insertKey,
+  insertKeyHash,
+  listAccounts,
+  type AccountRow,
+  type KeyRow,
+} from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 /** Undefined when an account of that name exists. */
@@ -16,6 +25,13 @@ export async function createAccount(db: Database, clock: Clock, name: string): P
     for (const environment of ENVIRONMENTS) await insertEnvironment(tx, account.id, environment, FIRST_TIER[environment]);
     return account;
   });
+}
+
+const FIRST_ACCOUNT = "default";
+
+/** On a database without accounts, makes the first one. Undefined when there was one, or a neighbour made it just now. */
+export async function createFirstAccount(db: Database, clock: Clock): Promise<AccountRow | undefined> {
+  return (await listAccounts(db)).length > 0 ? undefined : createAccount(db, clock, FIRST_ACCOUNT);
 }
 
 export type KeyRequest = {

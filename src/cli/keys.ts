@@ -1,5 +1,5 @@
 /** godwit keys: API keys, whose secret is shown when they are made and never again. */
-import { createKey, keyRecord, rotateKey, type CreatedKey } from "../access/accounts.ts";
+import { createFirstAccount, createKey, keyRecord, rotateKey, type CreatedKey } from "../access/accounts.ts";
 import { isEnvironment } from "../access/environment.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
@@ -43,6 +43,8 @@ async function create(input: Input): Promise<void> {
   const lifeSeconds = readDuration(input, "expires-in");
   if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than nothing");
   await withDatabase(input, "keys", async ({ db, clock }) => {
+    // On a database that has not served yet there is nothing to choose from.
+    await createFirstAccount(db, clock);
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
     const expiresAt = lifeSeconds === undefined ? null : new Date(clock.now() + lifeSeconds * 1_000);
     show(input, await createKey(db, clock, { accountId: account.id, environment, scopes, name, expiresAt }));

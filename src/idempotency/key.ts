@@ -23,25 +23,33 @@ export const fingerprintOf = (method: string, target: string, body: unknown): Bu
   Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
 
 /** One key of one environment, wherever it is asked for. */
-export type KeyClaim = { key: Uuid; lock: bigint; name: string; fingerprint: Buffer };
+export type KeyClaim = { key: Uuid; lock: Buffer; name: string; fingerprint: Buffer };
 
 export const keyClaim = (environmentKey: string, key: Uuid, fingerprint: Buffer): KeyClaim => ({
   key,
   fingerprint,
   name: `${environmentKey}/${key.toString("latin1")}`,
-  // A lock is a number of 64 bits. A version-4 UUID is random; the salt keeps the same key of two environments apart.
-  lock: BigInt.asIntN(64, key.readBigInt64BE(0) ^ key.readBigInt64BE(8) ^ saltOf(environmentKey)),
+  lock: lockOf(key, saltOf(environmentKey)),
 });
 
+/** A lock is a number of 64 bits. A version-4 UUID is random, so its two halves make one; the salt keeps the same key of two
+ *  environments apart. */
+function lockOf(key: Uuid, salt: Buffer): Buffer {
+  const lock = Buffer.allocUnsafe(LOCK_BYTES);
+  for (const at of [0, 4]) lock.writeInt32BE(key.readInt32BE(at) ^ key.readInt32BE(LOCK_BYTES + at) ^ salt.readInt32BE(at), at);
+  return lock;
+}
+
+const LOCK_BYTES = 8;
 const MAX_SALTS = 10_000;
-const salts = new Map<string, bigint>();
+const salts = new Map<string, Buffer>();
 
 /** The same on every node. */
-function saltOf(environmentKey: string): bigint {
+function saltOf(environmentKey: string): Buffer {
   let salt = salts.get(environmentKey);
   if (salt === undefined) {
     if (salts.size >= MAX_SALTS) salts.clear();
-    salt = Buffer.from(hash("sha256", environmentKey, "hex"), "hex").readBigInt64BE(0);
+    salt = Buffer.from(hash("sha256", environmentKey, "hex"), "hex").subarray(0, LOCK_BYTES);
     salts.set(environmentKey, salt);
   }
   return salt;

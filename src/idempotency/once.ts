@@ -21,10 +21,14 @@ export class Once {
 
   /** Runs the work as the only holder of the key in this process. The work answers "taken" when the database says that
    *  the key is another's; then, as when it runs here already, the stored answer is replayed, or there is none yet: 409. */
-  async run<T>(owner: Owner, claim: KeyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
-    if (claim === undefined) return (await work()) as T;
+  run<T>(owner: Owner, claim: KeyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
+    if (claim === undefined) return work() as Promise<T>;
     if (this.#running.has(claim.name)) return this.#replay(owner, claim);
     this.#running.add(claim.name);
+    return this.#runAlone(owner, claim, work);
+  }
+
+  async #runAlone<T>(owner: Owner, claim: KeyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
     let outcome: T | "taken";
     try {
       outcome = await work();

@@ -1,12 +1,13 @@
 /** The log: JSON lines, or a line a person reads. Never a body, a full number or a secret: callers log ids and codes. */
 import { Writable } from "node:stream";
 import pino, { type Logger } from "pino";
+import { isoTime } from "./time.ts";
 
 export type Log = Logger;
 export type LogStyle = "json" | "pretty" | "silent";
 
 /** Lines are written in blocks, so a busy service makes few system calls; `flush` empties the buffer before an exit. */
-const BUFFER_BYTES = 8192;
+const BUFFER_BYTES = 16_000;
 const FLUSH_INTERVAL_MS = 250;
 
 export type LogOutput = { log: Log; flush: () => void };
@@ -26,18 +27,7 @@ export function createLog(style: LogStyle): LogOutput {
   };
 }
 
-let stampedAt = 0;
-let stamp = "";
-
-/** Many lines are written in one millisecond, and formatting a time is dear. */
-function timestamp(): string {
-  const now = Date.now();
-  if (now !== stampedAt) {
-    stampedAt = now;
-    stamp = `,"time":"${new Date(now).toISOString()}"`;
-  }
-  return stamp;
-}
+const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`;
 
 /** `12:01:07 info  listening url=http://127.0.0.1:8080` */
 function prettyStream(): Writable {

@@ -61,4 +61,5 @@ export function uuidToText(uuid: Uuid): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-export const uuidFromText = (text: string): Uuid => Buffer.from(text.replaceAll("-", ""), "hex");
+export const uuidFromText = (text: string): Uuid =>
+  Buffer.from(text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24), "hex");

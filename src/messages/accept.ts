@@ -56,7 +56,7 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  async accept(
+  accept(
     request: NewMessage,
     credential: Credential,
     claim: KeyClaim | undefined,

@@ -1,6 +1,7 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
 import type { Segments } from "./segments.ts";
@@ -115,8 +116,6 @@ export type Message = {
   expiresAtMs: number | null;
   updatedAtMs: number;
 };
-
-const isoTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 export function toRecord(message: Message): MessageRecord {
   const createdAtMs = uuidTimeMs(message.id);

@@ -37,7 +37,8 @@ function fixed<T>(oid: number, size: number, write: (array: Buffer, value: T, at
 export const uuids = fixed<Uuid>(OID.uuid, 16, (array, value, at) => value.copy(array, at));
 export const smallints = fixed<number>(OID.int2, 2, (array, value, at) => array.writeInt16BE(value, at));
 export const integers = fixed<number>(OID.int4, 4, (array, value, at) => array.writeInt32BE(value, at));
-export const bigints = fixed<bigint>(OID.int8, 8, (array, value, at) => array.writeBigInt64BE(value, at));
+/** As eight bytes, high end first: numbers of 64 bits that are never reckoned with. */
+export const bigints = fixed<Buffer>(OID.int8, 8, (array, value, at) => value.copy(array, at));
 
 // PostgreSQL counts microseconds from the year 2000.
 const EPOCH_2000_MS = Date.UTC(2000, 0, 1);
@@ -60,17 +61,14 @@ export function bytes(values: readonly (Buffer | null)[]): Buffer {
 }
 
 export function texts(values: readonly (string | null)[]): Buffer {
-  // Three bytes hold any UTF-16 unit: one allocation that always fits beats measuring each string first.
-  const array = header(
-    OID.text,
-    values.length,
-    values.reduce((sum, value) => sum + 4 + (value?.length ?? 0) * 3, 0),
-  );
+  let size = 0;
+  for (const value of values) size += 4 + (value === null ? 0 : Buffer.byteLength(value));
+  const array = header(OID.text, values.length, size);
   let at = HEADER_BYTES;
   for (const value of values) {
     const length = value === null ? NULL_LENGTH : array.write(value, at + 4);
     array.writeInt32BE(length, at);
     at += 4 + Math.max(length, 0);
   }
-  return array.subarray(0, at);
+  return array;
 }

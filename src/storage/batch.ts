@@ -14,7 +14,7 @@ const ENCODERS = {
   timestamptz: timestamps,
 } as const;
 
-type ValueOf = { uuid: Uuid; text: string; bytea: Buffer; bigint: bigint; integer: number; smallint: number; timestamptz: number };
+type ValueOf = { uuid: Uuid; text: string; bytea: Buffer; bigint: Buffer; integer: number; smallint: number; timestamptz: number };
 type ColumnType = keyof ValueOf;
 
 export type Column<T> = { name: string; type: ColumnType; encode: (items: readonly T[]) => Buffer };

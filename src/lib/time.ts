@@ -1,0 +1,25 @@
+/** Times as text. */
+
+const MINUTE_MS = 60_000;
+const MAX_MINUTES = 64;
+// Everything but the seconds is the same for a whole minute, and formatting a date is dear where thousands are.
+const prefixes = new Map<number, string>();
+
+function minutePrefix(minute: number): string {
+  let prefix = prefixes.get(minute);
+  if (prefix === undefined) {
+    if (prefixes.size >= MAX_MINUTES) prefixes.clear();
+    prefix = new Date(minute * MINUTE_MS).toISOString().slice(0, -"00.000Z".length);
+    prefixes.set(minute, prefix);
+  }
+  return prefix;
+}
+
+/** RFC 3339 in UTC with milliseconds: what `toISOString` gives. */
+export function isoTime(timeMs: number): string {
+  const minute = Math.floor(timeMs / MINUTE_MS);
+  const rest = timeMs - minute * MINUTE_MS;
+  const seconds = Math.floor(rest / 1_000);
+  const millis = rest - seconds * 1_000;
+  return `${minutePrefix(minute)}${seconds < 10 ? "0" : ""}${seconds}.${millis < 10 ? "00" : millis < 100 ? "0" : ""}${millis}Z`;
+}
