@@ -62,6 +62,7 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export class ConfigError extends Error {
+  override name = "ConfigError";
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(

@@ -9,6 +9,7 @@ import { createAccount, createKey } from "../src/access/accounts.ts";
 import type { Environment } from "../src/access/environment.ts";
 import { listAccounts } from "../src/access/queries.ts";
 import { SCOPES, type Scope } from "../src/access/scope.ts";
+import { poll } from "../src/lib/wait.ts";
 import { Database } from "../src/storage/database.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -176,37 +177,19 @@ export function spawnGodwit(
   });
   const logs: LogLine[] = [];
   const output: string[] = [];
-  const watchers = new Set<(line: LogLine) => void>();
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on("line", (text) => {
-      if (!text.startsWith("{")) return void output.push(text);
-      const line = JSON.parse(text) as LogLine;
-      logs.push(line);
-      for (const watcher of watchers) watcher(line);
+      if (text.startsWith("{")) logs.push(JSON.parse(text) as LogLine);
+      else output.push(text);
     });
   }
   const exit = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
-  const waitFor = (test: (line: LogLine) => boolean): Promise<LogLine> =>
-    new Promise((resolve, reject) => {
-      const found = logs.find(test);
-      if (found !== undefined) return resolve(found);
-      const give = (error: Error): void => {
-        watchers.delete(watcher);
-        reject(error);
-      };
-      const timer = setTimeout(() => give(new Error(`godwit did not say it:\n${output.join("\n")}`)), START_TIMEOUT_MS);
-      const watcher = (line: LogLine): void => {
-        if (!test(line)) return;
-        clearTimeout(timer);
-        watchers.delete(watcher);
-        resolve(line);
-      };
-      watchers.add(watcher);
-      void exit.then((code) => {
-        clearTimeout(timer);
-        give(new Error(`godwit ended with ${code}:\n${output.join("\n")}`));
-      });
-    });
+  const waitFor = async (test: (line: LogLine) => boolean): Promise<LogLine> => {
+    const search = poll(async () => logs.find(test), { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
+    const found = await Promise.race([search, exit.then(() => undefined)]);
+    if (found === undefined) throw new Error(`godwit did not say it (exit code ${child.exitCode}):\n${output.join("\n")}`);
+    return found;
+  };
   return { child, logs, output, waitFor, exit };
 }
 

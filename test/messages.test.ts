@@ -280,7 +280,7 @@ describe("fields", () => {
 
   test("a record of 16,384 bytes is taken, of one more refused", async () => {
     const withSpare = (spare: number): Promise<Reply> =>
-      godwit.send(key, { metadata: { ...metadataOf(30, 450), spare: "v".repeat(spare) } });
+      godwit.send(key, { metadata: { ...metadataOf(33, 450), spare: "v".repeat(spare) } });
     const small = await withSpare(0);
     const room = 16_384 - Buffer.byteLength(small.text);
     assert.ok(room > 0 && room < 500, "the filling leaves room for one value");

@@ -49,14 +49,18 @@ export class Authenticator {
     // Requests that come together ask once.
     let asking = this.#asking.get(token);
     if (asking === undefined) {
-      asking = this.#ask(hashApiKey(token)).finally(() => this.#asking.delete(token));
+      asking = this.#remember(token).finally(() => this.#asking.delete(token));
       this.#asking.set(token, asking);
     }
+    return (await asking) ?? refuse();
+  }
+
+  async #remember(token: string): Promise<Credential | undefined> {
     const askedAt = performance.now();
-    const credential = await asking;
+    const credential = await this.#ask(hashApiKey(token));
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
     this.#remembered.set(token, { credential, until: askedAt + TRUST_MS });
-    return credential ?? refuse();
+    return credential;
   }
 
   async #ask(hash: Buffer): Promise<Credential | undefined> {

@@ -35,6 +35,7 @@ export function toProblem(error: FrameworkError): Problem | undefined {
   if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")
     return new Problem("payload_too_large", { detail: `the body may have ${BODY_LIMIT_BYTES} bytes` });
   if (error.statusCode === 415) return unsupportedMediaType();
+  if (error.code === "FST_ERR_MAX_PARAM_LENGTH") return new Problem("not_found", { detail: "no such path" });
   if (error.code === "FST_ERR_BAD_URL") return new Problem("invalid_request_payload", { detail: "the URL is not valid" });
   if (error.statusCode === 400) return new Problem("invalid_request_payload", { detail: "the request could not be read" });
   return undefined;

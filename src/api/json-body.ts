@@ -55,7 +55,12 @@ const countBrackets = (text: string): number => {
   return count;
 };
 
-/** PostgreSQL's text holds no NUL, and a lone surrogate is not UTF-8. */
+/** What keeps a text from being stored, or undefined: PostgreSQL's text holds no NUL, and a lone surrogate is not UTF-8. */
+export function textFault(text: string): string | undefined {
+  if (text.includes("\0")) return "must not contain the character U+0000";
+  return text.isWellFormed() ? undefined : "must not contain a lone surrogate";
+}
+
 function checkText(value: unknown, pointer: string): void {
   if (typeof value === "string") checkString(value, pointer);
   else if (Array.isArray(value)) value.forEach((item, index) => checkText(item, `${pointer}/${index}`));
@@ -68,10 +73,6 @@ function checkText(value: unknown, pointer: string): void {
 }
 
 function checkString(text: string, pointer: string): void {
-  const detail = text.includes("\0")
-    ? "must not contain the character U+0000"
-    : !text.isWellFormed()
-      ? "must not contain a lone surrogate"
-      : undefined;
+  const detail = textFault(text);
   if (detail !== undefined) throw new Problem("invalid_request_payload", { errors: [{ pointer, code: "invalid_character", detail }] });
 }

@@ -33,7 +33,6 @@ export type ServerOptions = {
 declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
-    isCounted: boolean;
   }
 }
 
@@ -51,6 +50,9 @@ export class Server {
   readonly #allowedMethods: (path: string) => string[];
   #isDraining = false;
   #inFlight = 0;
+  readonly #onClose = (): void => {
+    this.#inFlight -= 1;
+  };
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -131,16 +133,14 @@ export class Server {
     for (const type of ["application/json", "*"])
       app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("credential", undefined);
-    app.decorateRequest("isCounted", false);
     app.addHook("onRequest", (request, reply, done) => {
       this.#inFlight += 1;
-      request.isCounted = true;
+      // Not `onResponse`, which a client that leaves in mid-body never brings about.
+      reply.raw.once("close", this.#onClose);
       reply.headers(commonHeaders(request.id, tls !== undefined));
       done(this.#earlyRefusal(request, reply));
     });
     app.addHook("onResponse", (request, reply, done) => {
-      // A URL that cannot be parsed is answered without the hook that counts.
-      if (request.isCounted) this.#inFlight -= 1;
       const { method } = request;
       const route = request.routeOptions.url ?? "unmatched";
       metrics.answered(route, method, reply.statusCode, reply.elapsedTime / 1_000);
@@ -162,19 +162,24 @@ export class Server {
     app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
   }
 
-  #earlyRefusal({ headers, raw }: FastifyRequest, reply: FastifyReply): Problem | undefined {
+  /** Before a byte of the body is read: what has no route needs none. */
+  #earlyRefusal(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
     if (this.#isDraining) {
       reply.header("connection", "close");
       return unavailable("the service is stopping");
     }
-    if (headers.host === undefined && raw.httpVersion === "1.1")
-      return new Problem("invalid_request_payload", { errors: [{ header: "Host", code: "required", detail: "is required" }] });
+    const hosts = request.raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === "1.1")) {
+      const detail = hosts === 0 ? "is required" : "must be there once";
+      return new Problem("invalid_request_payload", { errors: [{ header: "Host", code: "required", detail }] });
+    }
+    if (request.is404) return this.#unmatched(request);
     return undefined;
   }
 
   #unmatched(request: FastifyRequest): Problem {
     const [path = ""] = request.url.split("?");
-    const allowed = this.#allowedMethods(path);
+    const allowed = this.#allowedMethods(decoded(path));
     if (allowed.length === 0) return new Problem("not_found", { detail: "no such path" });
     return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   }
@@ -262,6 +267,15 @@ export class Server {
 }
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+/** As the router reads it. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
 
 /** Which methods a path takes: off the hot path, so by trying each pattern. */
 function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {

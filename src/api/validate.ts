@@ -2,6 +2,7 @@
 import { Ajv, type ErrorObject, type Options } from "ajv";
 import type { Fault } from "../http/problem.ts";
 import { HINT, type TSchema } from "../http/schema.ts";
+import { textFault } from "./json-body.ts";
 
 // A body of thousands of unknown fields need not be answered with thousands of faults.
 const MAX_FAULTS = 100;
@@ -41,8 +42,16 @@ const locate = (place: Place, path: string): { pointer: string } | { parameter: 
 
 export function compile(schema: TSchema, place: Place): Validate {
   const check = ajv.compile(schema);
-  return (value) => (check(value) ? [] : toFaults(check.errors ?? [], place));
+  const faultsOf: Validate = (value) => (check(value) ? [] : toFaults(check.errors ?? [], place));
+  // A body's text was checked while it was parsed.
+  return place === "body" ? faultsOf : (value) => [...faultsOf(value), ...textFaults(value as Record<string, unknown>)];
 }
+
+const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
+  Object.entries(parameters).flatMap(([parameter, value]) => {
+    const detail = typeof value === "string" ? textFault(value) : undefined;
+    return detail === undefined ? [] : [{ parameter, code: "invalid_character", detail }];
+  });
 
 /** Bodies say what they mean and are never coerced. A query string knows only text, so there plain digits are a number
  *  where the schema wants one. */
@@ -59,10 +68,14 @@ export function coerceQuery(schema: TSchema, query: Readonly<Record<string, unkn
 
 function toFaults(errors: readonly ErrorObject[], place: Place): Fault[] {
   return errors
-    .filter(({ keyword }) => keyword !== "propertyNames")
+    .filter(({ keyword, instancePath }) => keyword !== "propertyNames" && !(keyword === "enum" && isOfWrongType(errors, instancePath)))
     .slice(0, MAX_FAULTS)
     .map((error) => ({ ...locate(place, pathOf(error)), ...describe(error) }));
 }
+
+/** A value of the wrong type is in no list of words either; one fault says it. */
+const isOfWrongType = (errors: readonly ErrorObject[], path: string): boolean =>
+  errors.some(({ keyword, instancePath }) => keyword === "type" && instancePath === path);
 
 const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
 

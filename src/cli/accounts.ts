@@ -8,7 +8,6 @@ const record = ({ id, name, created_at }: AccountRow) => ({ id: encodeId("acct",
 
 export const accounts: Command = {
   name: "accounts",
-  summary: "list and create accounts",
   usage: ["accounts list [--json]", "accounts create NAME [--json]"],
   flags: {},
   async run(input) {

@@ -14,7 +14,6 @@ export type Input = { flags: Flags; words: readonly string[] };
 
 export type Command = {
   name: string;
-  summary: string;
   /** The forms it takes, a line each, without the program's name. */
   usage: readonly string[];
   /** Flags of its own, besides the settings and --json, --help. */

@@ -18,7 +18,6 @@ const NODE_MAJOR = 24;
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "check everything the service stands on",
   usage: ["doctor [--json]"],
   flags: {},
   async run(input) {

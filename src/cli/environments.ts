@@ -15,7 +15,6 @@ const record = (row: EnvironmentRow) => ({
 
 export const environments: Command = {
   name: "environments",
-  summary: "list environments, set their tier, define tiers",
   usage: [
     "environments list [--json]",
     "environments set-tier test|live TIER [--account NAME|ID]",

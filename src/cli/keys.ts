@@ -9,7 +9,6 @@ import { chooseAccount, neededFlag, print, textFlag, UsageError, withDatabase, t
 
 export const keys: Command = {
   name: "keys",
-  summary: "create, list, rotate and revoke API keys",
   usage: [
     "keys create --environment test|live --scopes a,b [--account NAME|ID] [--name TEXT] [--expires-in 90d] [--json]",
     "keys list [--account NAME|ID] [--json]",

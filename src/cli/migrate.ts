@@ -8,7 +8,6 @@ import { say } from "./say.ts";
 
 export const migrate: Command = {
   name: "migrate",
-  summary: "bring the database's schema up to date",
   usage: ["migrate [--json]"],
   flags: {},
   async run({ flags }) {

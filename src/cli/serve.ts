@@ -7,7 +7,6 @@ import { say } from "./say.ts";
 
 export const serve: Command = {
   name: "serve",
-  summary: "run the service",
   usage: ["serve [settings]"],
   flags: {},
   async run({ flags }) {

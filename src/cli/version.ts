@@ -4,7 +4,6 @@ import { print, type Command } from "./command.ts";
 
 export const version: Command = {
   name: "version",
-  summary: "tell the version",
   usage: ["version [--json]"],
   flags: {},
   run: async ({ flags }) => {

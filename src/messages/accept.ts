@@ -56,12 +56,7 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  accept(
-    request: NewMessage,
-    credential: Credential,
-    claim: KeyClaim | undefined,
-    writeProblem: WriteProblem,
-  ): Promise<Accepted | Replay> {
+  accept(request: NewMessage, credential: Credential, claim: KeyClaim | undefined, writeProblem: WriteProblem): Promise<Accepted | Replay> {
     const refusal = findRefusal(request);
     const acceptance =
       refusal === undefined ? this.#toAcceptance(request, credential, claim) : toRefusal(refusal, credential, claim, writeProblem);

@@ -82,7 +82,8 @@ select found.id
   from ${items}
   join lateral (select m.id
                   from messages m
-                 where m.account_id = item.account_id and m.environment = item.environment and m.id = item.id) found on true`,
+                 where m.account_id = item.account_id and m.environment = item.environment and m.id = item.id
+                 limit 1) found on true`,
 );
 
 /** Which of these messages are there: asked when a connection died with their statement under way. */
@@ -141,7 +142,8 @@ const SCAN_LIMIT = 5_000;
 /** Each row is a found message, or, alone and without one, the news that the scan found none. */
 export type ListRow = MessageRow & { scanned: number; last_scanned: Uuid | null };
 
-/** Looks at `scan limit` messages from the newest on, narrow columns only, and fetches whole the few that fit. */
+/** Looks at `scan limit` messages from the newest on, narrow columns only, and fetches whole the few that fit. The fetch is
+ *  a lateral probe with a limit, which stays an index probe whatever the planner believes of a table without statistics. */
 const listBy = (condition: string): { name: string; text: string } =>
   prepare(`
 with scanned as materialized (
@@ -165,7 +167,10 @@ with scanned as materialized (
 )
 select ${COLUMNS}, scan.scanned, scan.last_scanned
   from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found join messages m on m.account_id = $1 and m.environment = $2 and m.id = found.id) on true
+  left join (found cross join lateral (select *
+                                         from messages whole
+                                        where whole.account_id = $1 and whole.environment = $2 and whole.id = found.id
+                                        limit 1) m) on true
  order by m.id desc`);
 
 const listAll = listBy("");

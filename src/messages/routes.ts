@@ -103,8 +103,8 @@ const NO_ID = Buffer.alloc(16);
 
 function toFilter(query: Static<typeof ListQuery>): MessageFilter {
   const cursor = typeof query.cursor === "string" ? decodeCursor(query.cursor) : END_OF_TIME;
-  const before = typeof query.created_before === "string" ? firstUuidAt(Math.ceil(Date.parse(query.created_before))) : END_OF_TIME;
-  const after = typeof query.created_after === "string" ? firstUuidAt(Math.floor(Date.parse(query.created_after)) + 1) : NO_ID;
+  const before = typeof query.created_before === "string" ? firstUuidAt(ceilToMs(query.created_before)) : END_OF_TIME;
+  const after = typeof query.created_after === "string" ? firstUuidAt(Date.parse(query.created_after) + 1) : NO_ID;
   return {
     from: after,
     before: earlier(cursor, before),
@@ -118,6 +118,9 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
     errorCode: query.error_code ?? null,
   };
 }
+
+/** `Date.parse` drops what is finer than a millisecond; a bound that excludes must not exclude more for that. */
+const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
 
 const earlier = (a: Uuid, b: Uuid): Uuid => (Buffer.compare(a, b) < 0 ? a : b);
 
