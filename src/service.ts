@@ -11,7 +11,7 @@ import type { Route } from "./api/route.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
-import type { Log } from "./lib/log.ts";
+import type { Log, LogOutput } from "./lib/log.ts";
 import { within } from "./lib/wait.ts";
 import { Acceptor } from "./messages/accept.ts";
 import { messageRoutes } from "./messages/routes.ts";
@@ -33,7 +33,7 @@ export type Service = {
   stop(): Promise<void>;
 };
 
-export async function startService(config: Config, log: Log, say: (line: string) => void): Promise<Service> {
+export async function startService(config: Config, { log, writeLine }: LogOutput, say: (line: string) => void): Promise<Service> {
   const node = randomBytes(6).toString("hex");
   // What was started, newest last.
   const stops: (() => unknown)[] = [];
@@ -85,6 +85,7 @@ export async function startService(config: Config, log: Log, say: (line: string)
       limiter: new Limiter(db, node),
       metrics,
       log,
+      writeLogLine: writeLine,
     });
     stops.push(() => server.stop());
     const url = await server.listen().catch((error: unknown) => {

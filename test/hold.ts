@@ -40,13 +40,22 @@ export class Hold {
   }
 
   async held(): Promise<number> {
-    const { rows } = await this.#client.query<{ count: number }>(
-      `select count(*)::integer as count
+    return (await this.#backends()).length;
+  }
+
+  /** The database's process that runs the first statement which waits. */
+  async backend(): Promise<number> {
+    return (await this.#backends())[0] ?? 0;
+  }
+
+  async #backends(): Promise<number[]> {
+    const { rows } = await this.#client.query<{ pid: number }>(
+      `select pid
          from pg_locks
         where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())
           and (classid, objid) = (${LOCK})`,
     );
-    return rows[0]?.count ?? 0;
+    return rows.map(({ pid }) => pid);
   }
 
   /** Lets what waits go on. Twice is as good as once. */
@@ -55,5 +64,9 @@ export class Hold {
     this.#isReleased = true;
     await this.#client.query("select pg_advisory_unlock_all()");
     await this.#client.end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
   }
 }

@@ -84,7 +84,7 @@ describe("many at once", () => {
   });
 
   test("a duplicate of a running request is a conflict at once, and a replay later", async () => {
-    const hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await Hold.take(godwit.databaseUrl as string);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     const running = post(key, body);
@@ -101,7 +101,7 @@ describe("many at once", () => {
 
 describe("a client that hangs up", () => {
   test("while its request runs: the work completes, and a retry replays it", async () => {
-    const hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await Hold.take(godwit.databaseUrl as string);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     await hangUp(postBytes(apiKey, key, body), () => hold.waiting());

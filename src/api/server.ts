@@ -28,6 +28,8 @@ export type ServerOptions = {
   limiter: Limiter;
   metrics: Metrics;
   log: Log;
+  /** Takes the fields of a request's line, already as JSON. */
+  writeLogLine: (fields: string) => void;
 };
 
 declare module "fastify" {
@@ -126,7 +128,7 @@ export class Server {
   }
 
   #addHooks(): void {
-    const { log, metrics, tls } = this.#options;
+    const { metrics, tls } = this.#options;
     const app = this.#app;
     app.removeAllContentTypeParsers();
     // The media type is checked before, by our own list; here bytes are only collected. The first name is the fast path.
@@ -144,18 +146,7 @@ export class Server {
       const { method } = request;
       const route = request.routeOptions.url ?? "unmatched";
       metrics.answered(route, method, reply.statusCode, reply.elapsedTime / 1_000);
-      log.info(
-        {
-          request_id: request.id,
-          method,
-          route,
-          status: reply.statusCode,
-          ms: Math.round(reply.elapsedTime * 100) / 100,
-          environment: request.credential?.environment,
-          client_request_id: sanitised(request.headers["x-request-id"]),
-        },
-        "request",
-      );
+      this.#options.writeLogLine(requestLine(request, reply, route));
       done();
     });
     app.setErrorHandler((error, request, reply) => this.#sendError(error as Error, request, reply));
@@ -205,7 +196,7 @@ export class Server {
       },
       handler: async (request, reply) => {
         const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));
-        const answer = await route.handle(call);
+        const answer = await this.#counted(() => route.handle(call));
         if (answer.isReplay) {
           reply.header("idempotent-replayed", "true");
           metrics.replayed();
@@ -214,6 +205,16 @@ export class Server {
         return reply.code(answer.status).header("content-type", contentTypeFor(answer.status)).send(answer.body);
       },
     });
+  }
+
+  /** Work counts as in flight also when its client has left: a stop waits for it. */
+  async #counted<T>(work: () => Promise<T>): Promise<T> {
+    this.#inFlight += 1;
+    try {
+      return await work();
+    } finally {
+      this.#inFlight -= 1;
+    }
   }
 
   #addPage(page: Page): void {
@@ -294,6 +295,17 @@ function methodTable(rows: readonly { method: string; path: string }[]): (path: 
 function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
   return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
+}
+
+/** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
+function requestLine(request: FastifyRequest, reply: FastifyReply, route: string): string {
+  const environment = request.credential?.environment;
+  const theirs = sanitised(request.headers["x-request-id"]);
+  const ms = Math.round(reply.elapsedTime * 100) / 100;
+  return (
+    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${reply.statusCode},"ms":${ms}` +
+    `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
+  );
 }
 
 const sanitised = (header: string | string[] | undefined): string | undefined =>

@@ -11,10 +11,11 @@ export const serve: Command = {
   flags: {},
   async run({ flags }) {
     const config = readConfig(flags, "serve");
-    const { log, flush } = createLog(config.log);
+    const output = createLog(config.log);
+    const { log, flush } = output;
     const stopped = stopSignal();
     try {
-      const service = await startService(config, log, say);
+      const service = await startService(config, output, say);
       say(welcome(service));
       process.on("SIGHUP", () => reload(service));
       const signal = await stopped;

@@ -38,6 +38,12 @@ export class Once {
     return outcome === "taken" ? this.#replay(owner, claim) : outcome;
   }
 
+  /** Whether this very answer is stored: it names its request, so no other has the same bytes. */
+  async holds({ accountId, environment }: Owner, { key }: KeyClaim, body: string | null): Promise<boolean> {
+    const [stored] = await findAnswer(this.#db, accountId, environment, key);
+    return stored !== undefined && stored.body === body;
+  }
+
   async #replay({ accountId, environment }: Owner, { key, fingerprint }: KeyClaim): Promise<Replay> {
     const [stored] = await findAnswer(this.#db, accountId, environment, key);
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });

@@ -47,8 +47,9 @@ export class Acceptor {
       isItemFault: isRowRefused,
       maxBatch: MAX_BATCH,
       maxWaiting: MAX_WAITING,
-      maxConcurrent: 2,
+      maxConcurrent: 4,
       minConcurrentBatch: 16,
+      maxWaitMs: 50,
     });
   }
 
@@ -133,21 +134,33 @@ export class Acceptor {
 
   /** The connection died in mid-commit. The old session is ended first, so that what is not there now never will be. */
   async #findOut(items: readonly Acceptance[], { session }: ConnectionLost): Promise<readonly Outcome[]> {
-    const messages = items.flatMap(({ accountId, environment, message }) =>
-      message === null ? [] : [{ accountId, environment, message }],
-    );
-    const ask = async (): Promise<Set<string> | undefined> => {
+    const ask = async (): Promise<readonly Outcome[] | undefined> => {
       try {
         await this.#db.endSession(session);
-        const rows = await existingMessages(this.#db, messages);
-        return new Set(rows.map(({ id }) => id.toString("latin1")));
+        return await this.#lookAgain(items);
       } catch {
         return undefined;
       }
     };
-    const there = await poll(ask, { timeoutMs: FIND_OUT_MS, everyMs: 200 });
-    if (there === undefined) return items.map(() => "unknown");
-    return items.map(({ message }) => (message !== null && there.has(message.id.toString("latin1")) ? "done" : "lost"));
+    return (await poll(ask, { timeoutMs: FIND_OUT_MS, everyMs: 200 })) ?? items.map(() => "unknown");
+  }
+
+  async #lookAgain(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
+    const messages = items.flatMap(({ accountId, environment, message }) =>
+      message === null ? [] : [{ accountId, environment, message }],
+    );
+    const rows = await existingMessages(this.#db, messages);
+    const there = new Set(rows.map(({ id }) => id.toString("latin1")));
+    const outcomes: Outcome[] = [];
+    for (const item of items) {
+      const { message, claim, answer } = item;
+      const isStored =
+        message === null
+          ? claim !== undefined && (await this.#once.holds(item, claim, answer.body))
+          : there.has(message.id.toString("latin1"));
+      outcomes.push(isStored ? "done" : "lost");
+    }
+    return outcomes;
   }
 }
 

@@ -57,6 +57,9 @@ export class Database implements Queryable {
     class NamedClient extends pg.Client {
       constructor(config: pg.ClientConfig) {
         super({ ...config, application_name: nextSession() });
+        // The pool listens only while a client is idle; a client cut off in use would end the process otherwise. Its
+        // statement fails by itself, and the pool drops it.
+        this.on("error", () => undefined);
       }
     }
     this.#pool = new pg.Pool({
@@ -116,9 +119,13 @@ export class Database implements Queryable {
     );
   }
 
-  /** Makes sure that a lost session can no longer commit anything. */
+  /** Makes sure that a lost session can no longer commit anything; throws when that cannot be had. */
   async endSession(session: string): Promise<void> {
-    await this.rows(sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = ${session}`);
+    const ended = await this.rows<{ is_over: boolean }>(sql`
+      select pg_terminate_backend(pid, 5000) as is_over
+        from pg_stat_activity
+       where application_name = ${session}`);
+    if (ended.some((row) => !row.is_over)) throw new Error("a lost session is still running");
   }
 
   async close(): Promise<void> {
@@ -156,8 +163,8 @@ async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promi
 
 // 57P01–57P03: the server is going down or coming up. 08: connection exceptions.
 const isServerGone = (code: string): boolean => code.startsWith("57P") || code.startsWith("08");
-// 25006: a standby answered; 53: out of disk, memory or connections; 57014: the statement took too long.
-const isServerUnfit = (code: string): boolean => code === "25006" || code.startsWith("53") || code === "57014";
+// 25006: a standby answered; 40: a deadlock; 53: out of disk, memory or connections; 57014: the statement took too long.
+const isServerUnfit = (code: string): boolean => code === "25006" || code === "57014" || /^(40|53)/.test(code);
 
 const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
 
@@ -177,5 +184,6 @@ export function isDatabaseTrouble(error: unknown): boolean {
   return error instanceof DatabaseUnavailable || error instanceof ConnectionLost || isServerUnfit(sqlState(error) ?? "");
 }
 
-/** True when the server refused what a row says: retrying the same row cannot help, its neighbours are innocent. */
-export const isRowRefused = (error: unknown): boolean => /^2[123]/.test(sqlState(error) ?? "");
+/** True when the server refused what a row says (data, constraints, limits, an operator's trigger): retrying the same row
+ *  cannot help, and its neighbours are innocent. */
+export const isRowRefused = (error: unknown): boolean => /^(21|22|23|44|54|P0)/.test(sqlState(error) ?? "");

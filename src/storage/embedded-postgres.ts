@@ -117,7 +117,7 @@ export class EmbeddedPostgres {
   async stop(): Promise<void> {
     this.#isStopping = true;
     const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+    if (child !== undefined && !hasEnded(child)) {
       const ended = new Promise<true>((resolve) => child.once("exit", () => resolve(true)));
       child.kill("SIGINT");
       if ((await within(ended, FAST_STOP_MS)) === undefined) {
@@ -131,9 +131,10 @@ export class EmbeddedPostgres {
   async #startChild(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const child = this.#spawn();
+      this.#child = child;
       const outcome = await Promise.race([ended(child), this.#isReady(child)]);
+      if (this.#isStopping) return;
       if (outcome === "ready") {
-        this.#child = child;
         child.once("exit", () => this.#onExit());
         return;
       }
@@ -175,7 +176,8 @@ export class EmbeddedPostgres {
 
   /** The postmaster writes its state into its pid file. */
   async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
-    const ask = async (): Promise<"ready" | undefined> => {
+    const ask = async (): Promise<"ready" | "timeout" | undefined> => {
+      if (hasEnded(child)) return "timeout";
       const lines = readPidFile(this.#cluster);
       return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
     };
@@ -206,6 +208,8 @@ export const embeddedTarget = (sockets: string): DatabaseTarget => ({
   user: EMBEDDED_USER,
   database: EMBEDDED_DATABASE,
 });
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 const ended = (child: ChildProcess): Promise<"ended"> =>
   new Promise((resolve) => {

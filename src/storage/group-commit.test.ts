@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import fc from "fast-check";
+import { poll } from "../lib/wait.ts";
 import { GroupCommit, Overloaded, type GroupCommitOptions } from "./group-commit.ts";
 
 type Run = { items: readonly string[]; finish: () => void; fail: (error: Error) => void };
@@ -21,6 +22,7 @@ function start(options: Partial<GroupCommitOptions<string, string>> = {}) {
     maxWaiting: 10,
     maxConcurrent: 1,
     minConcurrentBatch: 2,
+    maxWaitMs: 1_000,
     ...options,
   });
   const run = async (index: number): Promise<Run> => {
@@ -119,6 +121,19 @@ test("a few items wait for the running batch rather than make one of their own",
   await Promise.all([first, ...second]);
 });
 
+test("a few items behind a batch that is stuck go beside it", async () => {
+  const { commits, run, runs } = start({ maxConcurrent: 2, minConcurrentBatch: 3, maxWaitMs: 5 });
+  const first = commits.submit("a");
+  await run(0);
+  const second = commits.submit("b");
+  await poll(async () => (runs.length === 2 ? true : undefined), { timeoutMs: 2_000, everyMs: 1 });
+  assert.deepEqual(runs[1]?.items, ["b"]);
+  runs[1]?.finish();
+  assert.equal(await second, "b done");
+  runs[0]?.finish();
+  await first;
+});
+
 test("a full queue refuses what comes, and takes it again once there is room", async () => {
   const { commits, run } = start({ maxWaiting: 2 });
   const first = commits.submit("a");
@@ -177,6 +192,7 @@ test("whatever items are bad, each of them fails alone and every neighbour succe
         maxWaiting: 100,
         maxConcurrent: 2,
         minConcurrentBatch: 4,
+        maxWaitMs: 1_000,
       });
       const outcomes = await Promise.all(isBad.map((_, item) => commits.submit(item).catch((error: unknown) => (error as Error).message)));
       assert.deepEqual(

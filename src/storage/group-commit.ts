@@ -14,8 +14,10 @@ export type GroupCommitOptions<Item, Outcome> = {
   maxWaiting: number;
   /** Batches at the database at the same time. */
   maxConcurrent: number;
-  /** A further batch goes beside a running one only when it is worth a transaction of its own. */
+  /** A further batch goes beside a running one only when it is worth a transaction of its own, */
   minConcurrentBatch: number;
+  /** or when it has waited so long that the running one must be stuck. */
+  maxWaitMs: number;
 };
 
 type Waiting<Item, Outcome> = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void };
@@ -30,6 +32,8 @@ export class GroupCommit<Item, Outcome> {
   readonly #waiting: Waiting<Item, Outcome>[] = [];
   #running = 0;
   #isScheduled = false;
+  #isImpatient = false;
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: GroupCommitOptions<Item, Outcome>) {
     this.#options = options;
@@ -58,18 +62,33 @@ export class GroupCommit<Item, Outcome> {
   }
 
   #flush(): void {
-    const { maxBatch, maxConcurrent, minConcurrentBatch } = this.#options;
-    while (
-      this.#waiting.length > 0 &&
-      (this.#running === 0 || (this.#running < maxConcurrent && this.#waiting.length >= minConcurrentBatch))
-    ) {
-      const batch = this.#waiting.splice(0, maxBatch);
+    while (this.#mayRun()) {
+      const batch = this.#waiting.splice(0, this.#options.maxBatch);
+      this.#isImpatient = false;
+      clearTimeout(this.#patience);
+      this.#patience = undefined;
       this.#running += 1;
       void this.#runBatch(batch).finally(() => {
         this.#running -= 1;
         this.#schedule();
       });
     }
+    this.#watchWaiting();
+  }
+
+  #mayRun(): boolean {
+    const { maxConcurrent, minConcurrentBatch } = this.#options;
+    if (this.#waiting.length === 0) return false;
+    return this.#running === 0 || (this.#running < maxConcurrent && (this.#isImpatient || this.#waiting.length >= minConcurrentBatch));
+  }
+
+  #watchWaiting(): void {
+    if (this.#waiting.length === 0 || this.#patience !== undefined) return;
+    this.#patience = setTimeout(() => {
+      this.#patience = undefined;
+      this.#isImpatient = true;
+      this.#flush();
+    }, this.#options.maxWaitMs);
   }
 
   async #runBatch(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {

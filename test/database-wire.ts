@@ -1,0 +1,98 @@
+/** The wire between a godwit and its database, which can be cut at the worst moments. */
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import pg from "pg";
+
+/** `asked`: the statement does not reach the database. `running`: it does, and the client is gone while it runs.
+ *  `answered`: the database has done it, and the answer does not reach the client. `ended`: the answer does, and in the
+ *  same packet the news that the session is over. */
+type Moment = "asked" | "running" | "answered" | "ended";
+
+const READY_FOR_QUERY = Buffer.from("Z\0\0\0\x05I", "latin1");
+
+function fatal(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from("E\0\0\0\0");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+export class DatabaseWire {
+  /** What a godwit takes as its DATABASE_URL. */
+  readonly url: string;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket>;
+  /** Those of the godwit's side. */
+  readonly #near = new Set<Socket>();
+  #cut: { moment: Moment; mark: string } | undefined;
+
+  private constructor(url: string, server: Server, sockets: Set<Socket>) {
+    this.url = url;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  static async to(databaseUrl: string): Promise<DatabaseWire> {
+    const { host, port, user, password, database } = new pg.Client(databaseUrl);
+    const sockets = new Set<Socket>();
+    const server = createServer((near) => {
+      const far = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+      for (const socket of [near, far]) {
+        sockets.add(socket);
+        socket.on("error", () => undefined);
+        socket.on("close", () => sockets.delete(socket));
+      }
+      wire.#join(near, far);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const login = `${encodeURIComponent(user ?? "")}${password ? `:${encodeURIComponent(password)}` : ""}`;
+    const url = `postgres://${login}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`;
+    const wire = new DatabaseWire(url, server, sockets);
+    return wire;
+  }
+
+  /** Cuts the connection of the next statement that carries the mark. */
+  cutNext(moment: Moment, mark: string): void {
+    this.#cut = { moment, mark };
+  }
+
+  /** Cuts every connection, whatever is under way; the database does not notice. */
+  cutAll(): void {
+    for (const socket of this.#near) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #join(near: Socket, far: Socket): void {
+    let struck: Moment | undefined;
+    this.#near.add(near);
+    near.on("close", () => this.#near.delete(near));
+    near.on("data", (chunk) => {
+      const moment = this.#cut !== undefined && chunk.includes(this.#cut.mark) ? this.#cut.moment : undefined;
+      if (moment !== undefined) this.#cut = undefined;
+      if (moment === "asked") {
+        near.destroy();
+        return;
+      }
+      struck = moment;
+      far.write(chunk, () => {
+        // The far end stays open, as that of a machine does which has not yet noticed.
+        if (moment === "running") near.destroy();
+      });
+    });
+    far.on("data", (chunk) => {
+      if (struck === "answered") near.destroy();
+      if (near.destroyed) return;
+      if (struck === "ended" && chunk.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY))
+        near.end(Buffer.concat([chunk, fatal("57P01", "terminating connection due to administrator command")]));
+      else near.write(chunk);
+    });
+    near.on("end", () => far.end());
+    far.on("close", () => near.destroy());
+  }
+}
