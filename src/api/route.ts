@@ -20,7 +20,7 @@ export type Call<Body, Query, Params> = {
   writeProblem: (problem: Problem) => string;
 };
 
-type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
+export type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
 
 export type Route = {
   method: Method;

@@ -13,7 +13,7 @@ import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, co
 import { admit, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
-import type { Route } from "./route.ts";
+import type { Answer, Call, Route } from "./route.ts";
 
 export type ServerOptions = {
   host: string;
@@ -159,7 +159,7 @@ export class Server {
       reply.header("connection", "close");
       return unavailable("the service is stopping");
     }
-    const hosts = request.raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+    const hosts = countHosts(request.raw.rawHeaders);
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === "1.1")) {
       const detail = hosts === 0 ? "is required" : "must be there once";
       return new Problem("invalid_request_payload", { errors: [{ header: "Host", code: "required", detail }] });
@@ -196,7 +196,7 @@ export class Server {
       },
       handler: async (request, reply) => {
         const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));
-        const answer = await this.#counted(() => route.handle(call));
+        const answer = await this.#run(route, call);
         if (answer.isReplay) {
           reply.header("idempotent-replayed", "true");
           metrics.replayed();
@@ -208,10 +208,10 @@ export class Server {
   }
 
   /** Work counts as in flight also when its client has left: a stop waits for it. */
-  async #counted<T>(work: () => Promise<T>): Promise<T> {
+  async #run(route: Route, call: Call<never, never, never>): Promise<Answer> {
     this.#inFlight += 1;
     try {
-      return await work();
+      return await route.handle(call);
     } finally {
       this.#inFlight -= 1;
     }
@@ -268,6 +268,16 @@ export class Server {
 }
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+/** Node keeps the first of several and says nothing; names and values take turns in the raw list. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  return count;
+}
 
 /** As the router reads it. */
 function decoded(path: string): string {

@@ -32,22 +32,43 @@ export function createLog(style: LogStyle): LogOutput {
 
 const INFO = 30;
 
-const withLines = (options: LoggerOptions, stream: DestinationStream, flush: () => void): LogOutput => ({
-  log: pino(options, stream),
-  writeLine: (fields) => stream.write(`{"level":${INFO}${timestamp()}${fields}}\n`),
-  flush,
-});
+const withLines = (options: LoggerOptions, stream: DestinationStream, flush: () => void): LogOutput => {
+  // Lines of one turn of the event loop go to the stream as one.
+  let pending = "";
+  const writePending = (): void => {
+    stream.write(pending);
+    pending = "";
+  };
+  return {
+    log: pino(options, stream),
+    writeLine: (fields) => {
+      if (pending === "") setImmediate(writePending);
+      pending += `{"level":${INFO}${timestamp()}${fields}}\n`;
+    },
+    flush: () => {
+      if (pending !== "") writePending();
+      flush();
+    },
+  };
+};
 
 const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`;
 
 /** `12:01:07 info  listening url=http://127.0.0.1:8080` */
-function prettyStream(): Writable {
-  return new Writable({
+function prettyLine(line: string): string {
+  const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const label = pino.levels.labels[Number(level)] ?? "info";
+  const fields = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return `${[String(time).slice(11, 19), label.padEnd(5), String(msg), ...fields].join(" ")}\n`;
+}
+
+const prettyStream = (): Writable =>
+  new Writable({
     write(chunk: Buffer, _encoding, done) {
-      const { level, time, msg, ...rest } = JSON.parse(chunk.toString()) as Record<string, unknown>;
-      const label = pino.levels.labels[Number(level)] ?? "info";
-      const fields = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-      process.stdout.write([String(time).slice(11, 19), label.padEnd(5), String(msg), ...fields].join(" ") + "\n", done);
+      const lines = chunk
+        .toString()
+        .split("\n")
+        .filter((line) => line !== "");
+      process.stdout.write(lines.map(prettyLine).join(""), done);
     },
   });
-}

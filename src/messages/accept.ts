@@ -48,7 +48,7 @@ export class Acceptor {
       maxBatch: MAX_BATCH,
       maxWaiting: MAX_WAITING,
       maxConcurrent: 4,
-      minConcurrentBatch: 16,
+      minConcurrentBatch: 28,
       maxWaitMs: 50,
     });
   }

@@ -7,7 +7,7 @@ import { enqueue, PRIORITY_RANK } from "../queue/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, type Sql } from "../storage/sql.ts";
-import type { Channel, Direction, Message, MessageRecord, Priority, Status } from "./message.ts";
+import type { Channel, Direction, Message, Priority, Status } from "./message.ts";
 import type { Encoding } from "./segments.ts";
 
 /** One request to send, decided: a message with its event, or a refusal that only its key remembers. */
@@ -90,7 +90,7 @@ select found.id
 export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: Uuid }[]> =>
   db.rows<{ id: Uuid }>(existing(items));
 
-export type MessageRow = {
+type MessageRow = {
   environment: Environment;
   id: Uuid;
   direction: Direction;
@@ -100,7 +100,7 @@ export type MessageRow = {
   body: string | null;
   status: Status;
   sequence: number;
-  error: MessageRecord["error"];
+  error: Message["error"];
   segments_count: number | null;
   segments_encoding: Encoding | null;
   segments_characters: number | null;
@@ -111,6 +111,28 @@ export type MessageRow = {
   updated_at: Date;
 };
 
+function toMessage(row: MessageRow): Message {
+  const { segments_count: count, segments_encoding: encoding, segments_characters: characters } = row;
+  return {
+    id: row.id,
+    environment: row.environment,
+    direction: row.direction,
+    channel: row.channel,
+    recipient: row.recipient,
+    sender: row.sender,
+    body: row.body,
+    status: row.status,
+    sequence: row.sequence,
+    error: row.error,
+    segments: count === null || encoding === null || characters === null ? null : { count, encoding, characters },
+    priority: row.priority,
+    clientReference: row.client_reference,
+    metadata: row.metadata ?? {},
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    updatedAtMs: row.updated_at.getTime(),
+  };
+}
+
 const COLUMNS = `m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status, m.sequence, m.error,
        m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference, m.metadata,
        m.expires_at, m.updated_at`;
@@ -120,8 +142,10 @@ select ${COLUMNS}
   from messages m
  where m.account_id = $1 and m.environment = $2 and m.id = $3`);
 
-export const findMessage = (db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<MessageRow[]> =>
-  db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
+export async function findMessage(db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<Message | undefined> {
+  const [row] = await db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
+  return row && toMessage(row);
+}
 
 export type MessageFilter = {
   /** Ids from here on, and before there: creation times and the cursor. */
@@ -140,7 +164,10 @@ export type MessageFilter = {
 const SCAN_LIMIT = 5_000;
 
 /** Each row is a found message, or, alone and without one, the news that the scan found none. */
-export type ListRow = MessageRow & { scanned: number; last_scanned: Uuid | null };
+type ListRow = (MessageRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
+
+/** A page of messages, and the id after which the next one begins; null when there is no more. */
+export type MessagePage = { messages: Message[]; next: Uuid | null };
 
 /** Looks at `scan limit` messages from the newest on, narrow columns only, and fetches whole the few that fit. The fetch is
  *  a lateral probe with a limit, which stays an index probe whatever the planner believes of a table without statistics. */
@@ -182,28 +209,23 @@ export async function listMessages(
   accountId: Uuid,
   environment: Environment,
   filter: MessageFilter,
-  count: number,
-): Promise<{ rows: ListRow[]; isScanFull: boolean }> {
+  limit: number,
+): Promise<MessagePage> {
   const { recipient, clientReference, status, channel, direction, batchId, errorCode } = filter;
   const indexed = clientReference !== null ? listByReference : recipient !== null ? listByRecipient : listAll;
   const isScan =
     [status, channel, direction, batchId, errorCode].some((value) => value !== null) || (clientReference !== null && recipient !== null);
+  // One more than asked for tells whether there is more.
+  const count = limit + 1;
   const scanLimit = isScan ? Math.max(SCAN_LIMIT, count) : count;
   const values = [
-    accountId,
-    environment,
-    filter.from,
-    filter.before,
-    scanLimit,
-    recipient,
-    clientReference,
-    status,
-    channel,
-    direction,
-    batchId,
-    errorCode,
-    count,
+    ...[accountId, environment, filter.from, filter.before, scanLimit],
+    ...[recipient, clientReference, status, channel, direction, batchId, errorCode, count],
   ];
   const rows = await db.rows<ListRow>({ ...indexed, values } satisfies Sql);
-  return { rows, isScanFull: (rows[0]?.scanned ?? 0) >= scanLimit };
+  const found = rows.filter((row): row is MessageRow & ListRow => row.id !== null).map(toMessage);
+  const messages = found.slice(0, limit);
+  if (found.length > limit) return { messages, next: messages.at(-1)?.id ?? null };
+  const [first] = rows;
+  return { messages, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
 }

@@ -8,9 +8,9 @@ import { decodeId } from "../lib/id.ts";
 import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
-import { CHANNELS, DIRECTIONS, MessageRecord, STATUSES, toRecord, type Message } from "./message.ts";
+import { CHANNELS, DIRECTIONS, MessageRecord, STATUSES, toRecord } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
-import { findMessage, listMessages, type MessageFilter, type MessageRow } from "./queries.ts";
+import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
 import { E164_PATTERN } from "./recipient.ts";
 
 const time = (description: string) =>
@@ -66,9 +66,9 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
       const id = decodeId("msg", params.id);
-      const [row] = id === undefined ? [] : await findMessage(db, credential.accountId, credential.environment, id);
-      if (row === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
-      return { status: 200, body: JSON.stringify(toRecord(fromRow(row))) };
+      const message = id && (await findMessage(db, credential.accountId, credential.environment, id));
+      if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
+      return { status: 200, body: JSON.stringify(toRecord(message)) };
     },
   }),
   route({
@@ -88,14 +88,8 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
 ];
 
 async function listPage(db: Database, { accountId, environment }: Credential, query: Static<typeof ListQuery>): Promise<object> {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  // One more than asked for tells whether there is more.
-  const { rows, isScanFull } = await listMessages(db, accountId, environment, toFilter(query), limit + 1);
-  const found = rows.filter(({ id }) => id !== null);
-  const data = found.slice(0, limit);
-  const hasMore = found.length > limit || isScanFull;
-  const last = found.length > limit ? data.at(-1)?.id : rows[0]?.last_scanned;
-  return { data: data.map((row) => toRecord(fromRow(row))), has_more: hasMore, next_cursor: hasMore && last ? encodeCursor(last) : null };
+  const { messages, next } = await listMessages(db, accountId, environment, toFilter(query), query.limit ?? DEFAULT_LIMIT);
+  return { data: messages.map(toRecord), has_more: next !== null, next_cursor: next === null ? null : encodeCursor(next) };
 }
 
 const END_OF_TIME = Buffer.alloc(16, 0xff);
@@ -123,25 +117,3 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
 const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
 
 const earlier = (a: Uuid, b: Uuid): Uuid => (Buffer.compare(a, b) < 0 ? a : b);
-
-const fromRow = (row: MessageRow): Message => ({
-  id: row.id,
-  environment: row.environment,
-  direction: row.direction,
-  channel: row.channel,
-  recipient: row.recipient,
-  sender: row.sender,
-  body: row.body,
-  status: row.status,
-  sequence: row.sequence,
-  error: row.error,
-  segments:
-    row.segments_count === null || row.segments_encoding === null || row.segments_characters === null
-      ? null
-      : { count: row.segments_count, encoding: row.segments_encoding, characters: row.segments_characters },
-  priority: row.priority,
-  clientReference: row.client_reference,
-  metadata: row.metadata ?? {},
-  expiresAtMs: row.expires_at?.getTime() ?? null,
-  updatedAtMs: row.updated_at.getTime(),
-});

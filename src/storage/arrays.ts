@@ -3,72 +3,125 @@
  *  escaped, parsed or converted on the way. */
 import type { Uuid } from "../lib/uuid.ts";
 
-const OID = { bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, uuid: 2950, timestamptz: 1184 } as const;
+/** Bytes that are written one after the other, into memory that is kept and grows to the largest message. */
+export class Scratch {
+  #bytes = Buffer.allocUnsafe(65_536);
+  #at = 0;
 
-// One dimension, "has nulls" (0 would do as well: the server looks at the lengths), element type, count, lower bound.
-const HEADER_BYTES = 20;
-const NULL_LENGTH = -1;
+  get length(): number {
+    return this.#at;
+  }
 
-function header(oid: number, count: number, bodyBytes: number): Buffer {
-  const array = Buffer.allocUnsafe(HEADER_BYTES + bodyBytes);
-  array.writeInt32BE(1, 0);
-  array.writeInt32BE(1, 4);
-  array.writeInt32BE(oid, 8);
-  array.writeInt32BE(count, 12);
-  array.writeInt32BE(1, 16);
-  return array;
-}
+  clear(): void {
+    this.#at = 0;
+  }
 
-function fixed<T>(oid: number, size: number, write: (array: Buffer, value: T, at: number) => void) {
-  return (values: readonly (T | null)[]): Buffer => {
-    const array = header(oid, values.length, values.length * (4 + size));
-    let at = HEADER_BYTES;
-    for (const value of values) {
-      array.writeInt32BE(value === null ? NULL_LENGTH : size, at);
-      at += 4;
-      if (value === null) continue;
-      write(array, value, at);
-      at += size;
+  int16(value: number): void {
+    this.#at = this.#room(2).writeInt16BE(value, this.#at);
+  }
+
+  int32(value: number): void {
+    this.#at = this.#room(4).writeInt32BE(value, this.#at);
+  }
+
+  int64(value: bigint): void {
+    this.#at = this.#room(8).writeBigInt64BE(value, this.#at);
+  }
+
+  bytes(value: Buffer): void {
+    this.#at += value.copy(this.#room(value.length), this.#at);
+  }
+
+  /** Its length in bytes, then the text. No UTF-16 unit needs more than three. */
+  text(value: string): void {
+    const bytes = this.#room(4 + value.length * 3);
+    const length = bytes.write(value, this.#at + 4);
+    bytes.writeInt32BE(length, this.#at);
+    this.#at += 4 + length;
+  }
+
+  /** Fills in a number that was not known when its place was written. */
+  patchInt32(at: number, value: number): void {
+    this.#bytes.writeInt32BE(value, at);
+  }
+
+  /** What was written, until the scratch is used again. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  #room(size: number): Buffer {
+    if (this.#at + size > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe((this.#at + size) * 2);
+      this.#bytes.copy(larger, 0, 0, this.#at);
+      this.#bytes = larger;
     }
-    return array.subarray(0, at);
-  };
+    return this.#bytes;
+  }
 }
-
-export const uuids = fixed<Uuid>(OID.uuid, 16, (array, value, at) => value.copy(array, at));
-export const smallints = fixed<number>(OID.int2, 2, (array, value, at) => array.writeInt16BE(value, at));
-export const integers = fixed<number>(OID.int4, 4, (array, value, at) => array.writeInt32BE(value, at));
-/** As eight bytes, high end first: numbers of 64 bits that are never reckoned with. */
-export const bigints = fixed<Buffer>(OID.int8, 8, (array, value, at) => value.copy(array, at));
 
 // PostgreSQL counts microseconds from the year 2000.
 const EPOCH_2000_MS = Date.UTC(2000, 0, 1);
-export const timestamps = fixed<number>(OID.timestamptz, 8, (array, timeMs, at) =>
-  array.writeBigInt64BE(BigInt(Math.trunc(timeMs) - EPOCH_2000_MS) * 1000n, at),
-);
 
-export function bytes(values: readonly (Buffer | null)[]): Buffer {
-  const array = header(
-    OID.bytea,
-    values.length,
-    values.reduce((sum, value) => sum + 4 + (value?.length ?? 0), 0),
-  );
-  let at = HEADER_BYTES;
-  for (const value of values) {
-    array.writeInt32BE(value === null ? NULL_LENGTH : value.length, at);
-    at += 4 + (value === null ? 0 : value.copy(array, at + 4));
-  }
-  return array;
-}
+type Element<T> = { oid: number; write: (out: Scratch, value: T) => void };
 
-export function texts(values: readonly (string | null)[]): Buffer {
-  let size = 0;
-  for (const value of values) size += 4 + (value === null ? 0 : Buffer.byteLength(value));
-  const array = header(OID.text, values.length, size);
-  let at = HEADER_BYTES;
-  for (const value of values) {
-    const length = value === null ? NULL_LENGTH : array.write(value, at + 4);
-    array.writeInt32BE(length, at);
-    at += 4 + Math.max(length, 0);
+const ofSize = <T>(oid: number, size: number, put: (out: Scratch, value: T) => void): Element<T> => ({
+  oid,
+  write: (out, value) => {
+    out.int32(size);
+    put(out, value);
+  },
+});
+
+/** The types a column can have. A bigint is eight bytes, high end first: such numbers are never reckoned with here. */
+export const ELEMENTS = {
+  uuid: ofSize<Uuid>(2950, 16, (out, value) => out.bytes(value)),
+  smallint: ofSize<number>(21, 2, (out, value) => out.int16(value)),
+  integer: ofSize<number>(23, 4, (out, value) => out.int32(value)),
+  bigint: ofSize<Buffer>(20, 8, (out, value) => out.bytes(value)),
+  timestamptz: ofSize<number>(1184, 8, (out, timeMs) => out.int64(BigInt(Math.trunc(timeMs) - EPOCH_2000_MS) * 1000n)),
+  text: { oid: 25, write: (out: Scratch, value: string) => out.text(value) },
+  bytea: {
+    oid: 17,
+    write: (out: Scratch, value: Buffer) => {
+      out.int32(value.length);
+      out.bytes(value);
+    },
+  },
+} as const;
+
+export type ElementType = keyof typeof ELEMENTS;
+export type ElementValue = { [K in ElementType]: (typeof ELEMENTS)[K] extends Element<infer T> ? T : never };
+
+const NULL_LENGTH = -1;
+
+/** One column of a batch as a parameter. It is written when the statement is sent, straight into the message. */
+export class ArrayParameter<T = unknown> {
+  readonly #items: readonly T[];
+  readonly #element: Element<unknown>;
+  readonly #pick: (item: T) => unknown;
+
+  constructor(type: ElementType, items: readonly T[], pick: (item: T) => unknown) {
+    this.#items = items;
+    this.#element = ELEMENTS[type] as Element<unknown>;
+    this.#pick = pick;
   }
-  return array;
+
+  writeTo(out: Scratch): void {
+    const { oid, write } = this.#element;
+    // One dimension, nulls possible, element type, count, lower bound.
+    for (const word of [1, 1, oid, this.#items.length, 1]) out.int32(word);
+    for (const item of this.#items) {
+      const value = this.#pick(item);
+      if (value === null) out.int32(NULL_LENGTH);
+      else write(out, value);
+    }
+  }
+
+  /** For the driver's own way of sending parameters, where they are mixed with others. */
+  toPostgres(): Buffer {
+    const out = new Scratch();
+    this.writeTo(out);
+    return out.view();
+  }
 }

@@ -2,6 +2,7 @@
  *  what they mean for the work that was under way. */
 import pg from "pg";
 import { uuidFromText } from "../lib/uuid.ts";
+import { speedUpBind, type BindingConnection } from "./bind.ts";
 import { sql, type Sql } from "./sql.ts";
 
 export type DatabaseTarget = { url: string } | { socketDir: string; user: string; database: string };
@@ -60,6 +61,7 @@ export class Database implements Queryable {
         // The pool listens only while a client is idle; a client cut off in use would end the process otherwise. Its
         // statement fails by itself, and the pool drops it.
         this.on("error", () => undefined);
+        speedUpBind((this as unknown as { connection: BindingConnection }).connection);
       }
     }
     this.#pool = new pg.Pool({
