@@ -29,7 +29,8 @@ export type Service = {
   url: string;
   /** The test key of the first start, shown once. */
   firstKey: string | undefined;
-  reloadTls(): void;
+  /** Reads the certificate again; false when there is none to read. */
+  reloadTls(): boolean;
   stop(): Promise<void>;
 };
 
@@ -92,7 +93,11 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       throw explainListenError(error, config);
     });
     log.info({ url, version: VERSION, node }, "listening");
-    return { url, firstKey, stop, reloadTls: () => config.tls && server.reloadTls(readTlsFiles(config.tls)) };
+    const reloadTls = (): boolean => {
+      if (config.tls !== undefined) server.reloadTls(readTlsFiles(config.tls));
+      return config.tls !== undefined;
+    };
+    return { url, firstKey, stop, reloadTls };
   } catch (error) {
     await stop();
     throw error;

@@ -42,8 +42,7 @@ function stopSignal(): Promise<string> {
 
 function reload(service: Service): void {
   try {
-    service.reloadTls();
-    say("certificate reloaded");
+    say(service.reloadTls() ? "certificate reloaded" : "nothing to reload: no certificate is configured");
   } catch (error) {
     say(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
   }

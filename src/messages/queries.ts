@@ -218,11 +218,9 @@ export async function listMessages(
   // One more than asked for tells whether there is more.
   const count = limit + 1;
   const scanLimit = isScan ? Math.max(SCAN_LIMIT, count) : count;
-  const values = [
-    ...[accountId, environment, filter.from, filter.before, scanLimit],
-    ...[recipient, clientReference, status, channel, direction, batchId, errorCode, count],
-  ];
-  const rows = await db.rows<ListRow>({ ...indexed, values } satisfies Sql);
+  const where = [accountId, environment, filter.from, filter.before, scanLimit];
+  const which = [recipient, clientReference, status, channel, direction, batchId, errorCode, count];
+  const rows = await db.rows<ListRow>({ ...indexed, values: [...where, ...which] } satisfies Sql);
   const found = rows.filter((row): row is MessageRow & ListRow => row.id !== null).map(toMessage);
   const messages = found.slice(0, limit);
   if (found.length > limit) return { messages, next: messages.at(-1)?.id ?? null };
