@@ -35,7 +35,7 @@ const preloadCount = Number(values.preload);
 const WARM_UP_SECONDS = 8;
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 // As `npm start` runs it.
-const FLAGS = ["--max-semi-space-size=4", "--v8-pool-size=1"];
+const FLAGS = ["--max-semi-space-size=4", "--v8-pool-size=1", "--no-flush-bytecode"];
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const root = mkdtempSync(join(tmpdir(), "godwit-bench-"));
 chmodSync(root, 0o755);

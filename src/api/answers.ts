@@ -18,12 +18,9 @@ export const BODY_LIMIT_BYTES = 65_536;
 
 /** On every answer of every kind. */
 export function commonHeaders(requestId: string, isTls: boolean): Record<string, string> {
-  return {
-    "x-request-id": requestId,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    ...(isTls ? { "strict-transport-security": "max-age=31536000" } : {}),
-  };
+  const headers: Record<string, string> = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  if (isTls) headers["strict-transport-security"] = "max-age=31536000";
+  return headers;
 }
 
 type FrameworkError = Error & { code?: string; statusCode?: number };

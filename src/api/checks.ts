@@ -82,7 +82,6 @@ const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
 /** What a route makes of an admitted request: everything parsed, nothing to check again. */
 export function createReader(route: Route): Reader {
-  const querySchema = route.query ?? NO_QUERY;
   const validators: Validators = {
     body: route.body && compile(route.body, "body"),
     query: compile(route.query ?? NO_QUERY, "query"),
@@ -91,7 +90,7 @@ export function createReader(route: Route): Reader {
   return (request, credential, writeProblem) => {
     const value = route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
-    const query = coerceQuery(querySchema, request.query as Record<string, unknown>);
+    const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
     const faults = findFaults(route, validators, { params: request.params, query, value });
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
     const claim: KeyClaim | undefined =

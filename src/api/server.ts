@@ -46,15 +46,15 @@ const CHECK_CONNECTIONS_MS = 500;
 // Inside the thirty seconds a stop may take, with room for the database to stop after us.
 const DRAIN_MS = 15_000;
 
+// In logs and metrics alone: the client closed the connection before it had its answer. The number is a custom of proxies.
+const CLIENT_LEFT = 499;
+
 export class Server {
   readonly #options: ServerOptions;
   readonly #app: FastifyInstance;
   readonly #allowedMethods: (path: string) => string[];
   #isDraining = false;
   #inFlight = 0;
-  readonly #onClose = (): void => {
-    this.#inFlight -= 1;
-  };
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -128,7 +128,7 @@ export class Server {
   }
 
   #addHooks(): void {
-    const { metrics, tls } = this.#options;
+    const { tls } = this.#options;
     const app = this.#app;
     app.removeAllContentTypeParsers();
     // The media type is checked before, by our own list; here bytes are only collected. The first name is the fast path.
@@ -137,20 +137,22 @@ export class Server {
     app.decorateRequest("credential", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       this.#inFlight += 1;
+      const startedAt = performance.now();
       // Not `onResponse`, which a client that leaves in mid-body never brings about.
-      reply.raw.once("close", this.#onClose);
+      reply.raw.once("close", () => this.#onClose(request, reply, performance.now() - startedAt));
       reply.headers(commonHeaders(request.id, tls !== undefined));
       done(this.#earlyRefusal(request, reply));
     });
-    app.addHook("onResponse", (request, reply, done) => {
-      const { method } = request;
-      const route = request.routeOptions.url ?? "unmatched";
-      metrics.answered(route, method, reply.statusCode, reply.elapsedTime / 1_000);
-      this.#options.writeLogLine(requestLine(request, reply, route));
-      done();
-    });
     app.setErrorHandler((error, request, reply) => this.#sendError(error as Error, request, reply));
     app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
+  }
+
+  #onClose(request: FastifyRequest, reply: FastifyReply, tookMs: number): void {
+    this.#inFlight -= 1;
+    const route = request.routeOptions.url ?? "unmatched";
+    const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_LEFT;
+    this.#options.metrics.answered(route, request.method, status, tookMs / 1_000);
+    this.#options.writeLogLine(requestLine(request, route, status, tookMs));
   }
 
   /** Before a byte of the body is read: what has no route needs none. */
@@ -308,12 +310,11 @@ function originOf(request: FastifyRequest): string {
 }
 
 /** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
-function requestLine(request: FastifyRequest, reply: FastifyReply, route: string): string {
+function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
   const environment = request.credential?.environment;
   const theirs = sanitised(request.headers["x-request-id"]);
-  const ms = Math.round(reply.elapsedTime * 100) / 100;
   return (
-    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${reply.statusCode},"ms":${ms}` +
+    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
     `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
   );
 }
