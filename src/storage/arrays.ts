@@ -74,7 +74,7 @@ const ofSize = <T>(oid: number, size: number, put: (out: Scratch, value: T) => v
 });
 
 /** The types a column can have. A bigint is eight bytes, high end first: such numbers are never reckoned with here. */
-export const ELEMENTS = {
+const ELEMENTS = {
   uuid: ofSize<Uuid>(2950, 16, (out, value) => out.bytes(value)),
   smallint: ofSize<number>(21, 2, (out, value) => out.int16(value)),
   integer: ofSize<number>(23, 4, (out, value) => out.int32(value)),
