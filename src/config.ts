@@ -26,8 +26,8 @@ export type Config = {
 
 type Setting = { flag: string; env: string; help: string; fallback?: string; isSecret?: true };
 
-/** One row a setting. The TOML file takes the flag's name with underscores; secrets are read from the environment alone,
- *  since flags show in process lists and files in backups. */
+/** One row a setting. The TOML file takes the flag's name with underscores; the secret key is read from the environment
+ *  alone, since flags show in process lists and files in backups. */
 export const SETTINGS = {
   host: { flag: "host", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
   port: { flag: "port", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },

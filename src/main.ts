@@ -73,4 +73,7 @@ async function help(command: Command): Promise<string> {
   return `godwit ${command.name}: ${summary}\n\n${usage(command)}${own.length === 0 ? "" : `\nFlags:\n${lines(own)}`}\nSettings (environment variable in brackets):\n${lines(settings)}`;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+const code = await main(process.argv.slice(2));
+// A start that was given up may still be at work; what it holds, the next start takes over.
+if (code === 0) process.exitCode = 0;
+else process.exit(code);

@@ -42,6 +42,9 @@ describe("a replay", () => {
 
   test("has a request id, a date and rate headers of its own", async () => {
     const limited = await godwit.key({ account: "limited" });
+    // So slow that no token comes back between the two requests.
+    await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('slow', 1, 50)");
+    await godwit.rows("update environments set tier = 'slow' where account_id = (select id from accounts where name = 'limited')");
     const key = randomUUID();
     const first = await post(key, sms(), { key: limited });
     const again = await post(key, sms(), { key: limited });

@@ -27,6 +27,7 @@ const CHUNK_OF_BURST = 0.1;
 // A busy node leases what it is likely to spend until the settlement after next.
 const LEASE_AHEAD_SECONDS = 0.2;
 const EMPTY_PAUSE_MS = 50;
+const MAX_SHARES = 10_000;
 // Each round is one settlement; a request that got nothing from this many is refused.
 const MAX_ROUNDS = 4;
 
@@ -53,10 +54,19 @@ export class Limiter {
   #shareOf({ environmentKey }: Credential): Share {
     let share = this.#shares.get(environmentKey);
     if (share === undefined) {
+      if (this.#shares.size >= MAX_SHARES) this.#forgetIdle();
       share = { tokens: 0, granted: 0, spendUntil: 0, level: 0, settledAt: 0, emptyUntil: 0, waiting: 0, settling: undefined };
       this.#shares.set(environmentKey, share);
     }
     return share;
+  }
+
+  /** A share that ran out and that nobody waits for is worth nothing. */
+  #forgetIdle(): void {
+    const now = performance.now();
+    for (const [name, { spendUntil, waiting, settling }] of this.#shares) {
+      if (now >= spendUntil && waiting === 0 && settling === undefined) this.#shares.delete(name);
+    }
   }
 
   #spend(share: Share, credential: Credential, limit: Limit, now: number): Verdict {

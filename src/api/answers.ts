@@ -1,10 +1,9 @@
 /** How answers are written, also where no framework helps: one header set, one envelope, a request id on each. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { isErrorCode } from "../http/codes.ts";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { uuidSequence } from "../lib/uuid.ts";
 import { isDatabaseTrouble } from "../storage/database.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
@@ -12,7 +11,10 @@ const PROBLEM_CONTENT_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 export const contentTypeFor = (status: number): string => (status >= 400 ? PROBLEM_CONTENT_TYPE : JSON_TYPE);
 
-export const newRequestId = (): string => encodeId("req", newUuid(Date.now()));
+// By this machine's clock, and so apart from the ids of records.
+const newRequestUuid = uuidSequence();
+
+export const newRequestId = (): string => encodeId("req", newRequestUuid(Date.now()));
 
 export const BODY_LIMIT_BYTES = 65_536;
 
@@ -64,7 +66,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? "request_timeout"
         : "invalid_request_payload";
-  const detail = isErrorCode(code) && code === "invalid_request_payload" ? { detail: "this is not valid HTTP" } : {};
+  const detail = code === "invalid_request_payload" ? { detail: "this is not valid HTTP" } : {};
   return answerOnSocket(new Problem(code, detail), socket, isTls);
 }
 

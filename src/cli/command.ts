@@ -95,8 +95,13 @@ function list(record: Record<string, unknown>): string {
 
 export type Opened = { db: Database; clock: DatabaseClock; config: Config };
 
-/** Opens the configured database, brings it up to date, and closes it when the work is done. */
-export async function withDatabase<T>({ flags }: Input, command: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+/** Opens the configured database, brings it up to date unless told to leave it as it is, and closes it when the work is done. */
+export async function withDatabase<T>(
+  { flags }: Input,
+  command: string,
+  work: (opened: Opened) => Promise<T>,
+  { shouldMigrate = true } = {},
+): Promise<T> {
   const config = readConfig(flags, "database");
   const { db, close } = await openDatabase({
     ...config,
@@ -108,7 +113,7 @@ export async function withDatabase<T>({ flags }: Input, command: string, work: (
   });
   const clock = new DatabaseClock(db);
   try {
-    await migrate(db);
+    if (shouldMigrate) await migrate(db);
     await clock.start();
     return await work({ db, clock, config });
   } finally {

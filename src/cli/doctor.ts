@@ -1,11 +1,11 @@
 /** godwit doctor: looks at everything the service stands on, and says what is wrong and what to do. */
 import { X509Certificate } from "node:crypto";
-import { statfsSync } from "node:fs";
-import { existsSync } from "node:fs";
+import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { readConfig, readTlsFiles, type Config } from "../config.ts";
 import { missingDurability } from "../storage/durability.ts";
-import { knownMigrations } from "../storage/migrate.ts";
+import { clusterPath } from "../storage/data-directory.ts";
+import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
 import { sql } from "../storage/sql.ts";
 import { print, withDatabase, type Command, type Input, type Opened } from "./command.ts";
 
@@ -22,7 +22,7 @@ export const doctor: Command = {
   flags: {},
   async run(input) {
     const config = readConfig(input.flags, "database");
-    const checks = [checkNode(), checkDisk(config), checkTls(config), ...(await checkDatabase(input)), await checkServer(config)];
+    const checks = [checkNode(), checkDisk(config), checkTls(config), ...(await checkDatabase(input, config)), await checkServer(config)];
     print(input.flags, checks);
     return checks.some(({ state }) => state === "failed") ? 1 : 0;
   },
@@ -59,27 +59,40 @@ function checkTls({ tls }: Config): Check {
   return days < 0 ? failed("tls", detail) : days < CERTIFICATE_WARNING_DAYS ? warning("tls", detail) : ok("tls", detail);
 }
 
-async function checkDatabase(input: Input): Promise<Check[]> {
+/** Looks, and changes nothing: no cluster is made, no schema migrated. */
+async function checkDatabase(input: Input, { databaseUrl, dataDir }: Config): Promise<Check[]> {
+  if (databaseUrl === undefined && !existsSync(clusterPath(dataDir)))
+    return [warning("database", `none in ${dataDir} yet: the first start makes it`)];
   try {
-    return await withDatabase(input, "doctor", async ({ db }: Opened) => {
-      const [server] = await db.rows<{ version: string; now_ms: number }>(sql`
-        select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`);
-      const skewMs = Math.round(Math.abs((server?.now_ms ?? 0) - Date.now()));
-      const off = await missingDurability(db);
-      return [
-        ok("database", `PostgreSQL ${server?.version}`),
-        ok("schema", `version ${knownMigrations().length}`),
-        off.length === 0
-          ? ok("durability", "fsync, synchronous_commit and full_page_writes are on")
-          : failed("durability", `off: ${off.join(", ")}; confirmed messages can be lost`),
-        skewMs < CLOCK_WARNING_MS
-          ? ok("clock", `${skewMs} ms from the database's`)
-          : warning("clock", `${skewMs} ms from the database's; the service goes by the database's`),
-      ];
-    });
+    return await withDatabase(input, "doctor", lookInside, { shouldMigrate: false });
   } catch (error) {
     return [failed("database", reason(error))];
   }
+}
+
+async function lookInside({ db }: Opened): Promise<Check[]> {
+  const [server] = await db.rows<{ version: string; now_ms: number }>(sql`
+    select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`);
+  const skewMs = Math.round(Math.abs((server?.now_ms ?? 0) - Date.now()));
+  const off = await missingDurability(db);
+  return [
+    ok("database", `PostgreSQL ${server?.version}`),
+    checkSchema(await schemaVersion(db)),
+    off.length === 0
+      ? ok("durability", "fsync, synchronous_commit and full_page_writes are on")
+      : failed("durability", `off: ${off.join(", ")}; confirmed messages can be lost`),
+    skewMs < CLOCK_WARNING_MS
+      ? ok("clock", `${skewMs} ms from the database's`)
+      : warning("clock", `${skewMs} ms from the database's; the service goes by the database's`),
+  ];
+}
+
+function checkSchema(version: number): Check {
+  const known = knownMigrations().length;
+  if (version === known) return ok("schema", `version ${version}`);
+  if (version < known)
+    return warning("schema", `version ${version}, this godwit brings ${known}: the next start or godwit migrate applies it`);
+  return failed("schema", `version ${version} is newer than the ${known} this godwit knows`);
 }
 
 /** Whether one runs is for the operator to judge: none is fine, one that does not answer is not. */

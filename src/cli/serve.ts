@@ -1,6 +1,7 @@
 /** godwit serve: the service, until it is told to stop. */
 import { readConfig } from "../config.ts";
 import { createLog } from "../lib/log.ts";
+import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service.ts";
 import type { Command } from "./command.ts";
 import { say } from "./say.ts";
@@ -15,28 +16,42 @@ export const serve: Command = {
     const { log, flush } = output;
     const stopped = stopSignal();
     try {
-      const service = await startService(config, output, say);
+      // A reload that comes while we start finds the certificate just read.
+      let service: Service | undefined;
+      process.on("SIGHUP", () => service && reload(service));
+      const starting = startService(config, output, say);
+      // A stop during a long start (a migration, a recovery) does not wait for its end: the next start goes on with it.
+      service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
+      if (service === undefined) return EXIT_UNFINISHED;
       say(welcome(service));
-      process.on("SIGHUP", () => reload(service));
       const signal = await stopped;
       log.info({ signal }, "stopping");
       await service.stop();
       log.info("stopped");
+      return 0;
     } finally {
       flush();
     }
   },
 };
 
-/** The first signal stops gracefully. A second one is from somebody who will not wait. */
+const START_AFTER_STOP_MS = 15_000;
+const EXIT_UNFINISHED = 1;
+
+// One Ctrl-C reaches us twice under npm, which passes on what the terminal sent to the whole group; so does a service
+// manager's stop. Only what comes later is from somebody who will not wait.
+const ECHO_MS = 2_000;
+
+/** The first signal stops gracefully, a later one at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(1));
-        resolve(signal);
-      });
-    }
+    let firstAt: number | undefined;
+    const onSignal = (signal: string): void => {
+      firstAt ??= performance.now();
+      if (performance.now() - firstAt > ECHO_MS) process.exit(EXIT_UNFINISHED);
+      resolve(signal);
+    };
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
   });
 }
 

@@ -9,6 +9,8 @@ export type LogStyle = "json" | "pretty" | "silent";
 /** Lines are written in blocks, so a busy service makes few system calls; `flush` empties the buffer before an exit. */
 const BUFFER_BYTES = 16_000;
 const FLUSH_INTERVAL_MS = 250;
+// A reader of our output that has stalled must not fill our memory: past this, lines are dropped, and their number is told.
+const MAX_BUFFER_BYTES = 16 * 1_048_576;
 
 export type LogOutput = {
   log: Log;
@@ -21,7 +23,14 @@ export function createLog(style: LogStyle): LogOutput {
   const options = { level: style === "silent" ? "silent" : "info", base: null, timestamp };
   if (style === "silent") return { log: pino(options), writeLine: () => undefined, flush: () => undefined };
   if (style === "pretty") return withLines(options, prettyStream(), () => undefined);
-  const destination = pino.destination({ dest: 1, minLength: BUFFER_BYTES, sync: false });
+  const destination = pino.destination({ dest: 1, minLength: BUFFER_BYTES, maxLength: MAX_BUFFER_BYTES, sync: false });
+  let dropped = 0;
+  destination.on("drop", () => (dropped += 1));
+  destination.on("drain", () => {
+    if (dropped > 0)
+      destination.write(`{"level":40${timestamp()},"writes":${dropped},"msg":"log lines dropped: the reader was too slow"}\n`);
+    dropped = 0;
+  });
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
   timer.unref();
   return withLines(options, destination, () => {

@@ -24,27 +24,34 @@ function fillRandom(target: Buffer, start: number): void {
 // RFC 9562 §6.2, method 1: twelve bits of counter, seeded anew each millisecond in the lower half of its range, so
 // that 2,048 ids fit before it borrows the next millisecond.
 const COUNTER_LIMIT = 0x1000;
-let lastTimeMs = 0;
-let counter = 0;
 
-export function newUuid(nowMs: number): Uuid {
-  const bytes = Buffer.allocUnsafe(UUID_BYTES);
-  fillRandom(bytes, 6);
-  if (nowMs > lastTimeMs) {
-    lastTimeMs = nowMs;
-    counter = bytes.readUInt16BE(6) & (COUNTER_LIMIT / 2 - 1);
-  } else {
-    counter += 1;
-    if (counter === COUNTER_LIMIT) {
-      lastTimeMs += 1;
-      counter = 0;
+/** Makes ids that never go back. Each clock needs a sequence of its own: ids by a clock that is behind would take the time of
+ *  one that is ahead. */
+export function uuidSequence(): (nowMs: number) => Uuid {
+  let lastTimeMs = 0;
+  let counter = 0;
+  return (nowMs) => {
+    const bytes = Buffer.allocUnsafe(UUID_BYTES);
+    fillRandom(bytes, 6);
+    if (nowMs > lastTimeMs) {
+      lastTimeMs = nowMs;
+      counter = bytes.readUInt16BE(6) & (COUNTER_LIMIT / 2 - 1);
+    } else {
+      counter += 1;
+      if (counter === COUNTER_LIMIT) {
+        lastTimeMs += 1;
+        counter = 0;
+      }
     }
-  }
-  bytes.writeUIntBE(lastTimeMs, 0, 6);
-  bytes.writeUInt16BE(0x7000 | counter, 6);
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
-  return bytes;
+    bytes.writeUIntBE(lastTimeMs, 0, 6);
+    bytes.writeUInt16BE(0x7000 | counter, 6);
+    bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+    return bytes;
+  };
 }
+
+/** For records: called with the database's time. */
+export const newUuid = uuidSequence();
 
 /** The moment an id was made. */
 export const uuidTimeMs = (uuid: Uuid): number => uuid.readUIntBE(0, 6);

@@ -3,7 +3,7 @@ import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Replay } from "../idempotency/once.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { newUuid, uuidTimeMs } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
@@ -87,9 +87,10 @@ export class Acceptor {
   }
 
   #toAcceptance(request: NewMessage, { accountId, environment }: Credential, claim: KeyClaim | undefined): Acceptance {
-    const nowMs = this.#clock.now();
+    const id = newUuid(this.#clock.now());
+    const nowMs = uuidTimeMs(id);
     const message: Message = {
-      id: newUuid(nowMs),
+      id,
       environment,
       direction: "outbound",
       channel: request.channel,

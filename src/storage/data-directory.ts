@@ -10,6 +10,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -98,13 +99,21 @@ export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
   if (runAs !== undefined) chownSync(dir, runAs.uid, runAs.gid);
 }
 
-/** The key that encrypts secrets at rest: generated once, readable by its owner alone. */
+const SECRET_KEY_BYTES = 32;
+
+/** The key that encrypts secrets at rest: generated once, readable by its owner alone, and whole before it has its name. */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = join(dataDir, "secret.key");
   try {
-    if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
-    return Buffer.from(readFileSync(path, "utf8"), "base64");
+    if (!existsSync(path)) {
+      const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
+      writeFileSync(unfinished, `${randomBytes(SECRET_KEY_BYTES).toString("base64")}\n`, { mode: 0o600, flush: true });
+      renameSync(unfinished, path);
+    }
+    const key = Buffer.from(readFileSync(path, "utf8"), "base64");
+    if (key.length === SECRET_KEY_BYTES) return key;
   } catch (error) {
     throw explainDiskError(error, dataDir);
   }
+  throw new StartupError(`${path} does not hold ${SECRET_KEY_BYTES} bytes in base64: restore it from a backup`);
 }

@@ -9,7 +9,8 @@ export type Clock = { now(): number };
 
 export class DatabaseClock implements Clock {
   readonly #db: Database;
-  #offsetMs = 0;
+  /** The database's time at the zero of this process's steady clock, which no correction of the system's time moves. */
+  #zeroMs = performance.timeOrigin;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(db: Database) {
@@ -17,7 +18,7 @@ export class DatabaseClock implements Clock {
   }
 
   now(): number {
-    return Math.trunc(Date.now() + this.#offsetMs);
+    return Math.trunc(this.#zeroMs + performance.now());
   }
 
   async start(): Promise<void> {
@@ -31,11 +32,9 @@ export class DatabaseClock implements Clock {
   }
 
   async #sample(): Promise<void> {
-    const sentAt = Date.now();
+    const sentAt = performance.now();
     const [row] = await this.#db.rows<{ now_ms: number }>(sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`);
-    const receivedAt = Date.now();
-    const offsetMs = (row?.now_ms ?? receivedAt) - (sentAt + receivedAt) / 2;
-    // Within the round trip the two clocks cannot be told apart: then ours is as good, and the offset does not wobble.
-    this.#offsetMs = Math.abs(offsetMs) <= receivedAt - sentAt + 1 ? 0 : offsetMs;
+    const receivedAt = performance.now();
+    if (row !== undefined) this.#zeroMs = row.now_ms - (sentAt + receivedAt) / 2;
   }
 }

@@ -27,7 +27,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-// Two hot writers, a few readers and the maintenance fit; more connections only add work to the server.
+// Four writers, some readers and the maintenance fit; more connections only add work to the server.
 const POOL_SIZE = 12;
 // Requests that find the pool empty wait here; past this many the service is overloaded and says so.
 const MAX_WAITING = 500;
@@ -57,7 +57,9 @@ export class Database implements Queryable {
     const nextSession = (): string => `godwit ${nodeName} ${(this.#sessions += 1)}`;
     class NamedClient extends pg.Client {
       constructor(config: pg.ClientConfig) {
-        super({ ...config, application_name: nextSession() });
+        super(config);
+        // Not in the configuration, where a name in the URL would win: a session must be told from all others.
+        (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = nextSession();
         // The pool listens only while a client is idle; a client cut off in use would end the process otherwise. Its
         // statement fails by itself, and the pool drops it.
         this.on("error", () => undefined);
@@ -126,8 +128,11 @@ export class Database implements Queryable {
     const ended = await this.rows<{ is_over: boolean }>(sql`
       select pg_terminate_backend(pid, 5000) as is_over
         from pg_stat_activity
-       where application_name = ${session}`);
+       where application_name = ${session} and pid <> pg_backend_pid()`);
     if (ended.some((row) => !row.is_over)) throw new Error("a lost session is still running");
+    // Ending a session that waits for a synchronous standby makes its commit visible here and, for now, only here. A commit
+    // of our own comes after it in the log, and returns when the standby has both.
+    await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`);
   }
 
   async close(): Promise<void> {
@@ -170,14 +175,16 @@ const isServerUnfit = (code: string): boolean => code === "25006" || code === "5
 
 const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
 
-/** An error that is not the server's answer to the statement came from the wire. */
+/** An error that is not the server's answer to the statement, and came from a socket, came from the wire. */
 function isConnectionError(error: unknown): boolean {
-  const code = sqlState(error);
-  if (code !== undefined) return isServerGone(code);
+  const state = sqlState(error);
+  if (state !== undefined) return isServerGone(state);
+  if (!(error instanceof Error)) return false;
+  const { syscall, code = "" } = error as NodeJS.ErrnoException;
   return (
-    error instanceof Error &&
-    (/^(ECONN|EPIPE|ETIMEDOUT)/.test((error as NodeJS.ErrnoException).code ?? "") ||
-      /[Cc]onnection|[Qq]uery read timeout/.test(error.message))
+    syscall !== undefined ||
+    /^(E[A-Z]+|ERR_(SSL|TLS|STREAM|SOCKET)\w*)$/.test(code) ||
+    /[Cc]onnection|[Qq]uery read timeout/.test(error.message)
   );
 }
 

@@ -1,6 +1,7 @@
 /** One godwit per data directory. The lock is a file that names its owner and is touched while the owner lives, so that
  *  a crashed owner is recognised at once on the same machine, and within seconds from another (a shared volume). */
 import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +37,10 @@ export const lockPath = (dataDir: string): string => join(dataDir, "godwit.lock"
 
 /** The living owner of the lock, or undefined. May take some seconds when the owner is on another machine. */
 export async function lockOwner(path: string): Promise<Owner | undefined> {
-  const text = readText(path);
+  return judge(path, readText(path));
+}
+
+async function judge(path: string, text: string): Promise<Owner | undefined> {
   if (text === "") return undefined;
   let owner: Owner;
   try {
@@ -72,15 +76,18 @@ async function isTouched(path: string): Promise<boolean> {
 /** Takes the lock, or tells who has it. */
 export async function takeLock(dataDir: string, command: string): Promise<DirectoryLock | { owner: Owner }> {
   const path = lockPath(dataDir);
-  const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify(self(command)));
+  // Process numbers are not unique where containers share a volume.
+  const mine = `${path}.${randomBytes(6).toString("hex")}`;
+  const text = JSON.stringify({ ...self(command), token: randomBytes(6).toString("hex") });
+  writeFileSync(mine, text);
   try {
     for (;;) {
       // A hard link is made or refused in one step: of two that try, one wins.
-      if (tryLink(mine, path)) return hold(path);
-      const owner = await lockOwner(path);
+      if (tryLink(mine, path)) return hold(path, text);
+      const judged = readText(path);
+      const owner = await judge(path, judged);
       if (owner !== undefined) return { owner };
-      removeStale(path);
+      removeStale(path, judged);
     }
   } finally {
     rmSync(mine, { force: true });
@@ -97,20 +104,19 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Between our look and our removal another process may have taken the lock: then it is put back. */
-function removeStale(path: string): void {
-  const seen = readText(path);
-  const aside = `${path}.${process.pid}.stale`;
+/** Between our judgement and our removal another process may have taken the lock: then it is put back. */
+function removeStale(path: string, judged: string): void {
+  const aside = `${path}.${randomBytes(6).toString("hex")}.stale`;
   try {
     renameSync(path, aside);
   } catch {
     return;
   }
-  if (readText(aside) !== seen) tryLink(aside, path);
+  if (readText(aside) !== judged) tryLink(aside, path);
   rmSync(aside, { force: true });
 }
 
-function hold(path: string): DirectoryLock {
+function hold(path: string, text: string): DirectoryLock {
   const timer = setInterval(() => {
     try {
       utimesSync(path, new Date(), new Date());
@@ -122,7 +128,7 @@ function hold(path: string): DirectoryLock {
   return {
     release: () => {
       clearInterval(timer);
-      rmSync(path, { force: true });
+      if (readText(path) === text) rmSync(path, { force: true });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** A real PostgreSQL as our child: made on the first start, recovered on every later one, started again if it dies, and
  *  stopped before us. It listens on a Unix socket that only its user can enter, and on no port. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { chownSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,8 +19,9 @@ const EMBEDDED_DATABASE = "postgres";
 
 // A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
 const READY_TIMEOUT_MS = 120_000;
-const FAST_STOP_MS = 15_000;
-const IMMEDIATE_STOP_MS = 5_000;
+// Within the thirty seconds a stop may take, after the requests had theirs.
+const FAST_STOP_MS = 8_000;
+const IMMEDIATE_STOP_MS = 3_000;
 const RESTART_PAUSE_MS = 500;
 // After `kill -9` of the postmaster its children need a moment to notice; until then a new one is refused.
 const START_ATTEMPTS = 20;
@@ -41,6 +42,7 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   autovacuum_naptime: "15s",
   // No plan of ours hangs on fine statistics; the default samples four times as many rows, over and over as tables grow.
   default_statistics_target: "25",
+  autovacuum_analyze_scale_factor: "0.3",
   // A DETAIL line quotes the row: a message's text and number do not belong in a log.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
@@ -96,7 +98,7 @@ export class EmbeddedPostgres {
       const runAs = chooseUser(clusterPath(dataDir));
       const programs = findPrograms(runAs, say);
       const cluster = placeCluster(dataDir, runAs, say);
-      if (!existsSync(join(cluster, "PG_VERSION"))) initialise(programs, runAs, cluster, dataDir, say);
+      if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
       linkCluster(dataDir, cluster);
       checkMajor(cluster, programs);
       const sockets = socketDir(dataDir);
@@ -111,11 +113,6 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** The processes of the server: the postmaster's id, for those who measure or stop it. */
-  get pid(): number | undefined {
-    return this.#child?.pid;
-  }
-
   async stop(): Promise<void> {
     this.#isStopping = true;
     const child = this.#child;
@@ -124,14 +121,15 @@ export class EmbeddedPostgres {
       child.kill("SIGINT");
       if ((await within(ended, FAST_STOP_MS)) === undefined) {
         child.kill("SIGQUIT");
-        await within(ended, IMMEDIATE_STOP_MS);
+        // Its successor recovers from the log, whatever becomes of it; nothing is gained by waiting for ever.
+        if ((await within(ended, IMMEDIATE_STOP_MS)) === undefined) child.unref();
       }
     }
     this.#lock.release();
   }
 
   async #startChild(): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; !this.#isStopping; attempt += 1) {
       const child = this.#spawn();
       this.#child = child;
       const outcome = await Promise.race([ended(child), this.#isReady(child)]);
@@ -222,12 +220,20 @@ const ended = (child: ChildProcess): Promise<"ended"> =>
 const identity = (runAs: RunAs | undefined): { uid?: number; gid?: number } =>
   runAs === undefined ? {} : { uid: runAs.uid, gid: runAs.gid };
 
+/** Nothing is there yet, or an empty folder. What is there without being a cluster is somebody's, and is left alone. */
+function isAbsent(cluster: string): boolean {
+  if (existsSync(join(cluster, "PG_VERSION"))) return false;
+  if (!existsSync(cluster) || readdirSync(cluster).length === 0) return true;
+  throw new StartupError(
+    `${cluster} is not empty and not a PostgreSQL cluster (it has no PG_VERSION): restore it, or choose another GODWIT_DATA_DIR`,
+  );
+}
+
 /** initdb works beside the final place and is moved there when it is done, so that a crash leaves no half a cluster. */
 function initialise(programs: Programs, runAs: RunAs | undefined, cluster: string, dataDir: string, say: (line: string) => void): void {
   say("first start: creating the database");
   const unfinished = join(dirname(cluster), "postgres.unfinished");
   rmSync(unfinished, { recursive: true, force: true });
-  rmSync(cluster, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
   if (runAs !== undefined) chownSync(unfinished, runAs.uid, runAs.gid);
   const args = [
@@ -277,7 +283,7 @@ function readPidFile(cluster: string): string[] {
  *  rather than adopted, so that there is one way in which the server runs. */
 async function endOrphan(cluster: string): Promise<void> {
   const pid = Number(readPidFile(cluster)[0]);
-  if (!Number.isInteger(pid) || pid <= 1 || !isPostgres(pid)) return;
+  if (!Number.isInteger(pid) || pid <= 1 || !isServerOf(cluster, pid)) return;
   for (const [signal, timeoutMs] of [
     ["SIGINT", FAST_STOP_MS],
     ["SIGQUIT", IMMEDIATE_STOP_MS],
@@ -287,26 +293,17 @@ async function endOrphan(cluster: string): Promise<void> {
     } catch {
       return;
     }
-    const gone = await poll(async () => (isPostgres(pid) ? undefined : true), { timeoutMs, everyMs: 20 });
+    const gone = await poll(async () => (isServerOf(cluster, pid) ? undefined : true), { timeoutMs, everyMs: 20 });
     if (gone) return;
   }
   throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
 }
 
-/** A number from a stale pid file may belong to some other program by now. */
-function isPostgres(pid: number): boolean {
-  if (lstatSync("/proc/self", { throwIfNoEntry: false }) === undefined) return isAlive(pid);
+/** A number from a stale pid file may belong to some other program by now, even to another PostgreSQL; a postmaster works in
+ *  its own data directory. Where there is no /proc to tell, nobody is stopped: PostgreSQL's own lock then refuses the start. */
+function isServerOf(cluster: string, pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres" && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    return realpathSync(`/proc/${pid}/cwd`) === realpathSync(cluster) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "../lib/assert.ts";
 import type { Database } from "./database.ts";
+import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
 
 const FOLDER = join(import.meta.dirname, "migrations");
@@ -24,6 +25,14 @@ export function knownMigrations(folder = FOLDER): Migration[] {
     .map((file) => ({ version: Number(file.slice(0, 4)), name: file.slice(0, -4), text: readFileSync(join(folder, file), "utf8") }));
   migrations.forEach(({ version, name }, index) => assert(version === index + 1, `migration ${name} is out of order`));
   return migrations;
+}
+
+/** Zero on a database that has no schema of ours. */
+export async function schemaVersion(db: Database): Promise<number> {
+  const [table] = await db.rows<{ is_there: boolean }>(sql`select to_regclass('schema_migrations') is not null as is_there`);
+  if (table?.is_there !== true) return 0;
+  const [row] = await db.rows<{ version: number }>(sql`select coalesce(max(version), 0) as version from schema_migrations`);
+  return row?.version ?? 0;
 }
 
 export async function migrate(db: Database, migrations: readonly Migration[] = knownMigrations()): Promise<MigrateResult> {

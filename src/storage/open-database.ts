@@ -2,6 +2,7 @@
  *  started here, or joined when another process of ours has it running. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../lib/wait.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
 import { Database, DatabaseUnavailable } from "./database.ts";
 import { lockOwner, lockPath, type Owner } from "./directory-lock.ts";
@@ -21,7 +22,7 @@ export type OpenOptions = {
   onLog: (line: string) => void;
 };
 
-export type OpenDatabase = { db: Database; embedded: EmbeddedPostgres | undefined; close: () => Promise<void> };
+export type OpenDatabase = { db: Database; close: () => Promise<void> };
 
 // A command started while another one is at it waits this long for its turn.
 const TURN_TIMEOUT_MS = 30_000;
@@ -33,19 +34,21 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     new Database(target, nodeName, (error) => onLog(`idle database connection lost: ${error.message}`));
   if (databaseUrl !== undefined) {
     const db = connect({ url: databaseUrl });
-    return { db: await checked(db), embedded: undefined, close: () => db.close() };
+    return { db: await checked(db), close: () => db.close() };
   }
   const deadline = performance.now() + TURN_TIMEOUT_MS;
   for (;;) {
-    const server = mayJoin && (await lockOwner(lockPath(dataDir))) ? undefined : await EmbeddedPostgres.start(options);
+    // A command joins a server; another command's database goes when that is done, so it waits its turn instead.
+    const owner = mayJoin ? await lockOwner(lockPath(dataDir)) : undefined;
+    const server = owner !== undefined && isServer(owner) ? undefined : await EmbeddedPostgres.start(options);
     if (server instanceof EmbeddedPostgres) {
       const db = connect(server.target);
-      return { db, embedded: server, close: () => closeBoth(db, server) };
+      return { db, close: () => closeBoth(db, server) };
     }
     if (server !== undefined && isServer(server.owner) && !mayJoin) throw new StartupError(inUse(dataDir, server.owner));
-    if (mayJoin && existsSync(clusterPath(dataDir))) {
+    if (server === undefined && existsSync(clusterPath(dataDir))) {
       const db = connect(embeddedTarget(socketDir(dataDir)));
-      if (await answers(db)) return { db, embedded: undefined, close: () => db.close() };
+      if (await answers(db)) return { db, close: () => db.close() };
       await db.close();
     }
     if (performance.now() > deadline) throw new StartupError(`${dataDir} is in use by another godwit, and its database does not answer`);
@@ -53,9 +56,12 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
   }
 }
 
+// Connections that are still busy after this are cut when the server stops.
+const CLOSE_MS = 3_000;
+
 async function closeBoth(db: Database, server: EmbeddedPostgres): Promise<void> {
   try {
-    await db.close();
+    await within(db.close(), CLOSE_MS);
   } finally {
     await server.stop();
   }
