@@ -58,6 +58,18 @@ describe("connections cut under load", () => {
   });
 });
 
+test("every session has a name of its own, whatever the URL says: by it a lost one is ended, and no other", async () => {
+  const url = await createDatabase();
+  await using godwit = await startGodwit({ databaseUrl: `${url}${url.includes("?") ? "&" : "?"}application_name=shared` });
+  const rows = await godwit.rows<{ name: string }>(
+    "select application_name as name from pg_stat_activity where datname = current_database()",
+  );
+  const names = rows.map(({ name }) => name);
+  assert.ok(names.length >= 2);
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names) assert.match(name, /^godwit \w+ \d+$/);
+});
+
 describe("a connection cut in mid-statement", () => {
   let wire: DatabaseWire;
   let godwit: Godwit;

@@ -112,6 +112,59 @@ test("what a crash leaves behind does not keep the next start from starting", as
   assert.equal((await godwit.request("GET", "/readyz")).status, 200);
 });
 
+test("a folder that is no cluster is refused and left as it is", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  mkdirSync(join(dataDir, "postgres"), { recursive: true });
+  writeFileSync(join(dataDir, "postgres", "precious"), "do not delete");
+  const { code, text } = await refusal({ GODWIT_DATA_DIR: dataDir });
+  assert.equal(code, 1);
+  assert.match(text, /is not empty and not a PostgreSQL cluster/);
+  assert.equal(readFileSync(join(dataDir, "postgres", "precious"), "utf8"), "do not delete");
+});
+
+test("a pid file that names another godwit's PostgreSQL does not stop that one", async () => {
+  const other = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await using neighbour = await startGodwit({ env: other });
+  const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await (await startGodwit({ env })).stop();
+  writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), `${pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`);
+  // PostgreSQL's own caution refuses to start beside a living process of that number; what counts is that it lives.
+  const { code } = await refusal(env);
+  assert.equal(code, 1);
+  assert.equal((await neighbour.request("GET", "/readyz")).status, 200);
+});
+
+test("two commands at once on a stopped directory both do their work", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const keys = await Promise.all([createKey(dataDir), createKey(dataDir)]);
+  assert.equal(new Set(keys).size, 2);
+});
+
+test("a key file that was cut short is refused", async () => {
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await (await startGodwit({ env })).stop();
+  writeFileSync(join(env.GODWIT_DATA_DIR, "secret.key"), "");
+  const { code, text } = await refusal(env);
+  assert.equal(code, 1);
+  assert.match(text, /secret\.key does not hold 32 bytes/);
+});
+
+test("doctor looks at an empty directory and at an old schema, and changes neither", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const nothing = await runGodwit(["doctor", "--json"], { GODWIT_DATA_DIR: dataDir });
+  assert.match(nothing.stdout, /the first start makes it/);
+  assert.equal(existsSync(dataDir), false);
+  const empty = await runGodwit(["doctor", "--json"], { DATABASE_URL: await createDatabase() });
+  assert.match(empty.stdout, /version 0, this godwit brings/);
+});
+
+test("the same signal twice at once, as npm passes it on, is one graceful stop", async () => {
+  const godwit = await startGodwit();
+  godwit.child.kill("SIGINT");
+  assert.equal(await godwit.stop("SIGINT"), 0);
+});
+
 test("a database of a newer godwit is refused", async () => {
   const databaseUrl = await createDatabase();
   const first = await startGodwit({ databaseUrl });
