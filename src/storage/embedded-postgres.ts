@@ -283,7 +283,13 @@ function readPidFile(cluster: string): string[] {
  *  rather than adopted, so that there is one way in which the server runs. */
 async function endOrphan(cluster: string): Promise<void> {
   const pid = Number(readPidFile(cluster)[0]);
-  if (!Number.isInteger(pid) || pid <= 1 || !isServerOf(cluster, pid)) return;
+  if (processesIn(cluster).includes(pid)) await stopServer(cluster, pid);
+  // The number in a left-over file may be some other program's by now, and PostgreSQL would refuse to start for its sake.
+  // When nothing at all works in the folder, the file is nobody's. Where there is no /proc to tell, its caution stands.
+  if (existsSync("/proc/self/cwd") && processesIn(cluster).length === 0) rmSync(join(cluster, "postmaster.pid"), { force: true });
+}
+
+async function stopServer(cluster: string, pid: number): Promise<void> {
   for (const [signal, timeoutMs] of [
     ["SIGINT", FAST_STOP_MS],
     ["SIGQUIT", IMMEDIATE_STOP_MS],
@@ -293,18 +299,24 @@ async function endOrphan(cluster: string): Promise<void> {
     } catch {
       return;
     }
-    const gone = await poll(async () => (isServerOf(cluster, pid) ? undefined : true), { timeoutMs, everyMs: 20 });
-    if (gone) return;
+    if (await poll(async () => (processesIn(cluster).includes(pid) ? undefined : true), { timeoutMs, everyMs: 20 })) return;
   }
   throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
 }
 
-/** A number from a stale pid file may belong to some other program by now, even to another PostgreSQL; a postmaster works in
- *  its own data directory. Where there is no /proc to tell, nobody is stopped: PostgreSQL's own lock then refuses the start. */
-function isServerOf(cluster: string, pid: number): boolean {
-  try {
-    return realpathSync(`/proc/${pid}/cwd`) === realpathSync(cluster) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
+/** The processes of a server all work in its data directory, and nobody else does. */
+function processesIn(cluster: string): number[] {
+  const place = realpathSync(cluster);
+  const isThere = (pid: string): boolean => {
+    try {
+      return realpathSync(`/proc/${pid}/cwd`) === place;
+    } catch {
+      return false;
+    }
+  };
+  return existsSync("/proc/self")
+    ? readdirSync("/proc")
+        .filter((name) => /^\d+$/.test(name) && isThere(name))
+        .map(Number)
+    : [];
 }
