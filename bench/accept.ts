@@ -6,16 +6,12 @@
  *  noisy: medians of ratios within a round are what counts.
  *
  *  npm run bench -- accept [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] */
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { chmodSync, mkdtempSync, openSync, realpathSync, rmSync } from "node:fs";
-import { cpus, tmpdir, totalmem } from "node:os";
+import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { Database } from "../src/storage/database.ts";
-import { missingDurability } from "../src/storage/durability.ts";
-import { EMBEDDED_USER } from "../src/storage/embedded-postgres.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
+import { children, cleanUp, machine, makeBody, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
 
@@ -33,15 +29,9 @@ const connections = Number(values.connections);
 const preloadCount = Number(values.preload);
 
 const WARM_UP_SECONDS = 8;
-const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
-// As `npm start` runs it.
-const FLAGS = ["--max-semi-space-size=4", "--v8-pool-size=1", "--no-flush-bytecode"];
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const root = mkdtempSync(join(tmpdir(), "godwit-bench-"));
-chmodSync(root, 0o755);
-const children: ChildProcess[] = [];
+// Messages stay in the queue: what it costs to deliver them is the measure of bench/deliver.
+const ACCEPT_ONLY = ["--roles", "api"];
 
-type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
 async function firstUrl(child: ChildProcess): Promise<string> {
@@ -57,64 +47,6 @@ async function startPeer(name: string, file: string): Promise<Peer> {
   children.push(child);
   return { name, child, url: await firstUrl(child), path: "/v1/messages", headers: { "Content-Type": "application/json" }, hasKey: false };
 }
-
-function godwit(dataDir: string, ...args: string[]): Record<string, unknown> {
-  const { stdout, status, stderr } = spawnSync(process.execPath, [MAIN, ...args, "--json", "--data-dir", dataDir], { encoding: "utf8" });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
-
-type GodwitPeer = Peer & { dataDir: string; socketDir: string; account: string; readyMs: number };
-
-async function startGodwit(name: string): Promise<GodwitPeer> {
-  const dataDir = join(root, name);
-  godwit(dataDir, "accounts", "create", "bench");
-  godwit(dataDir, "environments", "define-tier", "bench", "--rate", "1000000", "--burst", "2000000");
-  godwit(dataDir, "environments", "set-tier", "test", "bench");
-  const { key } = godwit(dataDir, "keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read");
-  const startedAt = performance.now();
-  // Logs are on and written to a file, as in production; the URL is asked from the port file of the log.
-  const logPath = join(root, `${name}.log`);
-  const child = spawn(process.execPath, [...FLAGS, MAIN, "serve", "--port", "0", "--log", "json", "--data-dir", dataDir], {
-    stdio: ["ignore", openSync(logPath, "w"), "pipe"],
-  });
-  children.push(child);
-  let url = "";
-  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
-    const match = /http:\/\/[\d.:]+/.exec(line);
-    if (match !== null) {
-      url = match[0];
-      break;
-    }
-  }
-  const readyMs = performance.now() - startedAt;
-  const socketDir = realpathSync(join(dataDir, "postgres"));
-  const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
-  const off = await missingDurability(db);
-  if (off.length > 0) throw new Error(`the database is not durable: ${off.join(", ")} off`);
-  const [row] = await db.rows<{ id: string }>({
-    name: "account",
-    text: "select encode(uuid_send(id), 'hex') as id from accounts where name = 'bench'",
-    values: [],
-  });
-  await db.close();
-  return {
-    name,
-    child,
-    url,
-    path: "/v1/messages",
-    hasKey: true,
-    dataDir,
-    socketDir,
-    account: row?.id ?? "",
-    readyMs,
-    headers: { "Content-Type": "application/json", Authorization: `Bearer ${String(key)}` },
-  };
-}
-
-let counter = 0;
-const makeBody = (): string =>
-  `{"recipient":"+1415555${String((counter += 1) % 10_000).padStart(4, "0")}","channel":"sms","body":"Your verification code is 123456. It is valid for ten minutes."}`;
 
 /** Loads a peer, and gives its figures when asked at the end of the round: what it does afterwards because of the load
  *  (vacuum, checkpoints) is its cost too. */
@@ -166,22 +98,17 @@ async function measureSql(sql: SqlPeer, { child }: GodwitPeer, batch: number, fo
   });
 }
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
-
-const show = (value: number, digits = 0): string =>
-  Number.isNaN(value) ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: digits, minimumFractionDigits: digits });
-
 async function main(): Promise<void> {
   const echo = await startPeer("bare node:http echo", "echo.ts");
   const framework = await startPeer("Fastify echo, same schema", "fastify-echo.ts");
-  const accept = await startGodwit("empty");
-  const loaded = preloadCount > 0 ? await startGodwit("loaded") : undefined;
-  if (loaded !== undefined) await preload(loaded.socketDir, loaded.account, preloadCount, say);
+  const accept = await startGodwit("empty", ACCEPT_ONLY);
+  const loaded = preloadCount > 0 ? await startGodwit("loaded", ACCEPT_ONLY) : undefined;
+  if (loaded !== undefined) await preload(loaded, { account: loaded.account, total: preloadCount, priority: "normal" }, say);
 
   // A just-in-time compiler needs some ten thousand requests before its figures mean anything.
   for (const peer of [echo, framework, accept, ...(loaded === undefined ? [] : [loaded])]) await measure(peer, WARM_UP_SECONDS);
   // A database of its own, so that cleaning up after its rows is not charged to the accept.
-  const database = await startGodwit("database");
+  const database = await startGodwit("database", ACCEPT_ONLY);
   const sql = startSql(database);
   await measureSql(sql, database, 32, WARM_UP_SECONDS / 2);
   const results = new Map<string, Measure[]>();
@@ -211,10 +138,7 @@ async function main(): Promise<void> {
     of("accept", cpu).map((value, round) => value / ((of(framework.name, cpu)[round] ?? 0) + (of("SQL batch alone", cpu)[round] ?? 0))),
   );
 
-  const out = (line: string): void => void process.stdout.write(`${line}\n`);
-  out(
-    `\n${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model ?? process.arch}, ${cpus().length} cores, ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}; ${connections} connections, ${rounds} rounds of ${seconds} s, mean batch ${show(await meanBatch(accept), 1)}\n`,
-  );
+  out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s, mean batch ${show(await meanBatch(accept), 1)}\n`);
   out("| median of the rounds | per second | p50 ms | p99 ms | CPU µs per message |\n|---|---|---|---|---|");
   for (const [name, list] of results)
     out(
@@ -234,23 +158,12 @@ async function main(): Promise<void> {
 async function restartMs({ child, dataDir }: GodwitPeer): Promise<number> {
   child.kill("SIGKILL");
   const startedAt = performance.now();
-  const next = spawn(process.execPath, [...FLAGS, MAIN, "serve", "--port", "0", "--log", "silent", "--data-dir", dataDir], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  children.push(next);
-  for await (const line of createInterface({ input: next.stderr as NodeJS.ReadableStream })) if (/listens on/.test(line)) break;
+  await serve(dataDir, "/dev/null", []);
   return performance.now() - startedAt;
 }
 
 try {
   await main();
 } finally {
-  await Promise.all(
-    children.map(async (child) => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      await new Promise((resolve) => child.once("exit", resolve));
-    }),
-  );
-  rmSync(root, { recursive: true, force: true });
+  await cleanUp();
 }

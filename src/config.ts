@@ -22,7 +22,16 @@ export type Config = {
   requestTimeoutMs: number;
   /** Undefined: the one generated into the data directory. */
   secretKey: Buffer | undefined;
+  /** What this process does: answers requests, delivers messages. */
+  roles: ReadonlySet<Role>;
+  simulatorSpeed: number;
+  /** How long a carrier's word on a message is waited for. */
+  receiptWaitMs: number;
+  retentionDays: number;
 };
+
+const ROLES = ["api", "dispatch"] as const;
+type Role = (typeof ROLES)[number];
 
 type Setting = { flag: string; env: string; help: string; fallback?: string; isSecret?: true };
 
@@ -48,6 +57,25 @@ export const SETTINGS = {
     env: "GODWIT_REQUEST_TIMEOUT",
     fallback: "30",
     help: "seconds a client has to send its request",
+  },
+  roles: { flag: "roles", env: "GODWIT_ROLES", fallback: ROLES.join(","), help: "what this process does: api, dispatch, or both" },
+  simulatorSpeed: {
+    flag: "simulator-speed",
+    env: "GODWIT_SIMULATOR_SPEED",
+    fallback: "1",
+    help: "how many times faster than usual the simulated carrier is",
+  },
+  receiptWait: {
+    flag: "receipt-wait",
+    env: "GODWIT_RECEIPT_WAIT",
+    fallback: "259200",
+    help: "seconds after which a message without a receipt is expired",
+  },
+  retentionDays: {
+    flag: "retention-days",
+    env: "GODWIT_RETENTION_DAYS",
+    fallback: "90",
+    help: "days after which messages and events go away; 40 at least",
   },
   secretKey: {
     flag: "",
@@ -105,6 +133,10 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
     requestTimeoutMs: readNumber(read("requestTimeout"), { least: 1, most: 600, what: "a number of seconds" }, faults) * 1_000,
     secretKey: readSecretKey(read("secretKey").text, faults),
+    roles: readRoles(read("roles"), faults),
+    simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
+    receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
+    retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
   };
   if (purpose === "serve") {
     if (!isLoopback(host) && tls === undefined && proxies.length === 0) faults.push(clearTextRefusal(host));
@@ -164,6 +196,13 @@ function readLogStyle({ text, from }: Read, faults: string[]): LogStyle {
   if (text === "json" || text === "pretty" || text === "silent") return text;
   faults.push(`${from}: must be json, pretty or silent, not "${text}"`);
   return "json";
+}
+
+function readRoles({ text, from }: Read, faults: string[]): ReadonlySet<Role> {
+  const words = (text ?? "").split(",").map((word) => word.trim());
+  const isRole = (word: string): word is Role => (ROLES as readonly string[]).includes(word);
+  for (const word of words) if (!isRole(word)) faults.push(`${from}: "${word}" is not a role; known are ${ROLES.join(", ")}`);
+  return new Set(words.filter(isRole));
 }
 
 function readCidrs({ text, from }: Read, faults: string[]): CidrBlock[] {

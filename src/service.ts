@@ -4,7 +4,7 @@ import { createFirstAccount, createKey } from "./access/accounts.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
-import { createMetrics } from "./api/metrics.ts";
+import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
 import { publicPages } from "./api/pages.ts";
 import type { Route } from "./api/route.ts";
@@ -13,16 +13,30 @@ import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
 import type { Log, LogOutput } from "./lib/log.ts";
 import { within } from "./lib/wait.ts";
+import { Announcer } from "./delivery/announce.ts";
+import { announcingHandover, Delivery } from "./delivery/delivery.ts";
+import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
+import { keepForgettingKeys } from "./idempotency/forget-keys.ts";
 import { Acceptor } from "./messages/accept.ts";
+import { MessageChanger } from "./messages/change-message.ts";
+import type { Handover } from "./messages/handover.ts";
+import { CHANNELS } from "./messages/message.ts";
 import { messageRoutes } from "./messages/routes.ts";
+import { STATUSES } from "./messages/states.ts";
+import { PROVIDERS } from "./providers/providers.ts";
+import { keepRetention } from "./retention/keep-retention.ts";
+import { simulatorLink, type Link } from "./routing/link.ts";
+import { Routes } from "./routing/route.ts";
 import { readOrMakeSecretKey } from "./storage/data-directory.ts";
-import { DatabaseClock } from "./storage/database-clock.ts";
+import { DatabaseClock, type Clock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
 import { missingDurability } from "./storage/durability.ts";
 import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
 import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
+import { keepFolding } from "./usage/fold.ts";
+import { usageRoutes } from "./usage/routes.ts";
 import { VERSION } from "./version.ts";
 
 export type Service = {
@@ -69,9 +83,24 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
-    const acceptor = new Acceptor(db, clock, metrics);
+    const links = [simulatorLink(config.simulatorSpeed)];
+    const routing = new Routes(links);
+    const handover = await startDelivery({ config, db, clock, node, links, routing, metrics, log, stops });
+    const upkeep = [
+      keepFolding(db, (error) => log.error({ message: String(error) }, "usage could not be folded")),
+      keepRetention(db, {
+        retentionDays: config.retentionDays,
+        now: () => clock.now(),
+        log,
+        onError: (error) => log.error({ message: String(error) }, "old messages could not be dropped"),
+      }),
+      keepForgettingKeys(db, (error) => log.error({ message: String(error) }, "expired keys could not be forgotten")),
+    ];
+    stops.push(() => Promise.all(upkeep.map((each) => each.stop())));
+
+    const acceptor = new Acceptor({ db, clock, routes: routing, handover, watch: metrics });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
-    const routes = allRoutes(db, acceptor);
+    const routes = config.roles.has("api") ? allRoutes({ db, clock, acceptor }) : [];
     const server = new Server({
       ...config,
       tls: config.tls && readTlsFiles(config.tls),
@@ -105,7 +134,51 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
 }
 
 /** Every route of the API. The handlers of a document that is only read are never called. */
-export const allRoutes = (db: Database, acceptor: Acceptor): Route[] => [...messageRoutes(db, acceptor)];
+export const allRoutes = ({ db, clock, acceptor }: { db: Database; clock: Clock; acceptor: Acceptor }): Route[] => [
+  ...messageRoutes(db, acceptor, new MessageChanger(db, clock)),
+  ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
+];
+
+type DeliveryStart = {
+  config: Config;
+  db: Database;
+  clock: DatabaseClock;
+  node: string;
+  links: readonly Link[];
+  routing: Routes;
+  metrics: Metrics;
+  log: Log;
+  stops: (() => unknown)[];
+};
+
+/** The lanes of this process, or, where it only accepts, a word to those that have some. */
+async function startDelivery({ config, db, clock, node, links, routing, metrics, log, stops }: DeliveryStart): Promise<Handover> {
+  watchQueue(metrics.registry, db);
+  if (!config.roles.has("dispatch")) {
+    const announcer = new Announcer(db, node);
+    stops.push(() => announcer.stop());
+    return announcingHandover(announcer);
+  }
+  const delivery = new Delivery({
+    db,
+    clock,
+    node,
+    links,
+    providers: PROVIDERS,
+    routes: routing,
+    receiptWaitMs: config.receiptWaitMs,
+    answerWithinMs: ANSWER_WITHIN_MS,
+    watch: deliveryWatch(metrics.registry),
+    log,
+  });
+  watchLanes(metrics.registry, delivery);
+  stops.push(() => delivery.stop());
+  await delivery.start();
+  return delivery.handover;
+}
+
+// Carriers answer in tenths of a second; one that needs a minute has lost the request.
+const ANSWER_WITHIN_MS = 60_000;
 
 /** The key of the very first start, with which the first request can be sent. */
 async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {

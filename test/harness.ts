@@ -139,14 +139,21 @@ export class Godwit {
 /** The smallest valid message. */
 export const sms = (): Record<string, unknown> => ({ recipient: "+14155550123", channel: "sms", body: "Your code is 123456" });
 
-export type StartOptions = { databaseUrl?: string | undefined; env?: Record<string, string>; args?: readonly string[] };
+export type StartOptions = {
+  databaseUrl?: string | undefined;
+  env?: Record<string, string>;
+  args?: readonly string[];
+  /** Accepts only, unless told otherwise: then what was accepted stays as it was. */
+  roles?: string;
+};
 
 /** Starts `godwit serve` on a new database, or on the one given. `databaseUrl: undefined` in `env` terms is embedded. */
-export async function startGodwit({ databaseUrl, env = {}, args = [] }: StartOptions = {}): Promise<Godwit> {
+export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "api" }: StartOptions = {}): Promise<Godwit> {
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
   const run = spawnGodwit(["serve", ...args], {
     GODWIT_PORT: "0",
     GODWIT_LOG: "json",
+    GODWIT_ROLES: roles,
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
     ...env,
   });

@@ -5,10 +5,13 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { keyClaim } from "../../src/idempotency/key.ts";
 import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
-import { toRecord, type Message } from "../../src/messages/message.ts";
+import { toMessage } from "../../src/messages/accept.ts";
+import { toRecord } from "../../src/messages/message.ts";
 import { acceptStatement, type Acceptance } from "../../src/messages/queries.ts";
+import { simulatorLink } from "../../src/routing/link.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
+import { countedOf } from "../../src/usage/usage.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
@@ -16,24 +19,9 @@ const accountId = Buffer.from(account, "hex");
 
 function acceptance(): Acceptance {
   const nowMs = Date.now();
-  const message: Message = {
-    id: newUuid(nowMs),
-    environment: "test",
-    direction: "outbound",
-    channel: "sms",
-    recipient: `+1415555${String(nowMs % 10_000).padStart(4, "0")}`,
-    sender: null,
-    body: "Your verification code is 123456. It is valid for ten minutes.",
-    status: "queued",
-    sequence: 1,
-    error: null,
-    segments: { count: 1, encoding: "gsm7", characters: 61 },
-    priority: "normal",
-    clientReference: null,
-    metadata: {},
-    expiresAtMs: nowMs + 172_800_000,
-    updatedAtMs: nowMs,
-  };
+  const recipient = `+1415555${String(nowMs % 10_000).padStart(4, "0")}`;
+  const body = "Your verification code is 123456. It is valid for ten minutes.";
+  const message = toMessage({ recipient, channel: "sms", body }, { accountId, environment: "test" }, newUuid(nowMs), simulatorLink(1));
   const record = toRecord(message);
   return {
     accountId,
@@ -41,6 +29,9 @@ function acceptance(): Acceptance {
     message,
     claim: keyClaim(account, uuidFromText(randomUUID()), randomBytes(32)),
     event: { id: newUuid(nowMs), type: "message.queued", record: JSON.stringify(record) },
+    // Leased, so that the service it shares the database with leaves it alone.
+    place: { lane: "bench", dueAtMs: null, leaseMs: 3_600_000, expiresAtMs: message.expiresAtMs ?? 0 },
+    counted: countedOf(message),
     answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };
 }

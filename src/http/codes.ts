@@ -72,6 +72,27 @@ export const ERRORS = {
     meaning:
       "The request is valid by the contract, but asks for something that this version of the service does not offer. `errors` names the field.",
   },
+  no_route: {
+    status: 422,
+    title: "No link takes this message",
+    meaning:
+      "No configured link carries messages of this channel to this recipient in this environment. In `test` the simulator takes every message.",
+  },
+  message_not_cancelable: {
+    status: 422,
+    title: "The message can no longer be canceled",
+    meaning: "Only a message that is scheduled or queued can be canceled. This one is on its way, or at its end: `detail` has its status.",
+  },
+  message_not_editable: {
+    status: 422,
+    title: "The message can no longer be edited",
+    meaning: "Only a message that is scheduled can be edited. `detail` has its status.",
+  },
+  message_not_redactable: {
+    status: 422,
+    title: "The message cannot be redacted yet",
+    meaning: "Only a message that has come to its end can be redacted: before that its text is still needed. `detail` has its status.",
+  },
   max_segments_exceeded: {
     status: 422,
     title: "The text needs more parts than allowed",

@@ -1,13 +1,23 @@
 /** The same key twice is the same answer: what happens to a request whose key is running, finished, or new. */
-import { Problem } from "../http/problem.ts";
+import { Problem, unavailable } from "../http/problem.ts";
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Database } from "../storage/database.ts";
+import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
+import { findOut } from "../storage/find-out.ts";
 import type { KeyClaim } from "./key.ts";
-import { findAnswer } from "./queries.ts";
+import { beginClaim, findAnswer, storeAnswer, transactionStatus } from "./queries.ts";
 
 export type Owner = { accountId: Uuid; environment: Environment };
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
+
+/** What a write answers, and what is stored of it: the bytes, or the event whose record they are. */
+export type Written = { status: number; location: string | null; body: string; eventId: Uuid | null };
+export type Executed = Written & { kind: "executed" };
+
+/** The key is another request's: found inside the transaction, which then has nothing to do. */
+class Taken extends Error {
+  override name = "Taken";
+}
 
 /** The keys whose first request is being executed by this process. An advisory lock would not tell two requests of one
  *  session apart, and most duplicates need not go to the database's locks at all. */
@@ -36,6 +46,45 @@ export class Once {
       this.#running.delete(claim.name);
     }
     return outcome === "taken" ? this.#replay(owner, claim) : outcome;
+  }
+
+  /** Runs a write in one transaction with its key and its stored answer. What the work throws rolls everything back, and the
+   *  same key may try again; a refusal that is to be remembered is returned. */
+  transaction(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | Replay> {
+    return this.run(owner, claim, () => this.#commit(owner, claim, work));
+  }
+
+  async #commit(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | "taken"> {
+    let transaction: string | undefined;
+    let written: Written | undefined;
+    try {
+      await this.#db.transaction(async (tx) => {
+        const [begun] = await beginClaim(tx, claim?.lock ?? null);
+        if (begun?.is_locked !== true) throw new Taken();
+        // A statement of its own, whose snapshot is newer than the lock.
+        if (claim !== undefined && (await findAnswer(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
+        transaction = begun.transaction;
+        written = await work(tx);
+        if (claim !== undefined) await storeAnswer(tx, { ...owner, ...claim }, { ...written, body: written.eventId ? null : written.body });
+      });
+    } catch (error) {
+      if (error instanceof Taken) return "taken";
+      if (!(error instanceof ConnectionLost)) throw error;
+      await this.#assertCommitted(error, written === undefined ? undefined : transaction);
+    }
+    return { kind: "executed", ...(written as unknown as Written) };
+  }
+
+  /** The connection died, perhaps in mid-commit: only what was certainly not done is answered as such. */
+  async #assertCommitted(lost: ConnectionLost, transaction: string | undefined): Promise<void> {
+    if (transaction === undefined) throw unavailable("the database connection was lost before anything was done");
+    const name = transaction;
+    const found = await findOut(this.#db, lost, async () => (await transactionStatus(this.#db, name))[0]?.status ?? "forgotten");
+    if (found === "committed") return;
+    if (found === "aborted") throw unavailable("the database connection was lost before anything was done");
+    throw new Problem("internal_server_error", {
+      cause: new Error("whether the request was executed could not be found out", { cause: lost }),
+    });
   }
 
   /** Whether this very answer is stored: it names its request, so no other has the same bytes. */

@@ -2,7 +2,7 @@
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { column, type Column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { KeyClaim } from "./key.ts";
 
@@ -51,3 +51,52 @@ export const findAnswer = (db: Queryable, accountId: Uuid, environment: Environm
     left join events e on e.account_id = k.account_id and e.environment = k.environment and e.id = k.event_id
    where k.account_id = ${accountId} and k.environment = ${environment} and k.key = ${key}
      and k.expires_at > now()`);
+
+/** Takes the lock of a key until the transaction ends, if it is to be had, and names the transaction. */
+export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: boolean; transaction: string }[]> =>
+  tx.rows<{ is_locked: boolean; transaction: string }>(sql`
+  select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
+         pg_current_xact_id()::text as transaction`);
+
+/** Stores the answer under a key that was found free, or expired, under its lock. */
+export const storeAnswer = (
+  tx: Tx,
+  { accountId, environment, key, fingerprint }: { accountId: Uuid; environment: Environment; key: Uuid; fingerprint: Buffer },
+  { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: Uuid | null },
+): Promise<unknown[]> =>
+  tx.rows(sql`
+  insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
+  values (${accountId}, ${environment}, ${key}, ${fingerprint}, now(), now() + interval '24 hours', ${status}, ${location}, ${body},
+          ${eventId})
+  on conflict (account_id, environment, key) do update
+     set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
+         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id`);
+
+/** What became of a transaction whose connection died. */
+export const transactionStatus = (db: Queryable, transaction: string): Promise<{ status: string | null }[]> =>
+  db.rows<{ status: string | null }>(sql`select pg_xact_status(${transaction}::xid8) as status`);
+
+export type ForgottenSlice = { is_mine: boolean; forgotten: number; blocks: number };
+
+/** Removes the expired keys that lie in a range of the table's blocks, found by reading the blocks: an index on the expiry
+ *  would cost every accept. One node at a time. A key whose row is locked is being renewed, and skipped: waiting for it could
+ *  be a deadlock, of which the accept might be the victim. One renewed since this statement began is looked at again, as it is
+ *  now, before it is locked. */
+export const forgetExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<ForgottenSlice[]> =>
+  db.rows<ForgottenSlice>(sql`
+  with turn as materialized (
+    select pg_try_advisory_xact_lock(7361, 5) as is_mine
+  ), forgotten as (
+    delete from idempotency_keys
+     where ctid = any (array(
+             select ctid
+               from idempotency_keys
+              where ctid >= ${`(${fromBlock},0)`}::tid and ctid < ${`(${toBlock},0)`}::tid
+                and expires_at <= now()
+                and (select is_mine from turn)
+                for update skip locked))
+    returning 1
+  )
+  select turn.is_mine, (select count(*) from forgotten)::integer as forgotten,
+         (pg_relation_size('idempotency_keys') / current_setting('block_size')::integer)::integer as blocks
+    from turn`);

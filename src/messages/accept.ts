@@ -2,14 +2,19 @@
 import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Replay } from "../idempotency/once.ts";
-import { newUuid, uuidTimeMs } from "../lib/uuid.ts";
-import { poll } from "../lib/wait.ts";
+import { Once, type Owner, type Replay } from "../idempotency/once.ts";
+import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { SCHEDULED_LANE, type Place } from "../queue/place.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
+import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
+import { countedOf } from "../usage/usage.ts";
+import type { Handover } from "./handover.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
-import { unavailableFields, type NewMessage } from "./new-message.ts";
+import { tooLarge, tooManySegments, unavailableFields, type NewMessage } from "./new-message.ts";
 import { acceptStatement, existingMessages, type Acceptance } from "./queries.ts";
 import { segmentsOf } from "./segments.ts";
 
@@ -22,25 +27,29 @@ export type WriteProblem = (problem: Problem) => string;
 const MAX_BATCH = 200;
 // Some seconds of work for a busy database. Beyond that a client is better told to come again.
 const MAX_WAITING = 4_000;
-// As long as a database needs to come back after a crash; clients wait that long for their answer.
-const FIND_OUT_MS = 8_000;
 
 /** Told of every commit, to count it. */
 export type Watch = { committed(size: number, seconds: number): void };
 
 type Outcome = "done" | "taken" | "lost" | "unknown";
 
+export type AcceptorParts = { db: Database; clock: Clock; routes: Routes; handover: Handover; watch: Watch };
+
 export class Acceptor {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #routes: Routes;
+  readonly #handover: Handover;
   readonly #watch: Watch;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor(db: Database, clock: Clock, watch: Watch) {
+  constructor({ db, clock, routes, handover, watch }: AcceptorParts) {
     this.#db = db;
-    this.#watch = watch;
     this.#clock = clock;
+    this.#routes = routes;
+    this.#handover = handover;
+    this.#watch = watch;
     this.#once = new Once(db);
     this.#commits = new GroupCommit({
       run: (items) => this.#commit(items),
@@ -58,12 +67,30 @@ export class Acceptor {
   }
 
   accept(request: NewMessage, credential: Credential, claim: KeyClaim | undefined, writeProblem: WriteProblem): Promise<Accepted | Replay> {
-    const refusal = findRefusal(request);
-    const acceptance =
-      refusal === undefined ? this.#toAcceptance(request, credential, claim) : toRefusal(refusal, credential, claim, writeProblem);
-    // Without a key there is nothing to remember a refusal by.
-    if (refusal !== undefined && claim === undefined) throw refusal;
-    return this.#once.run(credential, claim, () => this.#submit(acceptance));
+    const verdict = findRefusal(request) ?? this.#routes.linkFor(credential) ?? new Problem("no_route");
+    if (verdict instanceof Problem) {
+      // Without a key there is nothing to remember a refusal by.
+      if (claim === undefined) throw verdict;
+      return this.#once.run(credential, claim, () => this.#submit(toRefusal(verdict, credential, claim, writeProblem)));
+    }
+    const acceptance = this.#toAcceptance(request, credential, claim, verdict);
+    return this.#once.run(credential, claim, () => this.#submitMessage(acceptance));
+  }
+
+  /** A message that finds room in this process is in its hands from the moment it is stored; any other is due for whoever
+   *  comes first. */
+  async #submitMessage(acceptance: MessageAcceptance): Promise<Accepted | "taken"> {
+    const { message, place } = acceptance;
+    const isReserved = place.dueAtMs === null && this.#handover.reserve(place.lane, message);
+    if (isReserved) place.leaseMs = this.#handover.leaseMs;
+    let answer: Accepted | "taken" | undefined;
+    try {
+      answer = await this.#submit(acceptance);
+      return answer;
+    } finally {
+      if (typeof answer === "object") this.#handover.stored(place.lane, message, isReserved);
+      else if (isReserved) this.#handover.release(place.lane);
+    }
   }
 
   async #submit(acceptance: Acceptance): Promise<Accepted | "taken"> {
@@ -86,27 +113,9 @@ export class Acceptor {
     };
   }
 
-  #toAcceptance(request: NewMessage, { accountId, environment }: Credential, claim: KeyClaim | undefined): Acceptance {
-    const id = newUuid(this.#clock.now());
-    const nowMs = uuidTimeMs(id);
-    const message: Message = {
-      id,
-      environment,
-      direction: "outbound",
-      channel: request.channel,
-      recipient: request.recipient,
-      sender: request.sender ?? null,
-      body: request.body ?? null,
-      status: "queued",
-      sequence: 1,
-      error: null,
-      segments: request.channel === "sms" && typeof request.body === "string" ? segmentsOf(request.body) : null,
-      priority: request.priority ?? "normal",
-      clientReference: request.client_reference ?? null,
-      metadata: request.metadata ?? {},
-      expiresAtMs: nowMs + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
-      updatedAtMs: nowMs,
-    };
+  #toAcceptance(request: NewMessage, credential: Credential, claim: KeyClaim | undefined, link: Link): MessageAcceptance {
+    const { accountId, environment } = credential;
+    const message = toMessage(request, credential, newUuid(this.#clock.now()), link);
     const record = toRecord(message);
     const text = JSON.stringify(record);
     if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw tooLarge();
@@ -115,7 +124,9 @@ export class Acceptor {
       environment,
       claim,
       message,
-      event: { id: newUuid(nowMs), type: "message.queued", record: text },
+      event: { id: newUuid(message.updatedAtMs), type: `message.${message.status}`, record: text },
+      place: placeOf(message, link),
+      counted: countedOf(message),
       answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
     };
   }
@@ -128,22 +139,9 @@ export class Acceptor {
       const done = new Set(rows.map(({ ordinal }) => ordinal - 1));
       return items.map((_, index) => (done.has(index) ? "done" : "taken"));
     } catch (error) {
-      if (error instanceof ConnectionLost) return this.#findOut(items, error);
-      throw error;
+      if (!(error instanceof ConnectionLost)) throw error;
+      return (await findOut(this.#db, error, () => this.#lookAgain(items))) ?? items.map(() => "unknown");
     }
-  }
-
-  /** The connection died in mid-commit. The old session is ended first, so that what is not there now never will be. */
-  async #findOut(items: readonly Acceptance[], { session }: ConnectionLost): Promise<readonly Outcome[]> {
-    const ask = async (): Promise<readonly Outcome[] | undefined> => {
-      try {
-        await this.#db.endSession(session);
-        return await this.#lookAgain(items);
-      } catch {
-        return undefined;
-      }
-    };
-    return (await poll(ask, { timeoutMs: FIND_OUT_MS, everyMs: 200 })) ?? items.map(() => "unknown");
   }
 
   async #lookAgain(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
@@ -165,16 +163,50 @@ export class Acceptor {
   }
 }
 
-const tooLarge = (): Problem =>
-  new Problem("invalid_request_payload", {
-    errors: [
-      {
-        pointer: "",
-        code: "too_large",
-        detail: `the message as a whole must not exceed ${MAX_RECORD_BYTES} bytes; shorten metadata or body`,
-      },
-    ],
-  });
+type MessageAcceptance = Acceptance & { message: Message; place: Place };
+
+/** The message that a request makes. */
+export function toMessage(request: NewMessage, { accountId, environment }: Owner, id: Uuid, link: Link): Message {
+  const nowMs = uuidTimeMs(id);
+  const { body } = request;
+  const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
+  const isScheduled = sendAtMs !== null && sendAtMs > nowMs;
+  return {
+    accountId,
+    environment,
+    id,
+    direction: "outbound",
+    channel: request.channel,
+    recipient: request.recipient,
+    sender: request.sender ?? link.sender,
+    body: body ?? null,
+    status: isScheduled ? "scheduled" : "queued",
+    sequence: 1,
+    error: null,
+    segments: request.channel === "sms" && typeof body === "string" ? segmentsOf(body) : null,
+    priority: request.priority ?? "normal",
+    clientReference: request.client_reference ?? null,
+    metadata: request.metadata ?? {},
+    maxSegments: request.max_segments ?? null,
+    sendAtMs,
+    expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
+    provider: null,
+    attempts: 0,
+    updatedAtMs: nowMs,
+    sentAtMs: null,
+    deliveredAtMs: null,
+    readAtMs: null,
+    failedAtMs: null,
+    canceledAtMs: null,
+    isRedacted: false,
+  };
+}
+
+const placeOf = ({ status, sendAtMs, expiresAtMs, updatedAtMs }: Message, link: Link): Place => ({
+  ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
+  leaseMs: 0,
+  expiresAtMs: expiresAtMs ?? updatedAtMs,
+});
 
 /** Business rules: refusals that a retry with the same key gets again. */
 function findRefusal(request: NewMessage): Problem | undefined {
@@ -183,10 +215,7 @@ function findRefusal(request: NewMessage): Problem | undefined {
   const { channel, body, max_segments: most } = request;
   if (channel === "sms" && typeof body === "string" && typeof most === "number") {
     const { count } = segmentsOf(body);
-    if (count > most) {
-      const detail = `the text needs ${count} parts, max_segments allows ${most}`;
-      return new Problem("max_segments_exceeded", { errors: [{ pointer: "/max_segments", code: "max_segments_exceeded", detail }] });
-    }
+    if (count > most) return tooManySegments(count, most, "/max_segments");
   }
   return undefined;
 }
@@ -202,5 +231,7 @@ const toRefusal = (
   claim,
   message: null,
   event: null,
+  place: null,
+  counted: null,
   answer: { status: problem.status, location: null, body: write(problem) },
 });

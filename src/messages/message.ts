@@ -5,6 +5,7 @@ import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
 import type { Segments } from "./segments.ts";
+import { STATUSES, type Status } from "./states.ts";
 
 export const CHANNELS = ["sms", "whatsapp"] as const;
 export type Channel = (typeof CHANNELS)[number];
@@ -15,21 +16,6 @@ export type Priority = (typeof PRIORITIES)[number];
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-export const STATUSES = [
-  "scheduled",
-  "queued",
-  "sending",
-  "sent",
-  "delivered",
-  "read",
-  "undelivered",
-  "failed",
-  "expired",
-  "canceled",
-  "received",
-] as const;
-export type Status = (typeof STATUSES)[number];
-
 /** A message is not handed to a carrier after this long, unless its request says otherwise. */
 export const DEFAULT_TTL_SECONDS = 172_800;
 
@@ -37,11 +23,12 @@ export const DEFAULT_TTL_SECONDS = 172_800;
 export const MAX_RECORD_BYTES = 16_384;
 
 const MessageError = Type.Object({
-  code: Type.String(),
-  message: Type.String(),
-  permanent: Type.Boolean(),
-  provider_code: nullable(Type.String()),
+  code: Type.String({ examples: ["invalid_destination"] }),
+  message: Type.String({ description: "For people." }),
+  permanent: Type.Boolean({ description: "The same message would fail again." }),
+  provider_code: nullable(Type.String({ description: "The carrier's own code." })),
 });
+export type MessageError = Static<typeof MessageError>;
 
 export const MessageRecord = Type.Object(
   {
@@ -99,8 +86,9 @@ export type MessageRecord = Static<typeof MessageRecord>;
 
 /** What the database knows of a message. */
 export type Message = {
-  id: Uuid;
+  accountId: Uuid;
   environment: Environment;
+  id: Uuid;
   direction: Direction;
   channel: Channel;
   recipient: string;
@@ -108,18 +96,31 @@ export type Message = {
   body: string | null;
   status: Status;
   sequence: number;
-  error: MessageRecord["error"];
+  error: MessageError | null;
   segments: Segments | null;
   priority: Priority;
   clientReference: string | null;
   metadata: Record<string, string>;
+  /** Never in more parts than this. Not part of the record. */
+  maxSegments: number | null;
+  sendAtMs: number | null;
   expiresAtMs: number | null;
+  /** The last link it was tried at, and what that carrier calls it. */
+  provider: { name: string; link: string; messageId: string | null } | null;
+  attempts: number;
   updatedAtMs: number;
+  sentAtMs: number | null;
+  deliveredAtMs: number | null;
+  readAtMs: number | null;
+  failedAtMs: number | null;
+  canceledAtMs: number | null;
+  isRedacted: boolean;
 };
 
+const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+
 export function toRecord(message: Message): MessageRecord {
-  const createdAtMs = uuidTimeMs(message.id);
-  const createdAt = isoTime(createdAtMs);
+  const { provider } = message;
   return {
     id: encodeId("msg", message.id),
     object: "message",
@@ -138,18 +139,18 @@ export function toRecord(message: Message): MessageRecord {
     priority: message.priority,
     client_reference: message.clientReference,
     metadata: message.metadata,
-    send_at: null,
-    expires_at: message.expiresAtMs === null ? null : isoTime(message.expiresAtMs),
-    provider: null,
+    send_at: timeOrNull(message.sendAtMs),
+    expires_at: timeOrNull(message.expiresAtMs),
+    provider: provider && { name: provider.name, link: provider.link, message_id: provider.messageId, attempts: message.attempts },
     fallback_of: null,
     in_reply_to: null,
     batch_id: null,
-    created_at: createdAt,
-    updated_at: message.updatedAtMs === createdAtMs ? createdAt : isoTime(message.updatedAtMs),
-    sent_at: null,
-    delivered_at: null,
-    read_at: null,
-    failed_at: null,
-    canceled_at: null,
+    created_at: isoTime(uuidTimeMs(message.id)),
+    updated_at: isoTime(message.updatedAtMs),
+    sent_at: timeOrNull(message.sentAtMs),
+    delivered_at: timeOrNull(message.deliveredAtMs),
+    read_at: timeOrNull(message.readAtMs),
+    failed_at: timeOrNull(message.failedAtMs),
+    canceled_at: timeOrNull(message.canceledAtMs),
   };
 }

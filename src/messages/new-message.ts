@@ -1,10 +1,10 @@
 /** The request to send: what it may say, and every rule that holds between its fields. */
-import type { Fault } from "../http/problem.ts";
+import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
-import { CHANNELS, PRIORITIES, type Channel } from "./message.ts";
+import { CHANNELS, MAX_RECORD_BYTES, PRIORITIES, type Channel } from "./message.ts";
 import { E164_PATTERN, isPossibleNumber } from "./recipient.ts";
 
-const MAX_BODY: Readonly<Record<Channel, number>> = { sms: 1_600, whatsapp: 4_096 };
+export const MAX_BODY: Readonly<Record<Channel, number>> = { sms: 1_600, whatsapp: 4_096 };
 // A number, a short code, or a name of up to eleven characters with a letter in it: what carriers take as a sender.
 const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$";
 
@@ -41,7 +41,7 @@ export const NewMessageBody = Type.Object(
       Type.String({
         format: "date-time",
         [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-        description: "Up to 35 days ahead.",
+        description: "Up to 35 days ahead. A time that has just passed means now.",
       }),
     ),
     ttl_seconds: optional(
@@ -86,14 +86,30 @@ export function checkNewMessage(request: Readonly<Record<string, unknown>>): Fau
   if (channel === "sms" && typeof text === "string" && codePoints(text) > MAX_BODY.sms && codePoints(text) <= MAX_BODY.whatsapp) {
     faults.push({ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_BODY.sms} characters on sms` });
   }
+  if (typeof request["send_at"] === "string") faults.push(...sendAtFaults(request["send_at"]));
   return faults;
+}
+
+const DAY_MS = 24 * 3_600_000;
+const MAX_DAYS_AHEAD = 35;
+
+/** A time that has just passed means now: else a request repeated under its key could be refused for being late. After a day
+ *  there is no key left to repeat it under, and such a time is a mistake. */
+export function sendAtFaults(text: string): Fault[] {
+  const fault = (code: string, detail: string): Fault[] => [{ pointer: "/send_at", code, detail }];
+  const aheadMs = Date.parse(text) - Date.now();
+  // What the schema does not take for a time is told by it; a leap second is a time that no clock here can tell.
+  if (Number.isNaN(aheadMs)) return fault("invalid_format", "must be an RFC 3339 time such as 2030-01-31T09:00:00Z");
+  if (aheadMs > MAX_DAYS_AHEAD * DAY_MS) return fault("too_far", `must be at most ${MAX_DAYS_AHEAD} days ahead`);
+  if (aheadMs < -DAY_MS) return fault("in_the_past", "must not be in the past");
+  return [];
 }
 
 /** Counts only when the number of UTF-16 units does not settle it. */
 const codePoints = (text: string): number => (text.length <= MAX_BODY.sms ? text.length : Array.from(text).length);
 
 /** What the contract knows and this version does not do yet. */
-const NOT_YET = ["template_id", "send_at", "fallback"] as const;
+const NOT_YET = ["template_id", "fallback"] as const;
 
 export const unavailableFields = (request: NewMessage): Fault[] =>
   NOT_YET.filter((field) => request[field] !== undefined && request[field] !== null).map((field) => ({
@@ -101,3 +117,19 @@ export const unavailableFields = (request: NewMessage): Fault[] =>
     code: "feature_not_available",
     detail: "is not supported by this version",
   }));
+
+export const tooManySegments = (count: number, most: number, pointer: string): Problem =>
+  new Problem("max_segments_exceeded", {
+    errors: [{ pointer, code: "max_segments_exceeded", detail: `the text needs ${count} parts, max_segments allows ${most}` }],
+  });
+
+export const tooLarge = (): Problem =>
+  new Problem("invalid_request_payload", {
+    errors: [
+      {
+        pointer: "",
+        code: "too_large",
+        detail: `the message as a whole must not exceed ${MAX_RECORD_BYTES} bytes; shorten metadata or body`,
+      },
+    ],
+  });

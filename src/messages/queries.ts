@@ -1,17 +1,28 @@
 /** All SQL of messages. */
 import type { Environment } from "../access/environment.ts";
-import { eventColumns, insertMessageEvents, type Evented } from "../events/queries.ts";
+import { entryColumns, eventColumns, insertEntries, insertFirstEvents, type Evented } from "../events/queries.ts";
 import { claimColumns, claimKeys, TRY_LOCK, type Claiming } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { enqueue, PRIORITY_RANK } from "../queue/queries.ts";
+import { PRIORITY_RANK, type Place } from "../queue/place.ts";
+import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
+import { countChange, countNew, newUsageColumns, usageColumns, type Counting } from "../usage/queries.ts";
+import { referenceColumns, rememberReferences } from "../receipts/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
-import { prepare, type Sql } from "../storage/sql.ts";
-import type { Channel, Direction, Message, Priority, Status } from "./message.ts";
-import type { Encoding } from "./segments.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql, type Sql } from "../storage/sql.ts";
+import type { Change } from "./change.ts";
+import type { Message } from "./message.ts";
+import { MESSAGE_COLUMNS, toMessage, type MessageRow } from "./rows.ts";
 
 /** One request to send, decided: a message with its event, or a refusal that only its key remembers. */
-export type Acceptance = Claiming & Evented & { accountId: Uuid; environment: Environment; message: Message | null };
+export type Acceptance = Claiming &
+  Evented & {
+    accountId: Uuid;
+    environment: Environment;
+    message: Message | null;
+    place: Place | null;
+    counted: Counting["counted"];
+  };
 
 /** The whole of an accept in one statement, and so in one transaction: key, message, event and queue row, for each item
  *  whose key is new. What its answer does not name was taken: the key runs elsewhere or has an answer already. */
@@ -34,9 +45,13 @@ export const acceptStatement = batchStatement<Acceptance>(
     column("priority", "text", ({ message }) => message?.priority ?? null),
     column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
     column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
+    column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
     column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
+    column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
     column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
     column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
+    ...placeColumns,
+    ...newUsageColumns,
   ],
   (items) => `
 with request as materialized (
@@ -46,18 +61,69 @@ with request as materialized (
 ), accepted as (
   select request.*
     from request
-    left join claimed using (account_id, environment, key)
-   where request.key is null or claimed.key is not null
+   where request.key is null
+      or (request.account_id, request.environment, request.key) in (select account_id, environment, key from claimed)
 ), message as (
   insert into messages
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
-          segments_encoding, segments_characters, priority, client_reference, metadata, expires_at, updated_at)
+          segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
+          expires_at, updated_at)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
-         segments_encoding, segments_characters, priority, client_reference, metadata::json, expires_at, updated_at
+         segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
+         expires_at, updated_at
     from accepted
    where message_id is not null
-), event as (${insertMessageEvents}
+), event as (${insertFirstEvents}
 ), queued as (${enqueue}
+), counted as (${countNew}
+)
+select ordinal::integer
+  from accepted`,
+);
+
+/** Status, time fields, timeline, queue, carrier's name and counts of many changes in one statement, and so in one
+ *  transaction. A change whose message is no longer what it was decided on is left out, and its answer does not name it. */
+export const advanceStatement = batchStatement<Change>(
+  [
+    column("account_id", "uuid", ({ before }) => before.accountId),
+    column("environment", "text", ({ before }) => before.environment),
+    column("message_id", "uuid", ({ before }) => before.id),
+    column("expected", "integer", ({ before }) => before.sequence),
+    column("is_whole", "boolean", ({ before }) => !before.isRedacted),
+    column("status", "text", ({ after }) => after.status),
+    column("sequence", "integer", ({ after }) => after.sequence),
+    column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
+    column("provider", "text", ({ after }) => after.provider?.name ?? null),
+    column("link", "text", ({ after }) => after.provider?.link ?? null),
+    column("provider_message_id", "text", ({ after }) => after.provider?.messageId ?? null),
+    column("attempts", "smallint", ({ after }) => after.attempts),
+    column("updated_at", "timestamptz", ({ after }) => after.updatedAtMs),
+    column("sent_at", "timestamptz", ({ after }) => after.sentAtMs),
+    column("delivered_at", "timestamptz", ({ after }) => after.deliveredAtMs),
+    column("read_at", "timestamptz", ({ after }) => after.readAtMs),
+    column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
+    column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
+    ...referenceColumns,
+    ...entryColumns,
+    ...moveColumns,
+    ...usageColumns,
+  ],
+  (items) => `
+with accepted as (
+  update messages m
+     set status = item.status, sequence = item.sequence, error = item.error::json, provider = item.provider, link = item.link,
+         provider_message_id = item.provider_message_id, attempts = item.attempts, updated_at = item.updated_at,
+         sent_at = item.sent_at, delivered_at = item.delivered_at, read_at = item.read_at, failed_at = item.failed_at,
+         canceled_at = item.canceled_at
+    from ${items}
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected and (m.redacted_at is null) = item.is_whole
+  returning item.*
+), entry as (${insertEntries}
+), left_queue as (${leaveQueue}
+), moved as (${moveInQueue}
+), referenced as (${rememberReferences}
+), counted as (${countChange}
 )
 select ordinal::integer
   from accepted`,
@@ -90,55 +156,8 @@ select found.id
 export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: Uuid }[]> =>
   db.rows<{ id: Uuid }>(existing(items));
 
-type MessageRow = {
-  environment: Environment;
-  id: Uuid;
-  direction: Direction;
-  channel: Channel;
-  recipient: string;
-  sender: string | null;
-  body: string | null;
-  status: Status;
-  sequence: number;
-  error: Message["error"];
-  segments_count: number | null;
-  segments_encoding: Encoding | null;
-  segments_characters: number | null;
-  priority: Priority;
-  client_reference: string | null;
-  metadata: Record<string, string> | null;
-  expires_at: Date | null;
-  updated_at: Date;
-};
-
-function toMessage(row: MessageRow): Message {
-  const { segments_count: count, segments_encoding: encoding, segments_characters: characters } = row;
-  return {
-    id: row.id,
-    environment: row.environment,
-    direction: row.direction,
-    channel: row.channel,
-    recipient: row.recipient,
-    sender: row.sender,
-    body: row.body,
-    status: row.status,
-    sequence: row.sequence,
-    error: row.error,
-    segments: count === null || encoding === null || characters === null ? null : { count, encoding, characters },
-    priority: row.priority,
-    clientReference: row.client_reference,
-    metadata: row.metadata ?? {},
-    expiresAtMs: row.expires_at?.getTime() ?? null,
-    updatedAtMs: row.updated_at.getTime(),
-  };
-}
-
-const COLUMNS = `m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status, m.sequence, m.error,
-       m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference, m.metadata,
-       m.expires_at, m.updated_at`;
-
 const find = prepare(`
-select ${COLUMNS}
+select ${MESSAGE_COLUMNS}
   from messages m
  where m.account_id = $1 and m.environment = $2 and m.id = $3`);
 
@@ -146,6 +165,37 @@ export async function findMessage(db: Queryable, accountId: Uuid, environment: E
   const [row] = await db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
   return row && toMessage(row);
 }
+
+const lock = prepare(`
+select ${MESSAGE_COLUMNS}
+  from messages m
+ where m.account_id = $1 and m.environment = $2 and m.id = $3
+   for update`);
+
+/** The message as it is, and stays until the transaction ends. */
+export async function lockMessage(tx: Tx, accountId: Uuid, environment: Environment, id: Uuid): Promise<Message | undefined> {
+  const [row] = await tx.rows<MessageRow>({ ...lock, values: [accountId, environment, id] });
+  return row && toMessage(row);
+}
+
+/** What a request can change while a message is scheduled; what else a change brings is written by `advance`. */
+export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
+  const { accountId, environment, id, body, priority, metadata, sendAtMs, expiresAtMs, segments } = message;
+  return tx.rows(sql`
+  update messages
+     set body = ${body}, priority = ${priority}, metadata = ${metadataText(metadata)}::json,
+         send_at = to_timestamp(${(sendAtMs ?? 0) / 1_000}::float8), expires_at = to_timestamp(${(expiresAtMs ?? 0) / 1_000}::float8),
+         segments_count = ${segments?.count ?? null}, segments_encoding = ${segments?.encoding ?? null},
+         segments_characters = ${segments?.characters ?? null}
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
+};
+
+/** Takes out what a person wrote. */
+export const storeRedaction = (tx: Tx, { accountId, environment, id, updatedAtMs }: Message): Promise<unknown[]> =>
+  tx.rows(sql`
+  update messages
+     set body = null, metadata = null, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export type MessageFilter = {
   /** Ids from here on, and before there: creation times and the cursor. */
@@ -192,7 +242,7 @@ with scanned as materialized (
    order by id desc
    limit $13
 )
-select ${COLUMNS}, scan.scanned, scan.last_scanned
+select ${MESSAGE_COLUMNS}, scan.scanned, scan.last_scanned
   from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
   left join (found cross join lateral (select *
                                          from messages whole

@@ -1,17 +1,23 @@
 /** The HTTP face of messages. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, decodeCursor, encodeCursor, pageOf, pageQuery } from "../api/paging.ts";
-import { route, type Route } from "../api/route.ts";
+import { route, type Answer, type Call, type Route } from "../api/route.ts";
+import { listEntries } from "../events/queries.ts";
+import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import type { Executed, Replay } from "../idempotency/once.ts";
 import { decodeId } from "../lib/id.ts";
 import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
-import { CHANNELS, DIRECTIONS, MessageRecord, STATUSES, toRecord } from "./message.ts";
+import type { ChangeCall, MessageChanger } from "./change-message.ts";
+import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
+import { CHANNELS, DIRECTIONS, MessageRecord, toRecord, type Message } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
 import { E164_PATTERN } from "./recipient.ts";
+import { STATUSES } from "./states.ts";
 
 const time = (description: string) =>
   optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
@@ -34,7 +40,9 @@ const ListQuery = Type.Object(
 
 const IdParams = Type.Object({ id: Type.String({ description: "The message's id." }) });
 
-export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
+const TimelineQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
+
+export const messageRoutes = (db: Database, acceptor: Acceptor, changer: MessageChanger): Route[] => [
   route({
     method: "POST",
     path: "/v1/messages",
@@ -47,7 +55,7 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
     body: NewMessageBody,
     check: checkNewMessage,
     reply: { status: 202, description: "Accepted. The record as it was stored.", schema: MessageRecord, hasLocation: true },
-    problems: ["feature_not_available", "max_segments_exceeded"],
+    problems: ["feature_not_available", "no_route", "max_segments_exceeded"],
     handle: async ({ body, credential, claim, writeProblem }) => {
       const { kind, status, location, body: text } = await acceptor.accept(body, credential, claim, writeProblem);
       return { status, location, body: text, isReplay: kind === "replay" };
@@ -65,9 +73,7 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
     reply: { status: 200, description: "The record.", schema: MessageRecord },
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
-      const id = decodeId("msg", params.id);
-      const message = id && (await findMessage(db, credential.accountId, credential.environment, id));
-      if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
+      const message = await findOwn(db, credential, params.id);
       return { status: 200, body: JSON.stringify(toRecord(message)) };
     },
   }),
@@ -85,7 +91,93 @@ export const messageRoutes = (db: Database, acceptor: Acceptor): Route[] => [
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await listPage(db, credential, query)) }),
   }),
+  route({
+    method: "PATCH",
+    path: "/v1/messages/{id}",
+    summary: "Edit a scheduled message",
+    description: "Changes what is named, as long as the message is `scheduled`. `ttl_seconds` counts from `send_at`.",
+    tag: "Messages",
+    scope: "messages:send",
+    isIdempotent: true,
+    params: IdParams,
+    body: EditMessageBody,
+    check: checkEditMessage,
+    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    problems: ["not_found", "message_not_editable", "feature_not_available", "max_segments_exceeded"],
+    handle: async (call) => toAnswer(await changer.edit(toChangeCall(call), call.body)),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/messages/{id}/cancel",
+    summary: "Cancel a message",
+    description: "Works while the message is `scheduled` or `queued`. Once it is `sending` it may have left.",
+    tag: "Messages",
+    scope: "messages:send",
+    isIdempotent: true,
+    params: IdParams,
+    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    problems: ["not_found", "message_not_cancelable"],
+    handle: async (call) => toAnswer(await changer.cancel(toChangeCall(call))),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/messages/{id}/redact",
+    summary: "Redact a message",
+    description:
+      "Takes the text, the template's variables and the metadata out of a message that has come to its end, out of its events, and out of answers stored for idempotency keys. What was sent to webhooks stays where it was sent.",
+    tag: "Messages",
+    scope: "messages:send",
+    isIdempotent: true,
+    params: IdParams,
+    reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
+    problems: ["not_found", "message_not_redactable"],
+    handle: async (call) => toAnswer(await changer.redact(toChangeCall(call))),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/messages/{id}/events",
+    summary: "Read a message's timeline",
+    description:
+      "Newest first: its events with what led to them, the tries at carriers, and what carriers said that moved nothing (`ignored`).",
+    tag: "Messages",
+    scope: "messages:read",
+    isIdempotent: false,
+    params: IdParams,
+    query: TimelineQuery,
+    reply: { status: 200, description: "A page of entries.", schema: pageOf("TimelinePage", TimelineEntry) },
+    problems: ["not_found"],
+    handle: async ({ params, query, credential }) => {
+      const message = await findOwn(db, credential, params.id);
+      const limit = query.limit ?? DEFAULT_LIMIT;
+      const before = typeof query.cursor === "string" ? decodeCursor(query.cursor) : END_OF_TIME;
+      const entries = await listEntries(db, message, before, limit + 1);
+      const page = entries.slice(0, limit);
+      const next = entries.length > limit ? page.at(-1)?.id : undefined;
+      const body = {
+        data: page.map(toTimelineEntry),
+        has_more: next !== undefined,
+        next_cursor: next === undefined ? null : encodeCursor(next),
+      };
+      return { status: 200, body: JSON.stringify(body) };
+    },
+  }),
 ];
+
+async function findOwn(db: Database, { accountId, environment }: Credential, text: string): Promise<Message> {
+  const id = decodeId("msg", text);
+  const message = id && (await findMessage(db, accountId, environment, id));
+  if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
+  return message;
+}
+
+const toChangeCall = ({ credential, params, claim, writeProblem }: Call<unknown, unknown, { id: string }>): ChangeCall => ({
+  credential,
+  id: decodeId("msg", params.id),
+  claim,
+  writeProblem,
+});
+
+const toAnswer = ({ kind, status, location, body }: Executed | Replay): Answer => ({ status, location, body, isReplay: kind === "replay" });
 
 async function listPage(db: Database, { accountId, environment }: Credential, query: Static<typeof ListQuery>): Promise<object> {
   const { messages, next } = await listMessages(db, accountId, environment, toFilter(query), query.limit ?? DEFAULT_LIMIT);

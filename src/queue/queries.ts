@@ -1,11 +1,209 @@
-/** All SQL of the delivery queue: the messages that wait for a provider. */
+/** All SQL of the delivery queue: the messages that wait for a provider, or for their time. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { batchStatement, column, type Column } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
+import { prepare, sql, type Sql } from "../storage/sql.ts";
+import { QUEUE_STATE, SCHEDULED_LANE, type Place, type QueueMove } from "./place.ts";
 
-/** Lower goes first. */
-export const PRIORITY_RANK = { high: 0, normal: 1, bulk: 2 } as const;
+export const placeColumns: readonly Column<{ place: Place | null }>[] = [
+  column("lane", "text", ({ place }) => place?.lane ?? null),
+  column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
+  column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
+  column("queue_expires_at", "timestamptz", ({ place }) => place?.expiresAtMs ?? null),
+];
 
-/** The messages in `accepted` join the queue in the transaction that accepts them, due at once. */
+/** The messages in `accepted` join the queue in the transaction that accepts them. */
 export const enqueue = `
-  insert into delivery_queue (message_id, account_id, environment, priority, due_at)
-  select message_id, account_id, environment, priority_rank, now()
+  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at)
+  select message_id, account_id, environment, priority_rank, lane, coalesce(due_at, now() + lease_ms * interval '1 millisecond'),
+         queue_expires_at
     from accepted
    where message_id is not null`;
+
+const MOVE = { stay: 0, leave: 1, wait: 2 } as const;
+const waitOf = ({ move }: { move: QueueMove }) => (move.kind === "wait" ? move : undefined);
+
+export const moveColumns: readonly Column<{ move: QueueMove }>[] = [
+  column("move", "smallint", ({ move }) => MOVE[move.kind]),
+  column("queue_state", "smallint", (item) => {
+    const wait = waitOf(item);
+    return wait === undefined ? null : QUEUE_STATE[wait.state];
+  }),
+  column("due_in_ms", "integer", (item) => waitOf(item)?.afterMs ?? null),
+  column("due_at", "timestamptz", (item) => waitOf(item)?.atMs ?? null),
+  column("lane", "text", (item) => waitOf(item)?.lane ?? null),
+  column("queue_priority", "smallint", (item) => waitOf(item)?.priority ?? null),
+  column("queue_expires_at", "timestamptz", (item) => waitOf(item)?.expiresAtMs ?? null),
+];
+
+/** The rows of `accepted` that are done with. */
+export const leaveQueue = `
+  delete from delivery_queue q
+   using accepted
+   where accepted.move = ${MOVE.leave} and q.message_id = accepted.message_id`;
+
+/** The rows of `accepted` that wait on, for something else than before. */
+export const moveInQueue = `
+  update delivery_queue q
+     set state = accepted.queue_state,
+         due_at = coalesce(now() + accepted.due_in_ms * interval '1 millisecond', accepted.due_at, q.due_at),
+         link = coalesce(accepted.lane, q.link),
+         priority = coalesce(accepted.queue_priority, q.priority),
+         expires_at = coalesce(accepted.queue_expires_at, q.expires_at)
+    from accepted
+   where accepted.move = ${MOVE.wait} and q.message_id = accepted.message_id`;
+
+// A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
+export const MAX_ACCOUNTS = 32;
+
+/** The accounts that wait in a lane with one priority, from the cursor on: one index probe each, however many rows they have. */
+const walk = (priority: number, cursor: string): string => `
+walk_${priority}(account_id, depth) as (
+  (select q.account_id, 1
+     from delivery_queue q
+    where q.link = $1 and q.priority = ${priority} and q.account_id > ${cursor}::uuid
+    order by q.account_id
+    limit 1)
+  union all
+  select next.account_id, walk_${priority}.depth + 1
+    from walk_${priority}
+   cross join lateral (select q.account_id
+                         from delivery_queue q
+                        where q.link = $1 and q.priority = ${priority} and q.account_id > walk_${priority}.account_id
+                        order by q.account_id
+                        limit 1) next
+   where walk_${priority}.depth < ${MAX_ACCOUNTS}
+)`;
+
+/** Each account's equal share of what is due. Rows are locked as they are taken, so two nodes take different ones. */
+const share = (priority: number, max: string): string => `
+  (select due.message_id, part.share
+     from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share from walk_${priority}) part
+    cross join walk_${priority}
+    cross join lateral (select q.message_id
+                          from delivery_queue q
+                         where q.link = $1 and q.priority = ${priority} and q.account_id = walk_${priority}.account_id
+                           and q.due_at <= now()
+                         order by q.due_at
+                         limit part.share
+                           for update skip locked) due
+    limit ${max}::integer)`;
+
+/** Takes due rows of a lane into this process's hands, for as long as a lease lasts. A lease that runs out makes a row due
+ *  again, so a crashed node needs no rescuer. `select` reads the relation `claimed`. */
+export const claimStatement = (select: string): ((claim: Claim) => Sql) => {
+  const statement = prepare(claimText(select));
+  return ({ lane, most, leaseMs, after }) => ({
+    ...statement,
+    values: [lane, most[0], most[1], most[2], leaseMs, after[0], after[1], after[2]],
+  });
+};
+
+/** By rank of priority: how many rows at most (of the first rank: in all), and the account after which to go on. */
+export type Claim = { lane: string; most: readonly [number, number, number]; leaseMs: number; after: readonly [Uuid, Uuid, Uuid] };
+
+const claimText = (select: string): string => `
+with recursive ${walk(0, "$6")},${walk(1, "$7")},${walk(2, "$8")},
+picked as materialized (
+  select message_id, share
+    from (${share(0, "$2")}
+          union all ${share(1, "$3")}
+          union all ${share(2, "$4")}) due
+   limit $2::integer
+), claimed as (
+  update delivery_queue q
+     set due_at = now() + $5::integer * interval '1 millisecond'
+    from picked
+   where q.message_id = picked.message_id
+  returning q.message_id, q.account_id, q.environment, q.state, picked.share
+)
+${select}`;
+
+const renew = batchStatement<{ id: Uuid; leaseMs: number }>(
+  [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
+  (items) => `
+update delivery_queue q
+   set due_at = now() + item.lease_ms * interval '1 millisecond'
+  from ${items}
+ where q.message_id = item.message_id and q.state <> ${QUEUE_STATE.held}`,
+);
+
+/** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
+export const renewLeases = async (db: Queryable, ids: readonly Uuid[], leaseMs: number): Promise<void> => {
+  await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
+};
+
+const drop = batchStatement<Uuid>(
+  [column("message_id", "uuid", (id) => id)],
+  (items) => `
+delete from delivery_queue q
+ using ${items}
+ where q.message_id = item.message_id`,
+);
+
+/** Rows whose message has nothing to wait for. */
+export const dropRows = async (db: Queryable, ids: readonly Uuid[]): Promise<void> => {
+  await db.rows(drop(ids));
+};
+
+export type QueueRow = { message_id: Uuid; account_id: Uuid; environment: Environment };
+
+/** Messages that nobody may hand over any more, wherever they wait. No index serves this: it would cost every message, and
+ *  the caller paces itself by what the scan takes. */
+export const findLapsed = (db: Queryable, max: number): Promise<QueueRow[]> =>
+  db.rows<QueueRow>(sql`
+  select message_id, account_id, environment
+    from delivery_queue
+   where expires_at <= now() and state = ${QUEUE_STATE.waiting}
+   limit ${max}`);
+
+// Counted no further: past this the number says only "very many", and counting would be work.
+const MAX_DEPTH = 1_000_000;
+
+export type LaneDepth = { link: string; rows: number; held: number; oldest_due_seconds: number };
+
+/** How many rows are in each lane, how many of them of unknown outcome, and for how long the oldest has been due. */
+export const readLaneDepths = (db: Queryable): Promise<LaneDepth[]> =>
+  db.rows<LaneDepth>(sql`
+  select link, count(*)::integer as rows, (count(*) filter (where state = ${QUEUE_STATE.held}))::integer as held,
+         coalesce(greatest(0, extract(epoch from now() - min(due_at) filter (where state = ${QUEUE_STATE.waiting}))), 0)::float8
+           as oldest_due_seconds
+    from (select link, due_at, state from delivery_queue limit ${MAX_DEPTH}) q
+   group by link`);
+
+/** When the longest waiting of the messages that are due became due; null when none is. Messages whose time has not come,
+ *  and those that a node has in its hands, do not wait.
+ *
+ *  A queue of a million is not read: the index is asked for the next lane, as often as there are lanes, and in each lane
+ *  and priority for the first row of the account. */
+export const findOldestDue = (db: Queryable, accountId: Uuid, environment: Environment): Promise<{ due_at: Date | null }[]> =>
+  db.rows<{ due_at: Date | null }>(sql`
+  with recursive lane as (
+    (select link
+       from delivery_queue
+      order by link
+      limit 1)
+    union all
+    select next.link
+      from lane
+     cross join lateral (select link
+                           from delivery_queue
+                          where link > lane.link
+                          order by link
+                          limit 1) next
+  )
+  select min(first.due_at) as due_at
+    from lane
+   cross join (values (0::smallint), (1::smallint), (2::smallint)) as rank(priority)
+   cross join lateral (select due_at
+                         from delivery_queue
+                        where link = lane.link
+                          and priority = rank.priority
+                          and account_id = ${accountId}
+                          and environment = ${environment}
+                          and state = ${QUEUE_STATE.waiting}
+                          and due_at <= now()
+                        order by due_at
+                        limit 1) first
+   where lane.link <> ${SCHEDULED_LANE}`);

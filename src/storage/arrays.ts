@@ -16,6 +16,10 @@ export class Scratch {
     this.#at = 0;
   }
 
+  int8(value: number): void {
+    this.#at = this.#room(1).writeInt8(value, this.#at);
+  }
+
   int16(value: number): void {
     this.#at = this.#room(2).writeInt16BE(value, this.#at);
   }
@@ -76,6 +80,7 @@ const ofSize = <T>(oid: number, size: number, put: (out: Scratch, value: T) => v
 /** The types a column can have. A bigint is eight bytes, high end first: such numbers are never reckoned with here. */
 const ELEMENTS = {
   uuid: ofSize<Uuid>(2950, 16, (out, value) => out.bytes(value)),
+  boolean: ofSize<boolean>(16, 1, (out, value) => out.int8(value ? 1 : 0)),
   smallint: ofSize<number>(21, 2, (out, value) => out.int16(value)),
   integer: ofSize<number>(23, 4, (out, value) => out.int32(value)),
   bigint: ofSize<Buffer>(20, 8, (out, value) => out.bytes(value)),

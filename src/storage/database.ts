@@ -27,14 +27,20 @@ export class ConnectionLost extends Error {
   }
 }
 
-// Four writers, some readers and the maintenance fit; more connections only add work to the server.
-const POOL_SIZE = 12;
+// Four accepting, three advancing, claims, some readers and the maintenance fit; more only add work to the server.
+const POOL_SIZE = 16;
 // Requests that find the pool empty wait here; past this many the service is overloaded and says so.
 const MAX_WAITING = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
 // No statement of ours needs a second; ten is a database in trouble, and the client should hear so.
 const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+
+// Our statements are written to have one good plan, whatever the values: probes of an index, row by row. Planning anew each
+// time would cost more than running them, and a planner without statistics of a young table would sort or hash it whole.
+const PLANNING = ["plan_cache_mode=force_generic_plan", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"]
+  .map((setting) => `-c ${setting}`)
+  .join(" ");
 
 const TYPE = { int8: 20, uuid: 2950 } as const;
 
@@ -51,6 +57,7 @@ const types = {
 
 export class Database implements Queryable {
   readonly #pool: pg.Pool;
+  readonly #newClient: () => pg.Client;
   #sessions = 0;
 
   constructor(target: DatabaseTarget, nodeName: string, onIdleError: (error: Error) => void) {
@@ -66,22 +73,19 @@ export class Database implements Queryable {
         speedUpBind((this as unknown as { connection: BindingConnection }).connection);
       }
     }
-    this.#pool = new pg.Pool({
+    const config = {
       ...("url" in target ? { connectionString: target.url } : { host: target.socketDir, user: target.user, database: target.database }),
-      Client: NamedClient,
       types: types,
-      max: POOL_SIZE,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // Our statements are written to have one good plan, whatever the values; planning anew each time would cost more
-      // than running them.
-      options: "-c plan_cache_mode=force_generic_plan",
+      options: PLANNING,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       // A statement that outlives its own time-out on a dead network still ends.
       query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
       keepAlive: true,
-      idleTimeoutMillis: 60_000,
-    } as unknown as pg.PoolConfig);
+    };
+    this.#newClient = () => new NamedClient(config);
+    this.#pool = new pg.Pool({ ...config, Client: NamedClient, max: POOL_SIZE, idleTimeoutMillis: 60_000 } as unknown as pg.PoolConfig);
     this.#pool.on("error", onIdleError);
   }
 
@@ -133,6 +137,13 @@ export class Database implements Queryable {
     // Ending a session that waits for a synchronous standby makes its commit visible here and, for now, only here. A commit
     // of our own comes after it in the log, and returns when the standby has both.
     await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`);
+  }
+
+  /** A connection beside the pool, for work that keeps one: whoever opens it ends it. */
+  async connectAlone(): Promise<pg.Client> {
+    const client = this.#newClient();
+    await client.connect();
+    return client;
   }
 
   async close(): Promise<void> {

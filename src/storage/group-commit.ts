@@ -31,6 +31,7 @@ export class GroupCommit<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>;
   readonly #waiting: Waiting<Item, Outcome>[] = [];
   #running = 0;
+  #atDatabase = 0;
   #isScheduled = false;
   #isImpatient = false;
   #patience: NodeJS.Timeout | undefined;
@@ -41,6 +42,11 @@ export class GroupCommit<Item, Outcome> {
 
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  /** Items that wait or are at the database. */
+  get pending(): number {
+    return this.#waiting.length + this.#atDatabase;
   }
 
   submit(item: Item): Promise<Outcome> {
@@ -68,8 +74,10 @@ export class GroupCommit<Item, Outcome> {
       clearTimeout(this.#patience);
       this.#patience = undefined;
       this.#running += 1;
+      this.#atDatabase += batch.length;
       void this.#runBatch(batch).finally(() => {
         this.#running -= 1;
+        this.#atDatabase -= batch.length;
         this.#schedule();
       });
     }

@@ -1,9 +1,12 @@
 /** Messages and events lie in weekly partitions by id, which carries the time: a week goes away as a whole, and the
  *  indexes that are written to stay small. Partitions are made ahead; a default one catches what none covers. */
-import { firstUuidAt, uuidToText } from "../lib/uuid.ts";
-import type { Database } from "./database.ts";
+import { firstUuidAt, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
+import type { Database, Queryable } from "./database.ts";
+import { sql } from "./sql.ts";
 
-const TABLES = ["messages", "events"] as const;
+/** What the partitions of a table are made with. A message changes a few times in its first seconds: half a page left free
+ *  keeps each change on the page of the message. An event never changes. */
+const TABLES = { messages: "with (fillfactor = 50)", events: "" } as const;
 const WEEK_MS = 7 * 24 * 3_600_000;
 // The Unix epoch was a Thursday; weeks begin on Mondays.
 const MONDAY_OFFSET_MS = 4 * 24 * 3_600_000;
@@ -22,8 +25,8 @@ export async function makePartitions(db: Database, nowMs: number): Promise<void>
     const from = first + week * WEEK_MS;
     const suffix = new Date(from).toISOString().slice(0, 10).replaceAll("-", "");
     const bounds = `from ('${uuidToText(firstUuidAt(from))}') to ('${uuidToText(firstUuidAt(from + WEEK_MS))}')`;
-    for (const table of TABLES)
-      statements.push(`create table if not exists ${table}_${suffix} partition of ${table} for values ${bounds};`);
+    for (const [table, options] of Object.entries(TABLES))
+      statements.push(`create table if not exists ${table}_${suffix} partition of ${table} for values ${bounds} ${options};`);
   }
   // `if not exists` is no protection against a neighbour who makes the same one at the same moment.
   await db.script(`begin; select pg_advisory_xact_lock(${LOCK}); ${statements.join("\n")} commit`);
@@ -33,3 +36,28 @@ export function keepPartitions(db: Database, now: () => number, onError: (error:
   const timer = setInterval(() => void makePartitions(db, now()).catch(onError), CHECK_EVERY_MS);
   return { stop: () => clearInterval(timer) };
 }
+
+/** One week's tables, and the times of its ids: from `fromMs` on, before `toMs`. */
+export type Week = { fromMs: number; toMs: number; messages: string; events: string };
+
+const BOUNDS = /^FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)$/;
+
+/** The weeks that are there, oldest first. A table without its twin is no week of ours: hands made it, or left it. */
+export async function listWeeks(db: Queryable): Promise<Week[]> {
+  const tables = await db.rows<{ parent: keyof typeof TABLES; name: string; bounds: string }>(sql`
+    select parent.relname as parent, part.oid::regclass::text as name, pg_get_expr(part.relpartbound, part.oid) as bounds
+      from pg_inherits
+      join pg_class parent on parent.oid = inhparent
+      join pg_class part on part.oid = inhrelid
+     where inhparent in ('messages'::regclass, 'events'::regclass)`);
+  const weeks = new Map<string, Partial<Week>>();
+  for (const { parent, name, bounds } of tables) {
+    const [, from, to] = BOUNDS.exec(bounds) ?? [];
+    if (from === undefined || to === undefined) continue;
+    const times = { fromMs: uuidTimeMs(uuidFromText(from)), toMs: uuidTimeMs(uuidFromText(to)) };
+    weeks.set(bounds, { ...times, ...weeks.get(bounds), [parent]: name });
+  }
+  return [...weeks.values()].filter(isWhole).toSorted((a, b) => a.fromMs - b.fromMs);
+}
+
+const isWhole = (week: Partial<Week>): week is Week => week.messages !== undefined && week.events !== undefined;

@@ -1,0 +1,263 @@
+/** bench/deliver: what does it cost to carry a message from its request to its receipt?
+ *
+ *  In one run, interleaved over several rounds: accept alone (a process that only accepts) and end to end (accept, claim,
+ *  hand-over to the simulator, its answer, its receipt), each on its own embedded database with fsync on. Then, on the end
+ *  to end one: the time from accept to hand-over when idle; the same beside a campaign of another account; and a claim, the
+ *  memory and the campaign's speed with a long queue.
+ *
+ *  npm run bench -- deliver [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000] */
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { claimDue } from "../src/delivery/queries.ts";
+import type { Priority } from "../src/messages/message.ts";
+import { rssMb, treeCpuUs } from "./cpu.ts";
+import { cleanUp, godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
+import { quantile, runLoad } from "./load.ts";
+import { preload } from "./preload.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "10" },
+    connections: { type: "string", default: "64" },
+    backlog: { type: "string", default: "1000000" },
+    campaign: { type: "string", default: "100000" },
+    only: { type: "string", default: "cost,latency,fairness,backlog" },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const connections = Number(values.connections);
+const parts = new Set(values.only.split(","));
+
+const WARM_UP_SECONDS = 8;
+const DRAIN_MS = 120_000;
+// Answers in the next turn of the event loop, receipts some hundredths of a second later: the carrier costs no time.
+const SPEED = ["--simulator-speed", "50"];
+
+type Cost = { rate: number; cpuUs: number; p99: number; drainMs: number };
+
+async function metric({ url }: GodwitPeer, pattern: RegExp): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(pattern.exec(text)?.[1] ?? 0);
+}
+
+const delivered = (peer: GodwitPeer): Promise<number> => metric(peer, /^godwit_transitions_total\{status="delivered"\} (\S+)/m);
+
+/** Loads a peer and, where it delivers, waits until everything has arrived. The CPU is read at the end of the round: what it
+ *  does afterwards because of the load (vacuum, checkpoints) is its cost too. */
+async function measure(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<() => Cost> {
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  const deliveredBefore = isDelivering ? await delivered(peer) : 0;
+  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
+  if ([...statuses.keys()].some((status) => status !== 202)) throw new Error(`${peer.name} answered ${[...statuses].join("; ")}`);
+  const endedAt = performance.now();
+  if (isDelivering) await untilDelivered(peer, deliveredBefore + requests);
+  const drainMs = isDelivering ? performance.now() - endedAt : Number.NaN;
+  return () => ({
+    rate: requests / took,
+    cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / requests,
+    p99: quantile(latenciesMs, 0.99),
+    drainMs,
+  });
+}
+
+async function untilDelivered(peer: GodwitPeer, count: number): Promise<void> {
+  const deadline = performance.now() + DRAIN_MS;
+  while ((await delivered(peer)) < count) {
+    if (performance.now() > deadline) throw new Error("not everything was delivered");
+    await sleep(10);
+  }
+}
+
+async function compareCost(end: GodwitPeer): Promise<string[]> {
+  const accept = await startGodwit("accept", ["--roles", "api"]);
+  for (const peer of [accept, end]) await measure(peer, WARM_UP_SECONDS, peer === end);
+  const results: { accept: Cost; end: Cost }[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const ofAccept = await measure(accept, seconds, false);
+    const ofEnd = await measure(end, seconds, true);
+    results.push({ accept: ofAccept(), end: ofEnd() });
+    const { accept: a, end: e } = results.at(-1) as (typeof results)[number];
+    say(
+      `round ${round} of ${rounds}: accept ${show(a.rate)}/s ${show(a.cpuUs)} µs; end to end ${show(e.rate)}/s ${show(e.cpuUs)} µs, ${show(e.drainMs)} ms to drain`,
+    );
+  }
+  accept.child.kill("SIGTERM");
+  out(
+    "| median of the rounds | per second | p99 of the 202, ms | CPU µs per message | all delivered after the load, ms |\n|---|---|---|---|---|",
+  );
+  for (const name of ["accept", "end"] as const) {
+    const of = (pick: (cost: Cost) => number): number => median(results.map((result) => pick(result[name])));
+    out(
+      `| ${name === "end" ? "accept → delivered" : "accept alone"} | ${show(of((cost) => cost.rate))} | ${show(
+        of((cost) => cost.p99),
+        1,
+      )} | ${show(of((cost) => cost.cpuUs))} | ${show(of((cost) => cost.drainMs))} |`,
+    );
+  }
+  const ratio = median(results.map((result) => result.end.cpuUs / result.accept.cpuUs));
+  const drain = Math.max(...results.map((result) => result.end.drainMs)) / 1_000;
+  return [
+    `| CPU per message, end to end / accept alone | ${show(ratio, 2)} | ≤ 2.5 |`,
+    `| longest backlog at the end of the load, s | ${show(drain, 2)} | < 1 |`,
+  ];
+}
+
+type Probe = { url: string; key: string };
+
+/** Sends one message after the other and reads when each was handed over: `sent_at` is stamped when the simulator, which
+ *  answers at once, has answered, and counts from the message's creation, which is before its 202. */
+async function probe({ url, key }: Probe, priority: Priority, count: number, gapMs: number): Promise<{ p50: number; p99: number }> {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+  const ids: string[] = [];
+  for (let sent = 0; sent < count; sent += 1) {
+    const body = JSON.stringify({ recipient: "+14155550123", channel: "sms", body: "Your code is 123456", priority });
+    const response = await fetch(`${url}/v1/messages`, { method: "POST", headers, body });
+    ids.push(((await response.json()) as { id: string }).id);
+    await sleep(gapMs);
+  }
+  const times: number[] = [];
+  for (const id of ids) {
+    const message = await settled(`${url}/v1/messages/${id}`, headers);
+    times.push(Date.parse(message.sent_at) - Date.parse(message.created_at));
+  }
+  const sorted = Float64Array.from(times).toSorted();
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+async function settled(url: string, headers: Record<string, string>): Promise<{ sent_at: string; created_at: string }> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const message = (await (await fetch(url, { headers })).json()) as { sent_at: string | null; created_at: string };
+    if (message.sent_at !== null) return { ...message, sent_at: message.sent_at };
+    await sleep(100);
+  }
+  throw new Error("a message was not handed over within a minute");
+}
+
+const PROBES = 500;
+const PROBE_GAP_MS = 20;
+
+function secondAccount({ dataDir, url }: GodwitPeer): Probe {
+  godwit(dataDir, "accounts", "create", "other");
+  godwit(dataDir, "environments", "set-tier", "test", "bench", "--account", "other");
+  const key = godwit(dataDir, "keys", "create", "--account", "other", "--environment", "test", "--scopes", "messages:send,messages:read");
+  return { url, key: String(key["key"]) };
+}
+
+async function compareFairness(peer: GodwitPeer, other: Probe): Promise<string[]> {
+  const campaign = Number(values.campaign);
+  await probe(other, "normal", 200, 5);
+  const rows: string[] = [];
+  out("\n| accept to hand-over, ms | p50 | p99 | p99 / idle |\n|---|---|---|---|");
+  const idle = await probe(other, "high", PROBES, PROBE_GAP_MS);
+  out(`| idle | ${show(idle.p50, 1)} | ${show(idle.p99, 1)} | |`);
+  rows.push(`| p50 from accept to hand-over when idle, ms | ${show(idle.p50, 1)} | < 50 |`);
+  const contests = [
+    { theirs: "bulk", ours: "high", most: 2 },
+    { theirs: "normal", ours: "normal", most: 4 },
+  ] as const;
+  for (const { theirs, ours, most } of parts.has("fairness") ? contests : []) {
+    await preload(peer, { account: peer.account, total: campaign, priority: theirs }, say);
+    await sleep(2_000);
+    const before = await delivered(peer);
+    const beside = await probe(other, ours, PROBES, PROBE_GAP_MS);
+    const moved = (await delivered(peer)) - before;
+    const left = await metric(peer, /^godwit_queue_depth\{lane="simulator"\} (\S+)/m);
+    if (left < 1_000) say(`the campaign ended before the probe: ${left} left`);
+    const ratio = beside.p99 / idle.p99;
+    out(
+      `| \`${ours}\` beside ${show(campaign)} \`${theirs}\` of another account (${show(moved)} delivered meanwhile) | ${show(beside.p50, 1)} | ${show(beside.p99, 1)} | ${show(ratio, 2)} |`,
+    );
+    rows.push(`| p99 of \`${ours}\` beside ${show(campaign)} \`${theirs}\` / idle | ${show(ratio, 2)} | ≤ ${most} |`);
+    await drained(peer);
+  }
+  return rows;
+}
+
+async function drained(peer: GodwitPeer): Promise<void> {
+  const db = openBenchDatabase(peer);
+  const depth = async (): Promise<number> =>
+    (await db.rows<{ rows: number }>({ name: "depth", text: "select count(*)::integer as rows from delivery_queue", values: [] }))[0]
+      ?.rows ?? 0;
+  const deadline = performance.now() + 15 * 60_000;
+  while ((await depth()) > 0 && performance.now() < deadline) await sleep(500);
+  await db.close();
+}
+
+/** One claim of a hundred rows, again and again: without a lease, so that what it takes is due again at once. */
+async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
+  const db = openBenchDatabase(peer);
+  const zero = Buffer.alloc(16);
+  const times: number[] = [];
+  for (let count = 0; count < claims; count += 1) {
+    const startedAt = performance.now();
+    const claimed = await claimDue(db, { lane: "simulator", most: [100, 100, 100], leaseMs: 0, after: [zero, zero, zero] });
+    times.push(performance.now() - startedAt);
+    if (claimed.length !== 100) throw new Error(`a claim took ${claimed.length}`);
+  }
+  await db.close();
+  return median(times.slice(20));
+}
+
+async function compareBacklog(): Promise<string[]> {
+  const backlog = Number(values.backlog);
+  const few = await startGodwit("few", ["--roles", "api"]);
+  const many = await startGodwit("many", ["--roles", "api"]);
+  await preload(few, { account: few.account, total: 1_000, priority: "bulk" }, say);
+  await preload(many, { account: many.account, total: backlog, priority: "bulk" }, say);
+  const ratios: number[] = [];
+  const times: [number, number][] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const [small, large] = [await claimMs(few, 120), await claimMs(many, 120)];
+    ratios.push(large / small);
+    times.push([small, large]);
+  }
+  out(
+    `\n| a claim of 100 rows | ms |\n|---|---|\n| 1,000 queued | ${show(median(times.map(([small]) => small)), 2)} |\n| ${show(backlog)} queued | ${show(median(times.map(([, large]) => large)), 2)} |`,
+  );
+  for (const peer of [few, many]) peer.child.kill("SIGTERM");
+  await Promise.all([few, many].map(({ child }) => new Promise((resolve) => child.once("exit", resolve))));
+  return [
+    `| a 100-row claim with ${show(backlog)} queued / with 1,000 | ${show(median(ratios), 2)} | ≤ 1.5 |`,
+    ...(await watchMemory(backlog)),
+  ];
+}
+
+/** A long queue is worked off for a while, and the memory of the process must not follow its length. */
+async function watchMemory(backlog: number): Promise<string[]> {
+  const peer = await startGodwit("memory", SPEED);
+  await preload(peer, { account: peer.account, total: 20_000, priority: "bulk" }, say);
+  await drained(peer);
+  const before = rssMb(peer.child.pid ?? 0);
+  await preload(peer, { account: peer.account, total: backlog, priority: "bulk" }, say);
+  const samples: number[] = [];
+  const deliveredBefore = await delivered(peer);
+  for (let second = 0; second < 60; second += 1) {
+    samples.push(rssMb(peer.child.pid ?? 0));
+    await sleep(1_000);
+  }
+  const rate = ((await delivered(peer)) - deliveredBefore) / 60;
+  out(
+    `\n| node's memory, MB | |\n|---|---|\n| after 20,000 messages, queue empty | ${show(before)} |\n| median of a minute with ${show(backlog)} queued (${show(rate)} delivered per second) | ${show(median(samples))} |\n| highest | ${show(Math.max(...samples))} |`,
+  );
+  return [`| memory with ${show(backlog)} queued / after 20,000 | ${show(median(samples) / before, 2)} | flat |`];
+}
+
+async function main(): Promise<void> {
+  out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
+  const rows: string[] = [];
+  const end = await startGodwit("end", SPEED);
+  if (parts.has("cost")) rows.push(...(await compareCost(end)));
+  if (parts.has("latency") || parts.has("fairness")) rows.push(...(await compareFairness(end, secondAccount(end))));
+  end.child.kill("SIGTERM");
+  if (parts.has("backlog")) rows.push(...(await compareBacklog()));
+  out("\n| figure | measured | must reach |\n|---|---|---|");
+  for (const row of rows) out(row);
+}
+
+try {
+  await main();
+} finally {
+  await cleanUp();
+}

@@ -1,0 +1,150 @@
+/** One message at one link: on record as written, handed over, and what was answered on record too. */
+import { encodeId } from "../lib/id.ts";
+import { unreachable } from "../lib/assert.ts";
+import type { Advancer } from "../messages/advance.ts";
+import { changeBy, type Change } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
+import type { QueueState } from "../queue/place.ts";
+import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts";
+import type { Link } from "../routing/link.ts";
+import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import type { DeliveryWatch } from "./delivery.ts";
+import { afterHold, holdChange, lapsedSignal, settleChange, writtenSignal, type SettleContext } from "./settle.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { readMessages } from "./queries.ts";
+import type { Receipts } from "./receipts.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What the lane makes of it. */
+export type Next =
+  | { kind: "done" }
+  | { kind: "accepted" }
+  | { kind: "throttled"; retryAfterMs: number | null }
+  | { kind: "later"; afterMs: number }
+  | { kind: "orphan" };
+
+export type AttemptsParts = {
+  db: Database;
+  advancer: Advancer;
+  receipts: Receipts;
+  deadlines: Deadlines;
+  watch: DeliveryWatch;
+  receiptWaitMs: number;
+};
+
+type Work = { message: Message; state: QueueState; link: Link; connection: Connection; answered: () => void };
+
+const DONE: Next = { kind: "done" };
+const STORE_AGAIN_MS = 500;
+// Signals race for a message a few times at most; a loop beyond that is a mistake of ours.
+const MAX_ROUNDS = 20;
+
+export class Attempts {
+  readonly #parts: AttemptsParts;
+
+  constructor(parts: AttemptsParts) {
+    this.#parts = parts;
+  }
+
+  /** Changes that wait to be stored, of all lanes. */
+  get pending(): number {
+    return this.#parts.advancer.pending;
+  }
+
+  async run(work: Work): Promise<Next> {
+    const { message, state, link } = work;
+    const nowMs = this.#parts.advancer.now();
+    if (message.status === "queued") {
+      if ((message.expiresAtMs ?? 0) <= nowMs) return this.#submit(changeBy(message, lapsedSignal, nowMs));
+      return this.#tryOnce(work, nowMs);
+    }
+    if (message.status !== "sending") return { kind: "orphan" };
+    // Not held yet: its node died, or lost its lease, after bytes may have left.
+    return state === "held" ? this.#submit(changeBy(message, afterHold(link), nowMs)) : this.#hold(message, link);
+  }
+
+  async #submit(change: Change | undefined): Promise<Next> {
+    return change !== undefined && (await this.#parts.advancer.submit(change)) ? laterOf(change) : DONE;
+  }
+
+  async #hold(message: Message, link: Link): Promise<Next> {
+    const context = this.#context(link);
+    const change = holdChange(message, "the process that handed it over ended before the answer came", context);
+    this.#parts.watch.attempted(link.name, "unknown");
+    if (await this.#parts.advancer.submit(change)) this.#parts.receipts.named(change);
+    return DONE;
+  }
+
+  async #tryOnce({ message, link, connection, answered }: Work, nowMs: number): Promise<Next> {
+    const { advancer, watch } = this.#parts;
+    const written = changeBy(message, writtenSignal(message, link), nowMs);
+    // Canceled, or another's, since it was claimed: nothing has left.
+    if (written === undefined || !(await advancer.submit(written))) return DONE;
+    watch.handedOver(link.name, message, advancer.now());
+    const outcome = await this.#send(connection, written.after);
+    answered();
+    watch.attempted(link.name, outcome.kind);
+    const settled = await this.#store(written.after, outcome, link);
+    return nextOf(outcome, settled);
+  }
+
+  async #send(connection: Connection, message: Message): Promise<SendOutcome> {
+    return this.#parts.deadlines.within(async (signal) => connection.send(toOutgoing(message), signal));
+  }
+
+  /** The carrier's answer is known here and nowhere else: it is stored however long the database takes. */
+  async #store(message: Message, outcome: SendOutcome, link: Link): Promise<Change> {
+    let current = message;
+    for (let round = 0; round < MAX_ROUNDS;) {
+      try {
+        const change = settleChange(current, outcome, this.#context(link));
+        if (await this.#parts.advancer.submit(change)) {
+          this.#parts.receipts.named(change);
+          return change;
+        }
+        const [now] = await readMessages(this.#parts.db, [message]);
+        if (now === undefined) return change;
+        current = now;
+        round += 1;
+      } catch (error) {
+        if (!isDatabaseTrouble(error)) throw error;
+        await sleep(STORE_AGAIN_MS);
+      }
+    }
+    throw new Error("an answer could not be stored: the message changes all the time");
+  }
+
+  #context(link: Link): SettleContext {
+    return { link, receiptWaitMs: this.#parts.receiptWaitMs, nowMs: this.#parts.advancer.now() };
+  }
+}
+
+const toOutgoing = (message: Message): Outgoing => ({
+  id: encodeId("msg", message.id),
+  attempt: message.attempts,
+  channel: message.channel,
+  recipient: message.recipient,
+  sender: message.sender,
+  body: message.body ?? "",
+  expiresAtMs: message.expiresAtMs ?? 0,
+});
+
+function nextOf(outcome: SendOutcome, change: Change): Next {
+  switch (outcome.kind) {
+    case "accepted":
+      return { kind: "accepted" };
+    case "throttled":
+      if (outcome.scope === "link") return { kind: "throttled", retryAfterMs: outcome.retryAfterMs };
+      break;
+    case "refused":
+    case "unknown":
+      break;
+    default:
+      return unreachable(outcome);
+  }
+  return laterOf(change);
+}
+
+/** It will be due in this lane again. */
+const laterOf = ({ move }: Change): Next =>
+  move.kind === "wait" && move.afterMs !== undefined ? { kind: "later", afterMs: move.afterMs } : DONE;

@@ -1,0 +1,67 @@
+/** A limit on every call to a provider. Calls that begin in the same second share one signal, since a timer for each of
+ *  thousands a second would cost more than the calls. */
+import type { SendOutcome } from "../providers/provider.ts";
+
+const SLICE_MS = 1_000;
+// A provider that does not even heed its signal is given up on.
+const GRACE_MS = 5_000;
+
+type Slice = { controller: AbortController; giveUps: Set<() => void>; abort: NodeJS.Timeout; end: NodeJS.Timeout; openedAt: number };
+
+export class Deadlines {
+  readonly #limitMs: number;
+  readonly #slices = new Set<Slice>();
+  #current: Slice | undefined;
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** The call's outcome; `unknown` when it throws, or says nothing in time: bytes may have left. */
+  within(call: (signal: AbortSignal) => Promise<SendOutcome>): Promise<SendOutcome> {
+    const slice = this.#slice();
+    return new Promise((resolve) => {
+      const settle = (outcome: SendOutcome): void => {
+        slice.giveUps.delete(giveUp);
+        resolve(outcome);
+      };
+      const giveUp = (): void => settle({ kind: "unknown", detail: "no answer in time" });
+      slice.giveUps.add(giveUp);
+      call(slice.controller.signal).then(settle, (error: unknown) => settle({ kind: "unknown", detail: String(error) }));
+    });
+  }
+
+  /** Every call under way is told to end now. */
+  abortAll(): void {
+    for (const slice of this.#slices) slice.controller.abort();
+  }
+
+  stop(): void {
+    for (const slice of this.#slices) this.#end(slice);
+  }
+
+  #slice(): Slice {
+    const now = performance.now();
+    if (this.#current !== undefined && now - this.#current.openedAt < SLICE_MS && !this.#current.controller.signal.aborted)
+      return this.#current;
+    const controller = new AbortController();
+    const slice: Slice = {
+      controller,
+      giveUps: new Set(),
+      openedAt: now,
+      abort: setTimeout(() => controller.abort(), this.#limitMs + SLICE_MS),
+      end: setTimeout(() => this.#end(slice), this.#limitMs + SLICE_MS + GRACE_MS),
+    };
+    this.#slices.add(slice);
+    this.#current = slice;
+    return slice;
+  }
+
+  #end(slice: Slice): void {
+    clearTimeout(slice.abort);
+    clearTimeout(slice.end);
+    slice.controller.abort();
+    this.#slices.delete(slice);
+    for (const giveUp of slice.giveUps) giveUp();
+  }
+}

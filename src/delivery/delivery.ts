@@ -1,0 +1,165 @@
+/** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
+ *  messages, receipts, and what time alone does. */
+import type { Log } from "../lib/log.ts";
+import { Advancer } from "../messages/advance.ts";
+import type { Handover } from "../messages/handover.ts";
+import type { Message } from "../messages/message.ts";
+import type { Provider } from "../providers/provider.ts";
+import { SCHEDULED_LANE } from "../queue/place.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { DatabaseClock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { Listening } from "../storage/listen.ts";
+import { Announcer, hearAnnouncements } from "./announce.ts";
+import { Attempts } from "./attempt.ts";
+import { Deadlines } from "./deadlines.ts";
+import { Lane, LEASE_MS } from "./lane.ts";
+import { Receipts } from "./receipts.ts";
+import { releaseDue } from "./release.ts";
+import { expireLapsed, expireUnanswered, forgetParkedForGood } from "./sweep.ts";
+import { Turns } from "./turns.ts";
+
+/** Told of everything that is counted. */
+export type DeliveryWatch = {
+  handedOver(link: string, message: Message, nowMs: number): void;
+  attempted(link: string, outcome: string): void;
+  advanced(status: string): void;
+  received(link: string, status: string, isIgnored: boolean): void;
+  parked(link: string, count: number): void;
+};
+
+export type DeliveryParts = {
+  db: Database;
+  clock: DatabaseClock;
+  node: string;
+  links: readonly Link[];
+  providers: Readonly<Record<string, Provider<never>>>;
+  routes: Routes;
+  receiptWaitMs: number;
+  /** How long a provider has for an answer. */
+  answerWithinMs: number;
+  watch: DeliveryWatch;
+  log: Log;
+};
+
+const POLL_MS = 1_000;
+// A sweep takes at most a fiftieth of the time.
+const SWEEP_PAUSE = 50;
+
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #announcer: Announcer;
+  readonly #advancer: Advancer;
+  readonly #receipts: Receipts;
+  readonly #deadlines: Deadlines;
+  readonly #turns: Turns;
+  #listening: Listening | undefined;
+
+  constructor(parts: DeliveryParts) {
+    const { db, clock, node, watch, receiptWaitMs, log } = parts;
+    this.#parts = parts;
+    this.#announcer = new Announcer(db, node);
+    this.#advancer = new Advancer(db, clock, watch);
+    this.#receipts = new Receipts({ db, advancer: this.#advancer, watch, receiptWaitMs, log });
+    this.#deadlines = new Deadlines(parts.answerWithinMs);
+    this.#turns = new Turns((error) => log.error({ message: String(error) }, "delivery met trouble"));
+  }
+
+  get lanes(): ReadonlyMap<string, Lane> {
+    return this.#lanes;
+  }
+
+  async start(): Promise<void> {
+    const { db, node, links, routes } = this.#parts;
+    for (const link of links) this.#lanes.set(link.name, await this.#openLane(link));
+    this.#listening = hearAnnouncements(db, node, (lane) => this.#lanes.get(lane)?.wake());
+    const release = async (): Promise<number> => {
+      const { lanes, isFull } = await releaseDue({ db, advancer: this.#advancer, routes });
+      for (const lane of lanes) this.#wake(lane);
+      return isFull ? 0 : POLL_MS;
+    };
+    this.#turns.every(async () => {
+      for (const lane of this.#lanes.values()) lane.wake();
+      return POLL_MS;
+    });
+    this.#turns.every(release);
+    this.#turns.every(() => paced(() => expireLapsed(db, this.#advancer)));
+    this.#turns.every(() => paced(() => expireUnanswered(db, this.#advancer)));
+    this.#turns.every(() => paced(() => forgetParkedForGood(db)));
+  }
+
+  /** New messages come to the lanes of this process through here. */
+  get handover(): Handover {
+    return {
+      leaseMs: LEASE_MS,
+      reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message) ?? false,
+      release: (lane) => this.#lanes.get(lane)?.release(),
+      stored: (name, message, isReserved) => {
+        const lane = this.#lanes.get(name);
+        if (isReserved) lane?.take(message);
+        else if (name !== SCHEDULED_LANE) {
+          lane?.lineUp();
+          this.#announcer.announce(name);
+        }
+      },
+    };
+  }
+
+  /** No new work; what may have left is waited for, and what is not settled then is told as unknown. */
+  async stop(): Promise<void> {
+    await this.#turns.stop();
+    await this.#listening?.stop();
+    this.#announcer.stop();
+    await Promise.all(Array.from(this.#lanes.values(), (lane) => lane.stop()));
+    await this.#receipts.settled();
+    this.#deadlines.stop();
+  }
+
+  async #openLane(link: Link): Promise<Lane> {
+    const { db, clock, providers, watch, receiptWaitMs, log } = this.#parts;
+    const provider = providers[link.provider];
+    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
+    const connection = await provider.open(link.settings as never, {
+      receive: (receipts) => this.#receipts.receive(link.name, receipts),
+      changed: () => this.#lanes.get(link.name)?.wake(),
+      now: () => clock.now(),
+      log,
+    });
+    const attempts = new Attempts({
+      db,
+      advancer: this.#advancer,
+      receipts: this.#receipts,
+      deadlines: this.#deadlines,
+      watch,
+      receiptWaitMs,
+    });
+    return new Lane({ db, link, connection, attempts, log });
+  }
+
+  #wake(lane: string): void {
+    this.#lanes.get(lane)?.wake();
+    this.#announcer.announce(lane);
+  }
+}
+
+/** Runs the sweep, and tells when to run it again: soon while there is more, and never so often that it weighs. */
+async function paced(sweep: () => Promise<number>): Promise<number> {
+  const startedAt = performance.now();
+  const found = await sweep();
+  const tookMs = performance.now() - startedAt;
+  return Math.max(found > 0 ? 0 : POLL_MS, tookMs * (found > 0 ? 1 : SWEEP_PAUSE));
+}
+
+/** For a process that accepts and does not deliver: every message waits in the queue, and the others are told. */
+export function announcingHandover(announcer: Announcer): Handover {
+  return {
+    leaseMs: 0,
+    reserve: () => false,
+    release: () => undefined,
+    stored: (lane) => {
+      if (lane !== SCHEDULED_LANE) announcer.announce(lane);
+    },
+  };
+}

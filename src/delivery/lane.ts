@@ -1,0 +1,307 @@
+/** The lane of one link: what this process has in hand for it, from the claim to the carrier's answer. Lanes know nothing of
+ *  each other, so a slow or throttled link delays no other.
+ *
+ *  Bounded by the link's window. The lower priorities may fill only a part of it, so that a verification code finds room
+ *  beside a campaign of any size. */
+import type { Log } from "../lib/log.ts";
+import { backoffMs } from "../lib/backoff.ts";
+import { poll } from "../lib/wait.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
+import { dropRows, MAX_ACCOUNTS, renewLeases } from "../queue/queries.ts";
+import type { Connection } from "../providers/provider.ts";
+import type { Link } from "../routing/link.ts";
+import type { Database } from "../storage/database.ts";
+import type { Attempts } from "./attempt.ts";
+import { claimDue, type Claimed } from "./queries.ts";
+
+/** Seconds, so that what a dead node had in hand is soon taken by another; renewed while the work goes on. */
+export const LEASE_MS = 15_000;
+const RENEW_EVERY_MS = LEASE_MS / 3;
+// What may be in hand besides the window: claimed ahead, or answered and not yet on record.
+const AHEAD = 100;
+// How much of the room each priority may fill.
+const SHARE: Readonly<Record<Priority, number>> = { high: 1, normal: 0.9, bulk: 0.7 };
+// A claim is worth a statement when it can take this many, or all that fits.
+const WORTHWHILE = 32;
+// Small, and only while little waits to be stored: what is claimed is soon handed over, and who comes next need not wait long.
+const MAX_CLAIM = 50;
+const MAX_PENDING = 64;
+// So long after the last message of higher priority, a campaign goes at a part of its speed.
+const CALM_MS = 1_000;
+const BULK_BESIDE = 16;
+const BULK_BESIDE_EVERY_MS = 25;
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+const CLAIM_AGAIN_MS = 500;
+const DRAIN_MS = 10_000;
+
+const NO_ACCOUNT: Uuid = Buffer.alloc(16);
+
+export type LaneParts = { db: Database; link: Link; connection: Connection; attempts: Attempts; log: Log };
+
+export class Lane {
+  readonly #parts: LaneParts;
+  /** Everything in hand, by id, with the moment it was taken or its lease renewed. */
+  readonly #inHand = new Map<string, { id: Uuid; leasedAt: number }>();
+  readonly #waiting: Record<Priority, Claimed[]> = { high: [], normal: [], bulk: [] };
+  /** Places kept for messages that are being stored. */
+  #reserved = 0;
+  /** Messages between the first byte that may leave and the answer. */
+  #atCarrier = 0;
+  #isClaiming = false;
+  /** Something is in the queue that was not there, or not taken, when it was last looked at. */
+  #hasMore = true;
+  /** Someone wants it looked at now, however little room there is. */
+  #isWoken = false;
+  /** Accounts that have more in the queue than fits, by priority: their new messages line up behind it. */
+  #behind = new Set<string>();
+  /** Nobody knows yet who has something in the queue, or too many have. */
+  #isEverybodyBehind = true;
+  /** After which account the next claim of each priority goes on. */
+  #after: [Uuid, Uuid, Uuid] = [NO_ACCOUNT, NO_ACCOUNT, NO_ACCOUNT];
+  #pausedUntil = 0;
+  /** When a message was last seen that should not wait for a campaign. */
+  #urgentAt = -CALM_MS;
+  #nextBulkAt = 0;
+  #pauses = 0;
+  #isStopping = false;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #renewing: NodeJS.Timeout;
+
+  constructor(parts: LaneParts) {
+    this.#parts = parts;
+    this.#renewing = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
+  }
+
+  get inHand(): number {
+    return this.#inHand.size;
+  }
+
+  get isPaused(): boolean {
+    return performance.now() < this.#pausedUntil;
+  }
+
+  /** A place for a message that is about to be stored; none while others of its account wait in the queue, who came first. */
+  reserve({ priority, accountId }: Message): boolean {
+    if (priority !== "bulk") this.#urgentAt = performance.now();
+    const queue = queueOf(priority, accountId);
+    if (!this.#mayWork() || this.#isEverybodyBehind || this.#behind.has(queue)) return false;
+    if (this.#room(priority) <= 0) {
+      this.#behind.add(queue);
+      return false;
+    }
+    this.#reserved += 1;
+    return true;
+  }
+
+  release(): void {
+    this.#reserved -= 1;
+  }
+
+  /** A message that was stored with its place kept. */
+  take(message: Message): void {
+    this.#reserved -= 1;
+    this.#keep({ message, state: "waiting", share: 0 });
+    this.#start();
+  }
+
+  /** A message was stored that waits in the queue. */
+  lineUp(): void {
+    this.#hasMore = true;
+    this.#claim();
+  }
+
+  /** Others may have queued something, its time may have come, or the link may be able to go on. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#start();
+    this.#claim();
+  }
+
+  /** There will be work at that time. */
+  wakeAfter(ms: number): void {
+    if (this.#isStopping || this.#timers.size >= MAX_CLAIM) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.wake();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  /** No new work; what may have left is waited for, what has not goes back to the queue. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const back = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
+    for (const id of back) this.#inHand.delete(id.toString("latin1"));
+    if (back.length > 0) await renewLeases(this.#parts.db, back, 0).catch((error: unknown) => this.#complain(error));
+    await poll(async () => (this.#inHand.size === 0 && this.#reserved === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 20 });
+    clearInterval(this.#renewing);
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#parts.connection.close();
+  }
+
+  #mayWork(): boolean {
+    return !this.#isStopping && !this.isPaused && this.#parts.connection.isReady;
+  }
+
+  #capacity(priority: Priority): number {
+    const { window } = this.#parts.connection;
+    return Math.ceil((window + Math.min(window, AHEAD)) * SHARE[priority]);
+  }
+
+  #room(priority: Priority): number {
+    return this.#capacity(priority) - this.#inHand.size - this.#reserved;
+  }
+
+  #keep(claimed: Claimed): void {
+    this.#inHand.set(claimed.message.id.toString("latin1"), { id: claimed.message.id, leasedAt: performance.now() });
+    this.#waiting[claimed.message.priority].push(claimed);
+  }
+
+  /** Hands over what fits into the window, the urgent first. */
+  #start(): void {
+    if (!this.#mayWork()) return;
+    const { window } = this.#parts.connection;
+    for (const priority of PRIORITIES) {
+      const most = Math.ceil(window * SHARE[priority]);
+      while (this.#atCarrier < most) {
+        const next = this.#waiting[priority].shift();
+        if (next === undefined) break;
+        void this.#deliver(next);
+      }
+    }
+  }
+
+  async #deliver({ message, state }: Claimed): Promise<void> {
+    const { attempts, link, connection } = this.#parts;
+    this.#atCarrier += 1;
+    let isAtCarrier = true;
+    const answered = (): void => {
+      if (isAtCarrier) this.#atCarrier -= 1;
+      isAtCarrier = false;
+      this.#start();
+    };
+    try {
+      const next = await attempts.run({ message, state, link, connection, answered });
+      if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
+      if (next.kind === "throttled") this.#pause(next.retryAfterMs);
+      else if (next.kind === "accepted") this.#pauses = 0;
+      else if (next.kind === "later") this.wakeAfter(next.afterMs);
+    } catch (error) {
+      // Its lease runs out, and it is found again as what it then is: not written, or of unknown outcome.
+      this.#complain(error);
+    } finally {
+      answered();
+      this.#inHand.delete(message.id.toString("latin1"));
+      this.#claim();
+    }
+  }
+
+  #pause(retryAfterMs: number | null): void {
+    if (this.isPaused) return;
+    this.#pauses += 1;
+    const ms = retryAfterMs ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
+    this.#pausedUntil = performance.now() + ms;
+    this.#parts.log.warn({ link: this.#parts.link.name, ms }, "the link is throttled");
+    this.wakeAfter(ms + 1);
+  }
+
+  /** One claim at a time: when somebody asked for it, or when it can take enough to be worth a statement. */
+  #claim(): void {
+    if (this.#isClaiming || !this.#mayWork()) return;
+    const room = Math.min(MAX_CLAIM, this.#room("high"), MAX_PENDING - this.#parts.attempts.pending);
+    const isWorthwhile = this.#hasMore && this.#room("bulk") >= Math.min(WORTHWHILE, this.#capacity("bulk") / 2);
+    if (room <= 0 || !(this.#isWoken || isWorthwhile)) return;
+    this.#isClaiming = true;
+    this.#isWoken = false;
+    this.#hasMore = false;
+    void this.#claimUpTo(room)
+      .catch((error: unknown) => {
+        this.#complain(error);
+        this.wakeAfter(CLAIM_AGAIN_MS);
+      })
+      .finally(() => {
+        this.#isClaiming = false;
+        this.#claim();
+      });
+  }
+
+  /** Beside more urgent messages a campaign goes in small steps, and the machine has time for them in between. */
+  #bulkAllowance(): number {
+    const now = performance.now();
+    if (now - this.#urgentAt > CALM_MS) return MAX_CLAIM;
+    if (now < this.#nextBulkAt) {
+      this.wakeAfter(this.#nextBulkAt - now);
+      return 0;
+    }
+    this.#nextBulkAt = now + BULK_BESIDE_EVERY_MS;
+    return BULK_BESIDE;
+  }
+
+  async #claimUpTo(room: number): Promise<void> {
+    const { db, link } = this.#parts;
+    const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
+    const bulk = Math.min(most("bulk"), this.#bulkAllowance());
+    const request = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: this.#after } as const;
+    const wasInMidst = this.#after.some((account) => account !== NO_ACCOUNT);
+    const claimed = await claimDue(db, request);
+    this.#after = PRIORITIES.map((priority) => lastAccount(claimed, priority)) as [Uuid, Uuid, Uuid];
+    this.#isEverybodyBehind = this.#after.some((account) => account !== NO_ACCOUNT);
+    this.#behind = withMore(claimed);
+    // A claim that began with later accounts says nothing of the first ones.
+    if (this.#isEverybodyBehind || this.#behind.size > 0 || wasInMidst) this.#hasMore = true;
+    for (const each of claimed) this.#keep(each);
+    if (claimed.some(({ message }) => message.priority !== "bulk")) this.#urgentAt = performance.now();
+    this.#start();
+  }
+
+  async #renew(): Promise<void> {
+    const now = performance.now();
+    const due = [...this.#inHand.values()].filter(({ leasedAt }) => now - leasedAt > RENEW_EVERY_MS);
+    if (due.length === 0) return;
+    try {
+      await renewLeases(
+        this.#parts.db,
+        due.map(({ id }) => id),
+        LEASE_MS,
+      );
+      for (const each of due) each.leasedAt = now;
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.#parts.log.error({ link: this.#parts.link.name, message: String(error) }, "delivery met trouble");
+  }
+}
+
+const queueOf = (priority: Priority, accountId: Uuid): string => `${priority} ${accountId.toString("latin1")}`;
+
+/** The accounts that got all that a claim could give them: they may have more. */
+function withMore(claimed: readonly Claimed[]): Set<string> {
+  const counts = new Map<string, number>();
+  const full = new Set<string>();
+  for (const { message, share } of claimed) {
+    const queue = queueOf(message.priority, message.accountId);
+    const count = (counts.get(queue) ?? 0) + 1;
+    counts.set(queue, count);
+    if (count >= share) full.add(queue);
+  }
+  return full;
+}
+
+/** Where there are more accounts than one claim looks at, the next one begins with those that this one did not reach. */
+function lastAccount(claimed: readonly Claimed[], priority: Priority): Uuid {
+  const accounts = new Map(
+    claimed
+      .filter(({ message }) => message.priority === priority)
+      .map(({ message: { accountId } }) => [accountId.toString("latin1"), accountId]),
+  );
+  return accounts.size < MAX_ACCOUNTS
+    ? NO_ACCOUNT
+    : (Array.from(accounts.values())
+        .toSorted((a, b) => Buffer.compare(a, b))
+        .at(-1) ?? NO_ACCOUNT);
+}

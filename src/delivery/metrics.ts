@@ -1,0 +1,108 @@
+/** What delivery counts, for Prometheus. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { uuidTimeMs } from "../lib/uuid.ts";
+import { readLaneDepths } from "../queue/queries.ts";
+import type { Database } from "../storage/database.ts";
+import { readHealth } from "../storage/health.ts";
+import type { Delivery, DeliveryWatch } from "./delivery.ts";
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
+
+export function deliveryWatch(registry: Registry): DeliveryWatch {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: "godwit_attempts_total",
+    help: "Tries at a provider, by what became of them.",
+    labelNames: ["link", "outcome"],
+    registers,
+  });
+  const transitions = new Counter({
+    name: "godwit_transitions_total",
+    help: "Changes of messages, by their new status.",
+    labelNames: ["status"],
+    registers,
+  });
+  const receipts = new Counter({
+    name: "godwit_receipts_total",
+    help: "What carriers said later; ignored where it moved nothing.",
+    labelNames: ["link", "status", "ignored"],
+    registers,
+  });
+  const parked = new Counter({
+    name: "godwit_receipts_parked_total",
+    help: "Receipts that came before their message's name was known.",
+    labelNames: ["link"],
+    registers,
+  });
+  const handover = new Histogram({
+    name: "godwit_handover_seconds",
+    help: "From the moment a message was to be sent to the moment it was handed to its provider for the first time.",
+    labelNames: ["link"],
+    buckets: SECONDS,
+    registers,
+  });
+  return {
+    handedOver(link, { id, sendAtMs, attempts: before }, nowMs) {
+      if (before === 0) handover.observe({ link }, Math.max(0, nowMs - Math.max(sendAtMs ?? 0, uuidTimeMs(id))) / 1_000);
+    },
+    attempted: (link, outcome) => attempts.inc({ link, outcome }),
+    advanced: (status) => transitions.inc({ status }),
+    received: (link, status, isIgnored) => receipts.inc({ link, status, ignored: String(isIgnored) }),
+    parked: (link, count) => parked.inc({ link }, count),
+  };
+}
+
+/** What is asked of the lanes when Prometheus comes. */
+export function watchLanes(registry: Registry, delivery: Delivery): void {
+  const inHand: Gauge = new Gauge({
+    name: "godwit_messages_in_hand",
+    help: "Messages that this process has claimed and not settled.",
+    labelNames: ["link"],
+    registers: [registry],
+    collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.inHand)),
+  });
+  const paused: Gauge = new Gauge({
+    name: "godwit_link_throttled",
+    help: "1 while the carrier wants this process to slow down.",
+    labelNames: ["link"],
+    registers: [registry],
+    collect: () => delivery.lanes.forEach((lane, link) => paused.set({ link }, lane.isPaused ? 1 : 0)),
+  });
+}
+
+// Counting a long queue is work; every Prometheus that asks gets the same answer for a while.
+const TRUST_MS = 5_000;
+
+/** What is asked of the database when Prometheus comes: the same on every node. */
+export function watchQueue(registry: Registry, db: Database): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, labelNames: string[]): Gauge => new Gauge({ name, help, labelNames, registers });
+  const depth = gauge("godwit_queue_depth", "Messages in the queue; counted up to a million.", ["lane"]);
+  const held = gauge("godwit_queue_held", "Messages in the queue of which nobody knows whether they left.", ["lane"]);
+  const oldest = gauge("godwit_queue_oldest_due_seconds", "For how long the oldest due message has waited.", ["lane"]);
+  const dead = gauge("godwit_dead_tuples", "Rows that wait for the database's cleaner.", ["table"]);
+  const horizon = new Gauge({
+    name: "godwit_oldest_xmin_age",
+    help: "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
+    registers,
+    collect: () => refresh(),
+  });
+  let askedAt = -TRUST_MS;
+  const refresh = async (): Promise<void> => {
+    if (performance.now() - askedAt < TRUST_MS) return;
+    askedAt = performance.now();
+    try {
+      const [lanes, health] = await Promise.all([readLaneDepths(db), readHealth(db)]);
+      for (const each of [depth, held, oldest]) each.reset();
+      for (const lane of lanes) {
+        depth.set({ lane: lane.link }, lane.rows);
+        held.set({ lane: lane.link }, lane.held);
+        oldest.set({ lane: lane.link }, lane.oldest_due_seconds);
+      }
+      for (const { table, rows } of health.deadTuples) dead.set({ table }, rows);
+      horizon.set(health.oldestXminAge);
+    } catch {
+      // Without a database there are other figures that tell; these keep their last value.
+    }
+  };
+}

@@ -1,0 +1,56 @@
+/** The SQL of delivery: statements put together from what the owners of the tables export. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
+import type { Message } from "../messages/message.ts";
+import { QUEUE_STATE, type QueueState } from "../queue/place.ts";
+import { claimStatement, type Claim } from "../queue/queries.ts";
+import { nameColumns, namedMessage } from "../receipts/queries.ts";
+import type { Name } from "../receipts/reference.ts";
+import { batchStatement, column } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
+
+/** `share`: how many an account could get in that claim. */
+export type Claimed = { message: Message; state: QueueState; share: number };
+
+const STATES = Object.keys(QUEUE_STATE) as QueueState[];
+
+const claim = claimStatement(`select claimed.state as queue_state, claimed.share, ${MESSAGE_COLUMNS}
+  from claimed${joinMessage("claimed")}`);
+
+/** Due messages of a lane, now in this process's hands. */
+export async function claimDue(db: Queryable, request: Claim): Promise<Claimed[]> {
+  const rows = await db.rows<MessageRow & { queue_state: number; share: number }>(claim(request));
+  return rows.map((row) => ({ message: toMessage(row), state: STATES[row.queue_state] ?? "waiting", share: row.share }));
+}
+
+export type Owned = { accountId: Uuid; environment: Environment; id: Uuid };
+
+const read = batchStatement<Owned>(
+  [
+    column("account_id", "uuid", ({ accountId }) => accountId),
+    column("environment", "text", ({ environment }) => environment),
+    column("message_id", "uuid", ({ id }) => id),
+  ],
+  (items) => `
+select ${MESSAGE_COLUMNS}
+  from ${items}${joinMessage("item")}`,
+);
+
+/** Messages as they are now. */
+export const readMessages = async (db: Queryable, ids: readonly Owned[]): Promise<Message[]> =>
+  (await db.rows<MessageRow>(read(ids))).map(toMessage);
+
+const findNamed = batchStatement<Name>(
+  nameColumns,
+  (items) => `
+select item.ordinal::integer as place, ${MESSAGE_COLUMNS}
+  from ${items}
+ cross join lateral (${namedMessage}) named${joinMessage("named")}`,
+);
+
+/** The messages that carriers speak of, by place in the list; a name that is not known has none. */
+export async function messagesNamed(db: Queryable, names: readonly Name[]): Promise<Map<number, Message>> {
+  const rows = await db.rows<MessageRow & { place: number }>(findNamed(names));
+  return new Map(rows.map((row) => [row.place - 1, toMessage(row)]));
+}

@@ -1,0 +1,203 @@
+/** What carriers say later. A receipt finds its message by the name the carrier gave it, or by ours where the carrier gives it
+ *  back, within its link. One that comes before its name is known is parked, and taken up when the name appears. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { decodeId } from "../lib/id.ts";
+import type { Log } from "../lib/log.ts";
+import type { Advancer } from "../messages/advance.ts";
+import { changeBy, noteOn, type Change } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
+import type { Receipt } from "../providers/provider.ts";
+import { findParked, forgetParked, parkReceipts } from "../receipts/queries.ts";
+import type { Name } from "../receipts/reference.ts";
+import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import type { DeliveryWatch } from "./delivery.ts";
+import { messagesNamed, readMessages } from "./queries.ts";
+import { Recent } from "./recent.ts";
+
+// Statements take so many at a time; a carrier may hand us more.
+const MAX_BATCH = 200;
+const MAX_ROUNDS = 20;
+const LOOK_EVERY_MS = 50;
+const LOOK_AGAIN_MS = 500;
+
+export type ReceiptsParts = { db: Database; advancer: Advancer; watch: DeliveryWatch; receiptWaitMs: number; log: Log };
+
+export class Receipts {
+  readonly #parts: ReceiptsParts;
+  readonly #recent = new Recent();
+  /** Names that have become known since it was last looked whether something is parked for them. */
+  readonly #fresh: Name[] = [];
+  #looking: Promise<void> | undefined;
+
+  constructor(parts: ReceiptsParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when every one of them is committed, as a change, an ignored entry, or parked. */
+  async receive(link: string, receipts: readonly Receipt[]): Promise<void> {
+    for (let from = 0; from < receipts.length; from += MAX_BATCH) {
+      const batch = receipts.slice(from, from + MAX_BATCH);
+      const unmatched = await this.#apply(link, batch);
+      if (unmatched.length === 0) continue;
+      // Parked first, then looked for again: whoever makes the name known does it in the opposite order, so one of the two
+      // sees the other.
+      await parkReceipts(
+        this.#parts.db,
+        unmatched.flatMap((receipt) =>
+          namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status, receipt: JSON.stringify(receipt) })),
+        ),
+      );
+      const late = await this.#apply(link, unmatched);
+      for (const receipt of unmatched) if (!late.includes(receipt)) await this.#unpark(link, receipt);
+      this.#parts.watch.parked(link, late.length);
+    }
+  }
+
+  /** A name became known with this change, which is committed: what was parked for it will be taken up. */
+  named({ reference, after }: Change): void {
+    if (reference === null) return;
+    this.#recent.remember(reference, after);
+    this.#fresh.push(reference);
+    this.#looking ??= this.#lookSoon();
+  }
+
+  /** Resolves when nothing is left to look for. */
+  async settled(): Promise<void> {
+    while (this.#looking !== undefined) await this.#looking;
+  }
+
+  /** Every message that a carrier takes has a name to look for, and hardly any has a receipt parked: many share a look. */
+  async #lookSoon(): Promise<void> {
+    await sleep(LOOK_EVERY_MS);
+    const names = this.#fresh.splice(0, MAX_BATCH);
+    try {
+      for (const { link, receipt } of await this.#findParked(names)) {
+        await this.#apply(link, [receipt]);
+        await this.#unpark(link, receipt);
+      }
+    } catch (error) {
+      this.#parts.log.error({ message: String(error) }, "parked receipts could not be looked for");
+      // Tried again while it can help; what is not, is found when the carrier repeats itself.
+      if (isDatabaseTrouble(error)) this.#fresh.unshift(...names);
+      await sleep(LOOK_AGAIN_MS);
+    } finally {
+      this.#looking = this.#fresh.length > 0 ? this.#lookSoon() : undefined;
+    }
+  }
+
+  async #findParked(names: readonly Name[]): Promise<{ link: string; receipt: Receipt }[]> {
+    const rows = await findParked(this.#parts.db, names);
+    return rows.map(({ link, receipt }) => ({ link, receipt: receipt as Receipt }));
+  }
+
+  #unpark(link: string, receipt: Receipt): Promise<void> {
+    return forgetParked(
+      this.#parts.db,
+      namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status })),
+    );
+  }
+
+  /** Works the receipts in, in their order for each message; returns those of which nobody knows the message. */
+  async #apply(link: string, receipts: readonly Receipt[]): Promise<Receipt[]> {
+    const found = await this.#match(link, receipts);
+    const unmatched: Receipt[] = [];
+    const byMessage = new Map<string, { message: Message; receipts: Receipt[] }>();
+    for (const [place, receipt] of receipts.entries()) {
+      const message = found.get(place);
+      if (message === undefined) {
+        unmatched.push(receipt);
+        continue;
+      }
+      const id = message.id.toString("latin1");
+      const group = byMessage.get(id) ?? { message, receipts: [] };
+      group.receipts.push(receipt);
+      byMessage.set(id, group);
+    }
+    await Promise.all(Array.from(byMessage.values(), (group) => this.#workIn(link, group.message, group.receipts)));
+    return unmatched;
+  }
+
+  /** By the carrier's name where there is one, by ours otherwise; from memory where it was this process that sent it. */
+  async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, Message>> {
+    const messages = new Map<number, Message>();
+    const asked: { name: Name; place: number }[] = [];
+    receipts.forEach((receipt, place) => {
+      const names = namesOf(link, receipt);
+      const known = names.map((name) => this.#recent.find(name)).find((message) => message !== undefined);
+      if (known !== undefined) messages.set(place, known);
+      else asked.push(...names.map((name) => ({ name, place })));
+    });
+    if (asked.length === 0) return messages;
+    const found = await messagesNamed(
+      this.#parts.db,
+      asked.map(({ name }) => name),
+    );
+    asked.forEach(({ place }, index) => {
+      const message = found.get(index);
+      if (message !== undefined && !messages.has(place)) messages.set(place, message);
+    });
+    return messages;
+  }
+
+  async #workIn(link: string, message: Message, receipts: readonly Receipt[]): Promise<void> {
+    let current = message;
+    for (const receipt of receipts) current = await this.#advanceBy(link, current, receipt);
+  }
+
+  async #advanceBy(link: string, message: Message, receipt: Receipt): Promise<Message> {
+    const { db, advancer, watch } = this.#parts;
+    let current = message;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const change = this.#decide(link, current, receipt);
+      if (await advancer.submit(change)) {
+        this.#recent.update(change.after);
+        watch.received(link, receipt.status, change.entry.isIgnored);
+        return change.after;
+      }
+      const [now] = await readMessages(db, [current]);
+      if (now === undefined) return current;
+      current = now;
+    }
+    throw new Error("a receipt could not be worked in: the message changes all the time");
+  }
+
+  #decide(link: string, message: Message, receipt: Receipt): Change {
+    const nowMs = this.#parts.advancer.now();
+    const { status, error, providerMessageId, raw } = receipt;
+    const detail = {
+      receipt: {
+        link,
+        status,
+        provider_message_id: providerMessageId,
+        error_code: error?.code ?? null,
+        provider_code: error?.providerCode ?? null,
+        raw: { ...raw },
+      },
+    };
+    // A message of unknown outcome gets its carrier's name from the receipt that resolves it.
+    const isNamed = message.provider?.messageId !== null || providerMessageId === null;
+    const reference = isNamed ? null : { link, providerMessageId, expiresAtMs: nowMs + this.#parts.receiptWaitMs };
+    const change = changeBy(
+      message,
+      {
+        status,
+        ...(error === null
+          ? {}
+          : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),
+        ...(isNamed || message.provider === null ? {} : { provider: { ...message.provider, messageId: providerMessageId } }),
+        detail,
+        // Nothing is left to do for what the carrier has.
+        move: { kind: "leave" },
+        reference,
+      },
+      nowMs,
+    );
+    return change ?? noteOn(message, nowMs, { type: `message.${status}`, isIgnored: true, detail, move: { kind: "stay" } });
+  }
+}
+
+const namesOf = (link: string, { providerMessageId, reference }: Receipt): Name[] => [
+  ...(providerMessageId === null ? [] : [{ link, providerMessageId }]),
+  // Only what can be an id of ours: the names of a link are one set.
+  ...(reference === null || decodeId("msg", reference) === undefined ? [] : [{ link, providerMessageId: reference }]),
+];

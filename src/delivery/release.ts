@@ -1,0 +1,49 @@
+/** Scheduled messages whose time has come join the lane of their link. The link is chosen now, not when they were accepted. */
+import type { Advancer } from "../messages/advance.ts";
+import { changeBy } from "../messages/change.ts";
+import type { Message } from "../messages/message.ts";
+import { SCHEDULED_LANE } from "../queue/place.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Database } from "../storage/database.ts";
+import { claimDue } from "./queries.ts";
+
+const BATCH = 100;
+const LEASE_MS = 15_000;
+const FROM_THE_START = Buffer.alloc(16);
+
+export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes };
+
+/** Releases what is due; returns the lanes that have new work, and whether there may be more to release. */
+export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promise<{ lanes: Set<string>; isFull: boolean }> {
+  const claimed = await claimDue(db, {
+    lane: SCHEDULED_LANE,
+    most: [BATCH, BATCH, BATCH],
+    leaseMs: LEASE_MS,
+    after: [FROM_THE_START, FROM_THE_START, FROM_THE_START],
+  });
+  const lanes = new Set<string>();
+  await Promise.all(
+    claimed.map(async ({ message }) => {
+      const link = routes.linkFor(message);
+      const queued = changeBy(
+        message,
+        {
+          status: "queued",
+          detail: { reason: "send_at has come" },
+          move: { kind: "wait", state: "waiting", afterMs: 0, lane: link?.name ?? "" },
+        },
+        advancer.now(),
+      );
+      if (queued === undefined || !(await advancer.submit(queued))) return;
+      if (link === undefined) await failWithoutRoute(advancer, queued.after);
+      else lanes.add(link.name);
+    }),
+  );
+  return { lanes, isFull: claimed.length >= BATCH };
+}
+
+async function failWithoutRoute(advancer: Advancer, message: Message): Promise<void> {
+  const error = { code: "no_route", message: "No link took the message when its time had come.", permanent: false, provider_code: null };
+  const failed = changeBy(message, { status: "failed", error, detail: { reason: "no route" }, move: { kind: "leave" } }, advancer.now());
+  if (failed !== undefined) await advancer.submit(failed);
+}

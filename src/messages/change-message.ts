@@ -1,0 +1,114 @@
+/** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. Each in one
+ *  transaction with its key, event and stored answer, on the message as it then is. */
+import type { Credential } from "../access/authenticate.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import { listEntries, rewriteRecords } from "../events/queries.ts";
+import { Problem } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { advance } from "./advance.ts";
+import { changeBy, noteOn, type Change } from "./change.ts";
+import type { WriteProblem } from "./accept.ts";
+import { applyEdit, type EditMessage } from "./edit-message.ts";
+import { toRecord, type Message, type MessageRecord } from "./message.ts";
+import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
+import { isFinished } from "./states.ts";
+
+/** Who asks for what, and how a refusal is written for them. */
+export type ChangeCall = { credential: Credential; id: Uuid | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
+
+export class MessageChanger {
+  readonly #clock: Clock;
+  readonly #once: Once;
+
+  constructor(db: Database, clock: Clock) {
+    this.#clock = clock;
+    this.#once = new Once(db);
+  }
+
+  /** Before `sending`, and against a claim exactly one of the two wins: both change the message only as they found it. */
+  cancel(call: ChangeCall): Promise<Executed | Replay> {
+    return this.#change(call, async (tx, message) => {
+      const change = changeBy(
+        message,
+        { status: "canceled", detail: { reason: "canceled by request" }, move: { kind: "leave" } },
+        this.#now(),
+      );
+      return change === undefined ? new Problem("message_not_cancelable", { detail: `it is ${message.status}` }) : make(tx, change);
+    });
+  }
+
+  edit(call: ChangeCall, request: EditMessage): Promise<Executed | Replay> {
+    return this.#change(call, async (tx, message) => {
+      const nowMs = this.#now();
+      if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
+      const edited = applyEdit(message, request, nowMs);
+      if (edited instanceof Problem) return edited;
+      const change = changeBy(edited.message, { status: "scheduled", detail: { reason: "edited by request" }, move: edited.move }, nowMs);
+      if (change === undefined) return new Problem("message_not_editable");
+      await storeEdit(tx, change.after);
+      // What it counted as before is told by the message before the edit.
+      return make(tx, { ...change, countedBefore: edited.countedBefore });
+    });
+  }
+
+  /** The text and what was written beside it go, here, in every event and in every stored answer. */
+  redact(call: ChangeCall): Promise<Executed | Replay> {
+    return this.#change(call, async (tx, message) => {
+      if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
+      const note = noteOn({ ...message, body: null, metadata: {} }, this.#now(), {
+        type: "message.redacted",
+        isIgnored: false,
+        detail: { reason: "redacted by request" },
+        move: { kind: "stay" },
+      });
+      const record = JSON.stringify(toRecord(note.after));
+      await redactEntries(tx, message);
+      const written = await make(tx, { ...note, entry: { ...note.entry, record } });
+      await storeRedaction(tx, note.after);
+      return written;
+    });
+  }
+
+  #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<Written | Problem>): Promise<Executed | Replay> {
+    const { credential, id, claim, writeProblem } = call;
+    return this.#once.transaction(credential, claim, async (tx) => {
+      const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
+      if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
+      const done = await work(tx, message);
+      if (!(done instanceof Problem)) return done;
+      return { status: done.status, location: null, body: writeProblem(done), eventId: null };
+    });
+  }
+
+  #now(): number {
+    return this.#clock.now();
+  }
+}
+
+/** Writes a change of a message that this transaction has locked, and answers with its record. */
+async function make(tx: Tx, change: Change): Promise<Written> {
+  const [isDone] = await advance(tx, [change]);
+  if (isDone !== true) throw new Error("a locked message changed");
+  return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };
+}
+
+const END_OF_TIME = Buffer.alloc(16, 0xff);
+// A timeline has fewer: signals that moved nothing are kept up to a hundred.
+const MAX_ENTRIES = 1_000;
+
+async function redactEntries(tx: Tx, message: Message): Promise<void> {
+  const { accountId, environment } = message;
+  const entries = await listEntries(tx, message, END_OF_TIME, MAX_ENTRIES);
+  const redacted = entries.flatMap(({ id, record }) =>
+    record === null ? [] : [{ accountId, environment, entry: { id, record: redactRecord(record) } }],
+  );
+  if (redacted.length > 0) await rewriteRecords(tx, redacted);
+}
+
+function redactRecord(text: string): string {
+  const record = JSON.parse(text) as MessageRecord;
+  return JSON.stringify({ ...record, body: null, template_variables: null, metadata: {} });
+}

@@ -1,0 +1,90 @@
+/** A message as rows of the database have it. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Channel, Direction, Message, Priority } from "./message.ts";
+import type { Encoding } from "./segments.ts";
+import type { Status } from "./states.ts";
+
+export type MessageRow = {
+  account_id: Uuid;
+  environment: Environment;
+  id: Uuid;
+  direction: Direction;
+  channel: Channel;
+  recipient: string;
+  sender: string | null;
+  body: string | null;
+  status: Status;
+  sequence: number;
+  error: Message["error"];
+  segments_count: number | null;
+  segments_encoding: Encoding | null;
+  segments_characters: number | null;
+  priority: Priority;
+  client_reference: string | null;
+  metadata: Record<string, string> | null;
+  max_segments: number | null;
+  send_at: Date | null;
+  expires_at: Date | null;
+  provider: string | null;
+  link: string | null;
+  provider_message_id: string | null;
+  attempts: number;
+  updated_at: Date;
+  sent_at: Date | null;
+  delivered_at: Date | null;
+  read_at: Date | null;
+  failed_at: Date | null;
+  canceled_at: Date | null;
+  redacted_at: Date | null;
+};
+
+/** The columns of a row, of the relation `m`. */
+export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
+       m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference,
+       m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link, m.provider_message_id, m.attempts, m.updated_at, m.sent_at,
+       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at`;
+
+/** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
+ *  an index probe, whatever the planner believes of a table it has no statistics of. */
+export const joinMessage = (owner: string): string => `
+ cross join lateral (select *
+                       from messages whole
+                      where whole.account_id = ${owner}.account_id and whole.environment = ${owner}.environment
+                        and whole.id = ${owner}.message_id
+                      limit 1) m`;
+
+const timeOrNull = (time: Date | null): number | null => (time === null ? null : time.getTime());
+
+export function toMessage(row: MessageRow): Message {
+  const { segments_count: count, segments_encoding: encoding, segments_characters: characters, provider: name, link } = row;
+  return {
+    accountId: row.account_id,
+    environment: row.environment,
+    id: row.id,
+    direction: row.direction,
+    channel: row.channel,
+    recipient: row.recipient,
+    sender: row.sender,
+    body: row.body,
+    status: row.status,
+    sequence: row.sequence,
+    error: row.error,
+    segments: count === null || encoding === null || characters === null ? null : { count, encoding, characters },
+    priority: row.priority,
+    clientReference: row.client_reference,
+    metadata: row.metadata ?? {},
+    maxSegments: row.max_segments,
+    sendAtMs: timeOrNull(row.send_at),
+    expiresAtMs: timeOrNull(row.expires_at),
+    provider: name === null || link === null ? null : { name, link, messageId: row.provider_message_id },
+    attempts: row.attempts,
+    updatedAtMs: row.updated_at.getTime(),
+    sentAtMs: timeOrNull(row.sent_at),
+    deliveredAtMs: timeOrNull(row.delivered_at),
+    readAtMs: timeOrNull(row.read_at),
+    failedAtMs: timeOrNull(row.failed_at),
+    canceledAtMs: timeOrNull(row.canceled_at),
+    isRedacted: row.redacted_at !== null,
+  };
+}

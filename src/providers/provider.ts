@@ -1,0 +1,73 @@
+/** The contract of a provider: a kind of carrier connection. A provider knows neither our HTTP nor our tables; it is handed
+ *  messages one by one, says what became of each, and passes on what the carrier says later.
+ *
+ *  Adding one is a folder beside this file and a line in `providers.ts`. `test/provider-conformance.ts` is what it must pass. */
+import type { Log } from "../lib/log.ts";
+
+/** What a carrier needs of a message. */
+export type Outgoing = {
+  /** Our public id. A carrier that can carry a reference of ours gets this one. */
+  id: string;
+  /** Counts the tries at this message, from one. */
+  attempt: number;
+  channel: "sms" | "whatsapp";
+  recipient: string;
+  sender: string | null;
+  body: string;
+  /** The carrier must not deliver it after this. */
+  expiresAtMs: number;
+};
+
+/** What became of a try. `unknown` is the honest answer whenever bytes may have left and nothing definite came back: it is
+ *  never sent again blindly. A provider that throws has said `unknown` too. */
+export type SendOutcome =
+  | { kind: "accepted"; providerMessageId: string }
+  /** `isPermanent`: the same message would be refused again. Otherwise it is tried again, later. */
+  | { kind: "refused"; code: string; message: string; providerCode: string | null; isPermanent: boolean }
+  /** Too fast, for the whole link or for this recipient. No fault of the message. */
+  | { kind: "throttled"; scope: "link" | "recipient"; retryAfterMs: number | null; providerCode: string | null }
+  | { kind: "unknown"; detail: string };
+
+export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "expired", "failed"] as const;
+export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
+
+/** What a carrier says later. It names the message by its own id, by the reference it was given, or by both. */
+export type Receipt = {
+  providerMessageId: string | null;
+  /** Our public id, where the carrier gives it back. */
+  reference: string | null;
+  status: ReceiptStatus;
+  error: { code: string; message: string; providerCode: string | null; isPermanent: boolean } | null;
+  /** What the carrier said, in its own words, for the timeline. No text of the message. */
+  raw: Readonly<Record<string, string>>;
+};
+
+/** What a provider may ask of us. */
+export type Host = {
+  /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. */
+  receive(receipts: readonly Receipt[]): Promise<void>;
+  /** Something changed that matters to whoever sends: `isReady` above all. */
+  changed(): void;
+  /** The database's time. */
+  now(): number;
+  log: Log;
+};
+
+/** One open link. */
+export type Connection = {
+  /** Messages that may be at the carrier without an answer, at one time. */
+  readonly window: number;
+  /** False while nothing can be handed over; then nothing is claimed. */
+  readonly isReady: boolean;
+  /** Hands one message over. Called only after it is on record that bytes may leave. Settles within `signal`'s time, in
+   *  any case: when it is aborted, what has left without an answer is unknown. */
+  send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome>;
+  /** No send is under way any more. Ends the connection in the carrier's manner, within seconds. */
+  close(): Promise<void>;
+};
+
+export type Provider<Settings> = {
+  /** Shown as `provider.name` in the record. */
+  name: string;
+  open(settings: Settings, host: Host): Promise<Connection>;
+};

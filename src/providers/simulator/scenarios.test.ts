@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { scenarioFor, type Answer } from "./scenarios.ts";
+
+const ACCEPTED: Answer = { kind: "accepted" };
+
+type Row = readonly [recipient: string, what: string, answer: string, sms: readonly string[], whatsapp: readonly string[]];
+
+const USUAL = [["delivered"], ["delivered", "read"]] as const;
+
+const ROWS: readonly Row[] = [
+  ["+14155550123", "any other number is delivered", "accepted", ...USUAL],
+  ["+15005550006", "the good number is delivered", "accepted", ...USUAL],
+  ["+15005550002", "invalid", "refused invalid_destination", [], []],
+  ["+15005550003", "not permitted", "refused destination_not_permitted", [], []],
+  ["+15005550005", "blocked", "accepted", ["undelivered blocked_by_carrier"], ["undelivered blocked_by_carrier"]],
+  ["+15005550007", "no receipt ever", "accepted", [], []],
+  ["+15005550009", "a landline", "accepted", ["undelivered landline_unreachable"], ["undelivered landline_unreachable"]],
+  ["+15005550011", "out of order and doubled", "accepted", ["delivered", "sent", "delivered"], ["read", "delivered", "read", "sent"]],
+  ["+15005550012", "throttled at first", "throttled", [], []],
+  ["+15005550013", "unknown, then delivered", "unknown", ["delivered"], ["delivered"]],
+];
+
+for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
+  for (const [channel, receipts] of [
+    ["sms", sms],
+    ["whatsapp", whatsapp],
+  ] as const) {
+    test(`${channel} to ${recipient}: ${what}`, () => {
+      const scenario = scenarioFor({ recipient, channel, attempt: 1 });
+      const words = scenario.answer.kind === "refused" ? `refused ${scenario.answer.code}` : scenario.answer.kind;
+      assert.equal(words, answer);
+      assert.deepEqual(
+        scenario.receipts.map(({ status, error }) => (error === null ? status : `${status} ${error.code}`)),
+        receipts,
+      );
+    });
+
+    test(`${channel} to ${recipient}: receipts come after the answer, in the order they are written, each with time to be seen`, () => {
+      const times = scenarioFor({ recipient, channel, attempt: 1 }).receipts.map(({ afterMs }) => afterMs);
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => a - b),
+      );
+      assert.equal(new Set(times).size, times.length);
+      for (const time of times) assert.ok(time >= 1_000 && time <= 2_000);
+    });
+  }
+}
+
+test("the third attempt at a number that throttles is delivered, and so is every later one", () => {
+  const answers = [1, 2, 3, 4].map((attempt) => scenarioFor({ recipient: "+15005550012", channel: "sms", attempt }).answer.kind);
+  assert.deepEqual(answers, ["throttled", "throttled", "accepted", "accepted"]);
+  assert.deepEqual(
+    scenarioFor({ recipient: "+15005550012", channel: "whatsapp", attempt: 3 }),
+    scenarioFor({ recipient: "+15005550006", channel: "whatsapp", attempt: 1 }),
+  );
+});
+
+test("other numbers take no notice of the attempt", () => {
+  for (const attempt of [1, 2, 3, 10]) {
+    assert.deepEqual(scenarioFor({ recipient: "+14155550123", channel: "sms", attempt }).answer, ACCEPTED);
+    assert.equal(scenarioFor({ recipient: "+15005550002", channel: "sms", attempt }).answer.kind, "refused");
+  }
+});
+
+test("errors say what happened, in a code, a sentence and the carrier's own code, and are final", () => {
+  for (const [recipient, providerCode] of [
+    ["+15005550002", "sim-002"],
+    ["+15005550003", "sim-003"],
+    ["+15005550005", "sim-005"],
+    ["+15005550009", "sim-009"],
+  ] as const) {
+    const { answer, receipts } = scenarioFor({ recipient, channel: "sms", attempt: 1 });
+    const error = answer.kind === "refused" ? answer : receipts[0]?.error;
+    assert.ok(error);
+    assert.equal(error.providerCode, providerCode);
+    assert.equal(error.isPermanent, true);
+    assert.match(error.message, /^[A-Z].* .*[a-z]$/);
+  }
+});

@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { setImmediate as turn } from "node:timers/promises";
+import { test } from "node:test";
+import { has, outgoing, RecordingHost, settled } from "../../../test/recording-host.ts";
+import { poll } from "../../lib/wait.ts";
+import type { Connection, Outgoing, SendOutcome } from "../provider.ts";
+import { simulator } from "./simulator.ts";
+
+const FAST = 200;
+// Nothing of it is due within a test, so only a fast-forward brings it.
+const STANDSTILL = 1 / 1_000_000;
+
+const never = new AbortController().signal;
+
+async function onLink(speed: number, run: (connection: Connection, host: RecordingHost) => Promise<void>): Promise<RecordingHost> {
+  const host = new RecordingHost();
+  const connection = await simulator.open({ speed }, host);
+  try {
+    await run(connection, host);
+  } finally {
+    await settled(connection.close(), "close");
+  }
+  return host;
+}
+
+/** The outcome, and everything the carrier said later, up to the end of the link. */
+async function play(fields: Partial<Outgoing> & Pick<Outgoing, "recipient">, speed = FAST) {
+  const message = outgoing(fields);
+  let outcome: SendOutcome | undefined;
+  const { receipts } = await onLink(speed, async (connection) => {
+    outcome = await settled(connection.send(message, never), "a send");
+  });
+  assert.ok(outcome !== undefined);
+  return { message, outcome, receipts, statuses: receipts.map(({ status }) => status) };
+}
+
+test("an accepted message has an id of the simulator's, by which its receipts name it", async () => {
+  const { outcome, receipts } = await play({ recipient: "+15005550006", channel: "whatsapp" });
+  assert.ok(outcome.kind === "accepted");
+  assert.match(outcome.providerMessageId, /^sim_[0-9A-Za-z]{20}$/);
+  const about = { providerMessageId: outcome.providerMessageId, reference: null, error: null };
+  assert.deepEqual(receipts, [
+    { ...about, status: "delivered", raw: { id: outcome.providerMessageId, status: "DELIVRD" } },
+    { ...about, status: "read", raw: { id: outcome.providerMessageId, status: "READ" } },
+  ]);
+});
+
+test("a refusal is said at once and for good, and nothing follows it", async () => {
+  const { outcome, receipts } = await play({ recipient: "+15005550002" });
+  assert.deepEqual(outcome, {
+    kind: "refused",
+    code: "invalid_destination",
+    message: "The number does not exist",
+    providerCode: "sim-002",
+    isPermanent: true,
+  });
+  assert.deepEqual(receipts, []);
+  assert.equal((await play({ recipient: "+15005550003" })).outcome.kind, "refused");
+});
+
+test("an undelivered message has its error in the receipt and in the carrier's words", async () => {
+  const { receipts } = await play({ recipient: "+15005550005" });
+  assert.equal(receipts.length, 1);
+  assert.deepEqual(receipts[0]?.error, {
+    code: "blocked_by_carrier",
+    message: "The carrier blocked the message",
+    providerCode: "sim-005",
+    isPermanent: true,
+  });
+  assert.deepEqual(receipts[0]?.raw, { id: receipts[0]?.providerMessageId, status: "UNDELIV", error: "sim-005" });
+  assert.equal((await play({ recipient: "+15005550009" })).receipts[0]?.error?.code, "landline_unreachable");
+});
+
+test("the silent number is accepted, and no receipt ever comes", async () => {
+  const { outcome, receipts } = await play({ recipient: "+15005550007" });
+  assert.equal(outcome.kind, "accepted");
+  assert.deepEqual(receipts, []);
+});
+
+for (const [channel, order] of [
+  ["sms", ["delivered", "sent", "delivered"]],
+  ["whatsapp", ["read", "delivered", "read", "sent"]],
+] as const) {
+  for (const speed of [FAST, 1_000_000]) {
+    test(`${channel}: the confused number keeps its own order of receipts at speed ${speed}`, async () => {
+      const message = outgoing({ recipient: "+15005550011", channel });
+      const { receipts } = await onLink(speed, async (connection, host) => {
+        const outcome = await settled(connection.send(message, never), "a send");
+        await host.until(message, outcome, ({ length }) => length >= order.length);
+      });
+      assert.deepEqual(
+        receipts.map(({ status }) => status),
+        order,
+      );
+    });
+  }
+}
+
+test("a throttle is about the recipient, names a time, and ends with the third attempt", async () => {
+  const recipient = "+15005550012";
+  const throttled = { kind: "throttled", scope: "recipient", retryAfterMs: 5, providerCode: "sim-012" };
+  assert.deepEqual((await play({ recipient, attempt: 1 })).outcome, throttled);
+  assert.deepEqual((await play({ recipient, attempt: 2 })).outcome, throttled);
+  const third = await play({ recipient, attempt: 3 });
+  assert.equal(third.outcome.kind, "accepted");
+  assert.deepEqual(third.statuses, ["delivered"]);
+});
+
+test("an unknown outcome is resolved by a receipt with our reference and the carrier's id", async () => {
+  const { message, outcome, receipts } = await play({ recipient: "+15005550013" });
+  assert.equal(outcome.kind, "unknown");
+  assert.equal(receipts.length, 1);
+  assert.equal(receipts[0]?.status, "delivered");
+  assert.equal(receipts[0]?.reference, message.id);
+  assert.match(receipts[0]?.providerMessageId ?? "", /^sim_/);
+});
+
+test("a send given up in mid-air is unknown; the carrier has it all the same, and says so by our reference", async () => {
+  const message = outgoing({ recipient: "+15005550006" });
+  const host = await onLink(1, async (connection) => {
+    const limit = new AbortController();
+    const sent = connection.send(message, limit.signal);
+    limit.abort();
+    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+  });
+  assert.deepEqual(
+    host.receipts.map(({ reference, status }) => [reference, status]),
+    [[message.id, "delivered"]],
+  );
+});
+
+test("a send given up before it began never reaches the carrier", async () => {
+  const host = await onLink(FAST, async (connection) => {
+    const sent = connection.send(outgoing({ recipient: "+15005550006" }), AbortSignal.abort());
+    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+  });
+  assert.deepEqual(host.receipts, []);
+});
+
+test("at full speed an answer comes with the next turns of the event loop", async () => {
+  await onLink(1_000_000, async (connection) => {
+    let isAnswered = false;
+    void connection.send(outgoing({ recipient: "+15005550006" }), never).then(() => (isAnswered = true));
+    assert.equal(isAnswered, false);
+    await turn();
+    await turn();
+    assert.equal(isAnswered, true);
+  });
+});
+
+test("at speed 1 an answer takes some milliseconds and a receipt about a second", async () => {
+  await onLink(1, async (connection, host) => {
+    const message = outgoing({ recipient: "+15005550006" });
+    const startedAt = performance.now();
+    const outcome = await settled(connection.send(message, never), "a send");
+    assert.ok(performance.now() - startedAt >= 15);
+    await host.until(message, outcome, has("delivered"));
+    assert.ok(performance.now() - startedAt >= 1_000);
+  });
+});
+
+test("a speed that is not above zero is refused", async () => {
+  for (const speed of [0, -1, NaN, Infinity]) await assert.rejects(simulator.open({ speed }, new RecordingHost()), /speed/);
+});
+
+test("closing fast-forwards: what the carrier has still to say, it says at once and in order", async () => {
+  const host = new RecordingHost();
+  const connection = await simulator.open({ speed: STANDSTILL }, host);
+  const messages = Array.from({ length: 3 }, () => outgoing({ recipient: "+15005550006", channel: "whatsapp" }));
+  const sends = Promise.all(messages.map((message) => connection.send(message, never)));
+  await settled(connection.close(), "close", 1_000);
+  for (const { kind } of await settled(sends, "the sends")) assert.equal(kind, "accepted");
+  const statuses = host.receipts.map(({ status }) => status);
+  assert.deepEqual(statuses, ["delivered", "delivered", "delivered", "read", "read", "read"]);
+});
+
+test("a closed link takes nothing any more, and says that a later try may do better", async () => {
+  const connection = await simulator.open({ speed: FAST }, new RecordingHost());
+  await connection.close();
+  const outcome = await connection.send(outgoing({ recipient: "+15005550006" }), never);
+  assert.ok(outcome.kind === "refused" && !outcome.isPermanent);
+});
+
+test("receipts that are due together are passed in few calls of limited size, each once", async () => {
+  const count = 2_000;
+  const host = await onLink(1_000_000, async (connection) => {
+    const sends = Array.from({ length: count }, () => connection.send(outgoing({ recipient: "+15005550006" }), never));
+    await settled(Promise.all(sends), "the sends");
+  });
+  assert.equal(new Set(host.receipts.map(({ providerMessageId }) => providerMessageId)).size, count);
+  assert.equal(host.receipts.length, count);
+  assert.ok(host.calls.length <= 20, `${host.calls.length} calls`);
+  for (const call of host.calls) assert.ok(call.length <= 500);
+});
+
+test("receipts that were refused are passed again in their order, none twice, none lost", async () => {
+  const host = await onLink(FAST, async (connection, recording) => {
+    recording.behave("rejects");
+    const message = outgoing({ recipient: "+15005550011", channel: "whatsapp" });
+    const outcome = await settled(connection.send(message, never), "a send");
+    await recording.untilCalled(3);
+    recording.behave("takes");
+    await recording.until(message, outcome, has("sent"));
+  });
+  assert.deepEqual(
+    host.receipts.map(({ status }) => status),
+    ["read", "delivered", "read", "sent"],
+  );
+});
+
+test("a link whose receipts nobody takes throttles in the end, and recovers when they are taken", async () => {
+  let release = (): void => undefined;
+  const away = new Promise<void>((resolve) => (release = resolve));
+  const host = new RecordingHost();
+  const taken = host.receive.bind(host);
+  host.receive = (receipts) => away.then(() => taken(receipts));
+  const connection = await simulator.open({ speed: 1_000_000 }, host);
+  // Four receipts each.
+  const round = (): Promise<SendOutcome[]> =>
+    Promise.all(
+      Array.from({ length: connection.window }, () => connection.send(outgoing({ recipient: "+15005550011", channel: "whatsapp" }), never)),
+    );
+  let outcomes: SendOutcome[] = [];
+  for (let rounds = 0; rounds < 60 && !outcomes.some(({ kind }) => kind === "throttled"); rounds += 1) outcomes = await round();
+  assert.deepEqual(outcomes.at(-1), { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "sim-busy" });
+  release();
+  const recovered = await poll(
+    async () => ((await connection.send(outgoing({ recipient: "+15005550006" }), never)).kind === "accepted" ? true : undefined),
+    { timeoutMs: 10_000, everyMs: 5 },
+  );
+  assert.ok(recovered, "the link did not recover");
+  await settled(connection.close(), "close");
+});
+
+test("a closed link keeps nothing alive, even when its host hangs", async () => {
+  const program = `
+    import { RecordingHost, outgoing } from "./test/recording-host.ts";
+    import { simulator } from "./src/providers/simulator/simulator.ts";
+    const host = new RecordingHost().behave("hangs");
+    const connection = await simulator.open({ speed: 100 }, host);
+    await connection.send(outgoing({ recipient: "+15005550006" }), new AbortController().signal);
+    await host.untilCalled();
+    await connection.close();`;
+  const root = new URL("../../..", import.meta.url);
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", program], { cwd: root, stdio: "ignore" });
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  try {
+    assert.equal(await settled(ended, "the process", 20_000), 0);
+  } finally {
+    child.kill();
+  }
+});

@@ -1,0 +1,148 @@
+/** A carrier that is not there: messages go through the real pipeline and reach nobody. What becomes of one is written in
+ *  `scenarios.ts`, by its recipient. */
+import { assert } from "../../lib/assert.ts";
+import { randomBase62, toBase62 } from "../../lib/base62.ts";
+import type { Connection, Host, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
+import { ReceiptFeed } from "./receipt-feed.ts";
+import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
+import { Wheel } from "./wheel.ts";
+
+/** `speed` divides every delay: at 100, what takes a second takes ten milliseconds. */
+export type SimulatorSettings = { speed: number };
+
+const WINDOW = 1_000;
+const ANSWER_MS = 20;
+// A send that is answered sooner than this looks at its signal then; only slower ones pay for a listener.
+const PROMPT_MS = 50;
+// What is kept of a message is a few hundred bytes. Past this many the receipts are not being taken, and sending more would
+// only fill the memory.
+const MAX_HELD = 200_000;
+const OVERLOAD_WAIT_MS = 1_000;
+
+/** The carrier's own words, after those of SMPP. */
+const CARRIER_WORDS: Readonly<Record<ReceiptStatus, string>> = {
+  sent: "ENROUTE",
+  delivered: "DELIVRD",
+  read: "READ",
+  undelivered: "UNDELIV",
+  expired: "EXPIRED",
+  failed: "REJECTD",
+};
+
+const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+const UNHEARD: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
+const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
+const CLOSED: SendOutcome = {
+  kind: "refused",
+  code: "link_closed",
+  message: "The link is closed",
+  providerCode: null,
+  isPermanent: false,
+};
+
+type Unanswered = {
+  kind: "answer";
+  message: Outgoing;
+  scenario: Scenario;
+  signal: AbortSignal;
+  answer: (outcome: SendOutcome) => void;
+  stopListening: (() => void) | null;
+};
+type Pending = Unanswered | { kind: "receipt"; receipt: Receipt };
+
+class SimulatedLink implements Connection {
+  readonly window = WINDOW;
+  readonly isReady = true;
+  readonly #speed: number;
+  readonly #feed: ReceiptFeed;
+  readonly #wheel = new Wheel<Pending>((items) => this.#settle(items));
+  // Random, since a link that is opened again, or on another node, must not give an id a second time.
+  readonly #idPrefix = `sim_${randomBase62(12)}`;
+  #count = 0;
+  /** Answers and receipts still to come, those of unanswered messages included. */
+  #coming = 0;
+  #isClosed = false;
+
+  constructor({ speed }: SimulatorSettings, host: Host) {
+    this.#speed = speed;
+    this.#feed = new ReceiptFeed(host);
+  }
+
+  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+    if (this.#isClosed) return CLOSED;
+    if (signal.aborted) return UNSENT;
+    if (this.#coming + this.#feed.waiting >= MAX_HELD) return OVERLOADED;
+    const scenario = scenarioFor(message);
+    this.#coming += 1 + scenario.receipts.length;
+    const delayMs = ANSWER_MS / this.#speed;
+    return new Promise((answer) => {
+      const stopListening = delayMs > PROMPT_MS ? onAbort(signal, () => answer(UNHEARD)) : null;
+      this.#wheel.add({ kind: "answer", message, scenario, signal, answer, stopListening }, delayMs);
+    });
+  }
+
+  /** Nobody waits for the clock of a carrier that is closed: what it has still to say, it says now. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (let items = this.#wheel.drain(); items.length > 0; items = this.#wheel.drain()) this.#settle(items);
+    await this.#feed.close();
+  }
+
+  #settle(items: readonly Pending[]): void {
+    const receipts: Receipt[] = [];
+    for (const item of items) {
+      this.#coming -= 1;
+      if (item.kind === "answer") this.#answer(item);
+      else receipts.push(item.receipt);
+    }
+    if (receipts.length > 0) this.#feed.pass(receipts);
+  }
+
+  #answer({ message, scenario, signal, answer, stopListening }: Unanswered): void {
+    stopListening?.();
+    const id = this.#nextId();
+    const outcome = signal.aborted ? UNHEARD : this.#outcome(scenario, id);
+    answer(outcome);
+    // Like most carriers, it names a message by its own id. Whoever did not hear that needs the reference.
+    const reference = outcome.kind === "accepted" ? null : message.id;
+    for (const step of scenario.receipts)
+      this.#wheel.add({ kind: "receipt", receipt: receiptOf(step, id, reference) }, step.afterMs / this.#speed);
+  }
+
+  #outcome({ answer }: Scenario, providerMessageId: string): SendOutcome {
+    if (answer.kind === "accepted") return { kind: "accepted", providerMessageId };
+    if (answer.kind !== "throttled") return answer;
+    // Scoped to the recipient: what else is on the link goes on.
+    return { ...answer, scope: "recipient", retryAfterMs: Math.ceil(answer.retryAfterMs / this.#speed) };
+  }
+
+  #nextId(): string {
+    this.#count += 1;
+    return this.#idPrefix + toBase62(this.#count, 8);
+  }
+}
+
+function onAbort(signal: AbortSignal, run: () => void): () => void {
+  signal.addEventListener("abort", run, { once: true });
+  return () => signal.removeEventListener("abort", run);
+}
+
+const receiptOf = ({ status, error }: Step, providerMessageId: string, reference: string | null): Receipt => ({
+  providerMessageId,
+  reference,
+  status,
+  error,
+  raw: {
+    id: providerMessageId,
+    status: CARRIER_WORDS[status],
+    ...(error === null ? {} : { error: error.providerCode ?? error.code }),
+  },
+});
+
+export const simulator: Provider<SimulatorSettings> = {
+  name: "simulator",
+  async open(settings, host) {
+    assert(Number.isFinite(settings.speed) && settings.speed > 0, "the simulator's speed is above zero");
+    return new SimulatedLink(settings, host);
+  },
+};

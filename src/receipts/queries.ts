@@ -1,0 +1,117 @@
+/** All SQL of what carriers say later: the names they gave to messages, and receipts that came before a name was known. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { batchStatement, column, type Column } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import type { Name, Reference } from "./reference.ts";
+
+export const referenceColumns: readonly Column<{ reference: Reference | null }>[] = [
+  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
+  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
+  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
+];
+
+/** The names of `accepted`. Carriers use a name again after months: the newest message has it. */
+export const rememberReferences = `
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at
+    from accepted
+   where reference_id is not null
+  on conflict (link, provider_message_id) do update
+     set account_id = excluded.account_id, environment = excluded.environment, message_id = excluded.message_id,
+         expires_at = excluded.expires_at`;
+
+/** Whose message a carrier speaks of: the row of the name in `item`. */
+export const namedMessage = `
+  select r.account_id, r.environment, r.message_id
+    from provider_references r
+   where r.link = item.link and r.provider_message_id = item.id
+   limit 1`;
+
+export const nameColumns: readonly Column<Name>[] = [
+  column("link", "text", ({ link }) => link),
+  column("id", "text", ({ providerMessageId }) => providerMessageId),
+];
+
+export type Parked = Name & { status: string; receipt: string };
+
+const park = batchStatement<Parked>(
+  [...nameColumns, column("status", "text", ({ status }) => status), column("receipt", "text", ({ receipt }) => receipt)],
+  (items) => `
+insert into parked_receipts (link, provider_message_id, status, receipt)
+select link, id, status, receipt::json
+  from ${items}
+on conflict do nothing`,
+);
+
+/** Keeps receipts for a name that is not known yet. The same one twice is one. */
+export const parkReceipts = async (db: Queryable, receipts: readonly Parked[]): Promise<void> => {
+  await db.rows(park(receipts));
+};
+
+export type ParkedRow = { link: string; receipt: unknown };
+
+const parkedFor = batchStatement<Name>(
+  nameColumns,
+  (items) => `
+select item.link, found.receipt
+  from ${items}
+ cross join lateral (select p.receipt
+                       from parked_receipts p
+                      where p.link = item.link and p.provider_message_id = item.id
+                      limit 10) found`,
+);
+
+/** What was parked for names that have become known. */
+export const findParked = (db: Queryable, names: readonly Name[]): Promise<ParkedRow[]> => db.rows<ParkedRow>(parkedFor(names));
+
+const unpark = batchStatement<Name & { status: string }>(
+  [...nameColumns, column("status", "text", ({ status }) => status)],
+  (items) => `
+delete from parked_receipts p
+ using ${items}
+ where p.link = item.link and p.provider_message_id = item.id and p.status = item.status`,
+);
+
+/** These have been worked in. */
+export const forgetParked = async (db: Queryable, receipts: readonly (Name & { status: string })[]): Promise<void> => {
+  await db.rows(unpark(receipts));
+};
+
+// Carriers hold a receipt for two days at most, and a link can be down over a weekend.
+const PARKED_DAYS = 3;
+
+/** Receipts whose message never became known. */
+export const dropOldParked = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+  db.rows<{ link: string }>(sql`
+  delete from parked_receipts
+   where ctid = any (array(select ctid
+                             from parked_receipts
+                            where received_at <= now() - make_interval(days => ${PARKED_DAYS})
+                            limit ${max}))
+  returning link`);
+
+export type Overdue = { link: string; provider_message_id: string; account_id: Uuid; environment: Environment; message_id: Uuid };
+
+/** Names under which nothing more is awaited. */
+export const findOverdue = (db: Queryable, max: number): Promise<Overdue[]> =>
+  db.rows<Overdue>(sql`
+  select link, provider_message_id, account_id, environment, message_id
+    from provider_references
+   where expires_at <= now()
+   order by expires_at
+   limit ${max}`);
+
+const forget = batchStatement<{ link: string; provider_message_id: string }>(
+  [column("link", "text", ({ link }) => link), column("id", "text", ({ provider_message_id: id }) => id)],
+  (items) => `
+delete from provider_references r
+ using ${items}
+ where r.link = item.link and r.provider_message_id = item.id and r.expires_at <= now()`,
+);
+
+/** Deletes names that are still overdue: one that was given anew meanwhile stays. */
+export const forgetReferences = async (db: Queryable, names: readonly { link: string; provider_message_id: string }[]): Promise<void> => {
+  await db.rows(forget(names));
+};

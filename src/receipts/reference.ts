@@ -1,0 +1,7 @@
+/** The names by which carriers speak of messages. */
+
+/** What a carrier calls a message; it means something within its link alone. */
+export type Name = { link: string; providerMessageId: string };
+
+/** A name, and until when the carrier may speak of the message by it. */
+export type Reference = Name & { expiresAtMs: number };

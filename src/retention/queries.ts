@@ -1,0 +1,98 @@
+/** All SQL of retention. It is run in a session of its own, as text: names of tables cannot be parameters. */
+import type pg from "pg";
+import { firstUuidAt, uuidToText } from "../lib/uuid.ts";
+import { isFinished, STATUSES } from "../messages/states.ts";
+import { listWeeks, type Week } from "../storage/partitions.ts";
+import type { Sql } from "../storage/sql.ts";
+
+export type Run = (text: string) => Promise<pg.QueryResult>;
+
+const LOCK = "7361, 4";
+
+// The finished ones by name: a status that is not known here is not finished.
+const FINISHED = `(${STATUSES.filter(isFinished)
+  .map((status) => `'${status}'`)
+  .join(", ")})`;
+
+const firstId = (timeMs: number): string => `'${uuidToText(firstUuidAt(timeMs))}'::uuid`;
+
+async function firstRow<T>(run: Run, text: string): Promise<T> {
+  return (await run(text)).rows[0] as T;
+}
+
+/** One node at a time. */
+export const tryLock = async (run: Run): Promise<boolean> =>
+  (await firstRow<{ is_mine: boolean }>(run, `select pg_try_advisory_lock(${LOCK}) as is_mine`)).is_mine;
+
+export const unlock = (run: Run): Promise<unknown> => run(`select pg_advisory_unlock(${LOCK})`);
+
+/** The name by which another connection can end this session. */
+export const readSessionName = async (run: Run): Promise<string> =>
+  (await firstRow<{ name: string }>(run, "select current_setting('application_name') as name")).name;
+
+/** In the session, since the catalog's bounds are behind the locks of their tables, and the session can be ended. */
+export const readWeeks = (run: Run): Promise<Week[]> => listWeeks({ rows: async <T>({ text }: Sql) => (await run(text)).rows as T[] });
+
+/** Whether a message of the week is still under way: it waits in the queue, or its status says so. In one snapshot, since a
+ *  message that changes may move to a block that was read already. It need not be asked again before the drop: a finished
+ *  message stays finished, and ids take the present time, so that none is added to a past week. */
+export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week): Promise<boolean> => {
+  const { is_unfinished: isUnfinished } = await firstRow<{ is_unfinished: boolean }>(
+    run,
+    `select case when exists (select
+                                from delivery_queue
+                               where message_id >= ${firstId(fromMs)} and message_id < ${firstId(toMs)})
+                 then true
+                 else exists (select
+                                from ${messages}
+                               where status not in ${FINISHED})
+            end as is_unfinished`,
+  );
+  return isUnfinished;
+};
+
+/** Both tables go, or neither. Whoever comes while a lock is waited for waits behind it, whichever week they are about. */
+export const dropTables = (run: Run, { messages, events }: Week, lockTimeoutMs: number): Promise<unknown> =>
+  run(`begin;
+       set local lock_timeout = ${lockTimeoutMs};
+       drop table ${messages}, ${events};
+       commit`);
+
+export const rollback = (run: Run): Promise<unknown> => run("rollback");
+
+// Tables that catch what no partition covers: usually empty.
+const DEFAULTS = { messages: "messages_default", events: "events_default" } as const;
+
+export type Default = keyof typeof DEFAULTS;
+
+const blocksOf = (table: string): string => `pg_relation_size('${table}') / current_setting('block_size')::integer`;
+
+export const countBlocks = async (run: Run, table: Default): Promise<number> =>
+  (await firstRow<{ blocks: number }>(run, `select (${blocksOf(DEFAULTS[table])})::integer as blocks`)).blocks;
+
+const OLD_AND_OVER: Record<Default, string> = {
+  messages: `status in ${FINISHED}
+     and not exists (select
+                       from delivery_queue q
+                      where q.message_id = old.id)`,
+  // The timeline of a message that is still under way stays with it.
+  events: `not exists (select
+                       from messages m
+                      where m.account_id = old.account_id and m.environment = old.environment and m.id = old.message_id
+                        and m.status not in ${FINISHED})`,
+};
+
+/** Removes what is past and over from some blocks of a default partition, and tells how many rows that were. */
+export const deleteSlice = async (
+  run: Run,
+  table: Default,
+  { beforeMs, fromBlock, toBlock }: { beforeMs: number; fromBlock: number; toBlock: number },
+): Promise<number> => {
+  const { rowCount } = await run(
+    `delete from ${DEFAULTS[table]} old
+      where ctid >= '(${fromBlock},0)'::tid and ctid < '(${toBlock},0)'::tid
+        and id < ${firstId(beforeMs)}
+        and ${OLD_AND_OVER[table]}`,
+  );
+  return rowCount ?? 0;
+};

@@ -1,0 +1,27 @@
+/** A link: one configured connection of a provider. */
+import type { ProviderName } from "../providers/providers.ts";
+
+export type Link = {
+  /** Also the name of its lane in the queue. */
+  name: string;
+  provider: ProviderName;
+  settings: { speed: number };
+  /** Who a message comes from when its request does not say. */
+  sender: string | null;
+  /** A message of which nobody knows whether it left is held for so long, for a late answer or a receipt to tell; then it fails
+   *  with `outcome_unknown`, or is sent again at the risk of arriving twice. */
+  onUnknown: { holdMs: number; policy: "fail" | "resend" };
+};
+
+export const SIMULATOR_LINK = "simulator";
+
+const SIMULATOR_HOLD_MS = 60_000;
+
+/** `test` always uses the simulator: no message leaves the machine. */
+export const simulatorLink = (speed: number): Link => ({
+  name: SIMULATOR_LINK,
+  provider: "simulator",
+  settings: { speed },
+  sender: "+15005550000",
+  onUnknown: { holdMs: SIMULATOR_HOLD_MS / speed, policy: "fail" },
+});

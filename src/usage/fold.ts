@@ -1,0 +1,47 @@
+/** Folds the changes of the counts into their hours, in the background of every node: whoever comes first does it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../storage/database.ts";
+import { FOLD_ROWS, forgetUsage, foldUsage } from "./queries.ts";
+
+// Readers go through what is not folded yet, row by row: two seconds keep that a matter of milliseconds.
+const FOLD_EVERY_MS = 2_000;
+const FORGET_EVERY_MS = 24 * 3_600_000;
+
+export type Folding = {
+  /** No turn begins after this; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+};
+
+export function keepFolding(db: Database, onError: (error: unknown) => void): Folding {
+  const stopping = new AbortController();
+  const running = run(db, onError, stopping.signal);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function run(db: Database, onError: (error: unknown) => void, stopping: AbortSignal): Promise<void> {
+  // A node that is restarted every day forgets, too: it begins with it.
+  let forgetAtMs = 0;
+  while (!stopping.aborted) {
+    try {
+      await repeat(() => foldUsage(db), FOLD_ROWS, stopping);
+      if (performance.now() >= forgetAtMs) {
+        await repeat(() => forgetUsage(db), 1, stopping);
+        forgetAtMs = performance.now() + FORGET_EVERY_MS;
+      }
+    } catch (error) {
+      onError(error);
+    }
+    await sleep(FOLD_EVERY_MS * (0.75 + Math.random() / 2), undefined, { signal: stopping }).catch(() => undefined);
+  }
+}
+
+/** Turn after turn, as long as one does at least so much. */
+async function repeat(turn: () => Promise<number>, enough: number, stopping: AbortSignal): Promise<void> {
+  let done = enough;
+  while (done >= enough && !stopping.aborted) done = await turn();
+}

@@ -1,0 +1,231 @@
+/** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours,
+ *  and how both are read as one. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { column, type Column } from "../storage/batch.ts";
+import type { Database, Queryable, Tx } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import { HOUR_MS, type Counted } from "./usage.ts";
+
+/** Where an item of a batch counts after its change, and where it counted before. Null: nowhere. */
+export type Counting = { counted: Counted | null; countedBefore: Counted | null };
+
+/** A message's place within its hour as one text. It is hashed once for each message of a batch, and taken apart once for
+ *  each place; four columns would be built, sent and hashed for each message. */
+const placeOf = ({ channel, status, deliveryBucket, errorCode }: Counted): string => `${channel}|${status}|${deliveryBucket}|${errorCode}`;
+
+const PLACE_COLUMNS = "channel, status, delivery_bucket, error_code";
+
+const partsOf = (place: string): string =>
+  `split_part(${place}, '|', 1), split_part(${place}, '|', 2), split_part(${place}, '|', 3)::smallint, split_part(${place}, '|', 4)`;
+
+// Hours since 1970: half the bytes of a time, and written without big integers.
+const HOUR = "to_timestamp(usage_hour * 3600::float8)";
+
+/** For statements that only ever make messages; read by `countNew`. */
+export const newUsageColumns: readonly Column<Pick<Counting, "counted">>[] = [
+  column("usage_hour", "integer", ({ counted }) => counted && counted.hourMs / HOUR_MS),
+  column("usage_place", "text", ({ counted }) => counted && placeOf(counted)),
+  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
+];
+
+/** For statements that change messages; read by `countChange`. The hour of a message never changes. */
+export const usageColumns: readonly Column<Counting>[] = [
+  column("usage_hour", "integer", ({ counted, countedBefore }) => {
+    const place = counted ?? countedBefore;
+    return place && place.hourMs / HOUR_MS;
+  }),
+  ...newUsageColumns.slice(1),
+  column("was_place", "text", ({ countedBefore }) => countedBefore && placeOf(countedBefore)),
+  column("was_segments", "smallint", ({ countedBefore }) => countedBefore && countedBefore.segments),
+];
+
+/** Counts the new messages in `accepted`. Rows are only ever added, so writers do not wait for each other. */
+export const countNew = `
+  insert into usage_changes (account_id, environment, hour, ${PLACE_COLUMNS}, messages, segments)
+  select account_id, environment, ${HOUR}, ${partsOf("usage_place")}, count(*), sum(usage_segments)
+    from accepted
+   where usage_place is not null
+   group by account_id, environment, usage_hour, usage_place`;
+
+/** Moves the messages in `accepted` from the places where they counted to those where they count now. They are gathered by
+ *  the way they go, which is few for many messages; only then is each way taken apart into its two ends. */
+export const countChange = `
+  insert into usage_changes (account_id, environment, hour, ${PLACE_COLUMNS}, messages, segments)
+  select account_id, environment, ${HOUR}, ${partsOf("place")}, sum(change.messages), sum(change.segments)
+    from (select account_id, environment, usage_hour, usage_place, was_place, count(*) as moved,
+                 sum(usage_segments) as segments_now, sum(was_segments) as segments_before
+            from accepted
+           where usage_place is distinct from was_place or usage_segments is distinct from was_segments
+           group by account_id, environment, usage_hour, usage_place, was_place) way
+   cross join lateral (values (usage_place, moved, segments_now), (was_place, -moved, -segments_before))
+                   as change(place, messages, segments)
+   where place is not null
+   group by account_id, environment, usage_hour, place
+  having sum(change.messages) <> 0 or sum(change.segments) <> 0`;
+
+// One node folds at a time. 1 and 2 are taken: migrations and partitions.
+const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(7361, 3)`);
+const tryLock = (tx: Tx) => tx.rows<{ is_mine: boolean }>(sql`select pg_try_advisory_xact_lock(7361, 3) as is_mine`);
+
+// A turn takes a fraction of a second, of which readers and writers notice nothing.
+export const FOLD_ROWS = 20_000;
+
+/** Moves changes into the hours, up to so many, and says how many it were; none when another node is at it. Both tables
+ *  change in one transaction, so whoever reads both in one statement finds every change in exactly one of them. */
+export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<number> {
+  return db.transaction(async (tx) => {
+    const [lock] = await tryLock(tx);
+    if (lock?.is_mine !== true) return 0;
+    const [fold] = await moveIntoHours(tx, maxRows);
+    if (fold === undefined) return 0;
+    if (fold.emptied.length > 0) await deleteEmpty(tx, fold.emptied);
+    return fold.taken;
+  });
+}
+
+/** Changes come in any order, so an hour's count may be below zero while a part of it still waits to be folded. */
+const moveIntoHours = (tx: Tx, maxRows: number) =>
+  tx.rows<{ taken: number; emptied: string[] }>(sql`
+  with taken as (
+    delete from usage_changes
+     where ctid = any (array(select ctid from usage_changes limit ${maxRows}))
+    returning account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments
+  ), folded as (
+    insert into usage_hours
+           (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
+    select account_id, environment, hour, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
+      from taken
+     group by account_id, environment, hour, channel, status, error_code, delivery_bucket
+    having sum(messages) <> 0 or sum(segments) <> 0
+    on conflict (account_id, environment, hour, channel, status, error_code, delivery_bucket) do update
+       set messages = usage_hours.messages + excluded.messages, segments = usage_hours.segments + excluded.segments
+    returning ctid, messages, segments
+  )
+  select (select count(*) from taken) as taken,
+         array(select ctid::text from folded where messages = 0 and segments = 0) as emptied`);
+
+/** Under the lock nobody else writes to the hours, so a row is still where it was. */
+const deleteEmpty = (tx: Tx, places: readonly string[]) =>
+  tx.rows(sql`
+  delete from usage_hours
+   where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
+
+// A year can be compared with the one before, with a month to look at it.
+const KEPT_DAYS = 400;
+const FORGET_ROWS = 20_000;
+
+/** Deletes hours that are older than 400 days, up to so many rows, and says how many it were. The table has no index by
+ *  time alone: it is walked from environment to environment, and each one's oldest hours lie together. */
+export async function forgetUsage(db: Database, maxRows = FORGET_ROWS): Promise<number> {
+  return db.transaction(async (tx) => {
+    await takeLock(tx);
+    const [forgotten] = await tx.rows<{ rows: number }>(sql`
+  with recursive owner as (
+    (select account_id, environment
+       from usage_hours
+      order by account_id, environment
+      limit 1)
+    union all
+    select next.account_id, next.environment
+      from owner
+     cross join lateral (select account_id, environment
+                           from usage_hours
+                          where (account_id, environment) > (owner.account_id, owner.environment)
+                          order by account_id, environment
+                          limit 1) next
+  ), old as (
+    select hours.ctid
+      from owner
+     cross join lateral (select ctid
+                           from usage_hours
+                          where account_id = owner.account_id
+                            and environment = owner.environment
+                            and hour < now() - make_interval(days => ${KEPT_DAYS})
+                          order by hour
+                          limit ${maxRows}) hours
+     limit ${maxRows}
+  ), deleted as (
+    delete from usage_hours
+     where ctid = any (array(select ctid from old))
+    returning 1
+  )
+  select count(*) as rows
+    from deleted`);
+    return forgotten?.rows ?? 0;
+  });
+}
+
+export type UsageRange = { fromMs: number; toMs: number; interval: "hour" | "day" };
+export type UsageFilter = { channel?: string | null; status?: string | null; errorCode?: string | null };
+
+/** The messages of one kind in one hour or day. */
+export type UsageRow = {
+  start: Date;
+  channel: string;
+  status: string;
+  /** Empty: none. */
+  error_code: string;
+  messages: number;
+  segments: number;
+  /** Messages by step of the scale; null when none was delivered. */
+  buckets: Record<string, number> | null;
+};
+
+/** Newest first. At most `maxRows`: what needs more is not cut off in silence if one more than is wanted is asked for. */
+export const readUsage = (
+  db: Queryable,
+  accountId: Uuid,
+  environment: Environment,
+  { fromMs, toMs, interval, channel = null, status = null, errorCode = null }: UsageRange & UsageFilter,
+  maxRows: number,
+): Promise<UsageRow[]> =>
+  db.rows<UsageRow>(sql`
+  with counted as (
+    select hour, channel, status, error_code, delivery_bucket, messages, segments
+      from usage_hours
+     where account_id = ${accountId} and environment = ${environment}
+       and hour >= to_timestamp(${fromMs / 1_000}::float8) and hour < to_timestamp(${toMs / 1_000}::float8)
+    union all
+    select hour, channel, status, error_code, delivery_bucket, messages, segments
+      from usage_changes
+     where account_id = ${accountId} and environment = ${environment}
+       and hour >= to_timestamp(${fromMs / 1_000}::float8) and hour < to_timestamp(${toMs / 1_000}::float8)
+  ), bucketed as (
+    select date_bin(${`1 ${interval}`}::interval, hour, to_timestamp(0)) as start, channel, status, error_code, delivery_bucket,
+           sum(messages)::bigint as messages, sum(segments)::bigint as segments
+      from counted
+     where (${channel}::text is null or channel = ${channel})
+       and (${status}::text is null or status = ${status})
+       and (${errorCode}::text is null or error_code = ${errorCode})
+     group by 1, 2, 3, 4, 5
+    having sum(messages) <> 0
+  )
+  select start, channel, status, error_code, sum(messages)::bigint as messages, sum(segments)::bigint as segments,
+         json_object_agg(delivery_bucket, messages) filter (where delivery_bucket >= 0) as buckets
+    from bucketed
+   group by start, channel, status, error_code
+   order by start desc, channel, status, error_code
+   limit ${maxRows}`);
+
+/** How many messages are under way, by what they are. */
+export type Depth = { scheduled: number; queued: number; sending: number };
+
+/** From the counts and not from the messages: a place that nobody is in has no row, so few rows tell of very many, of any
+ *  age. The statuses are written out, as a partial index on them would have it. */
+export async function readDepth(db: Queryable, accountId: Uuid, environment: Environment): Promise<Depth> {
+  const [depth] = await db.rows<Depth>(sql`
+  select coalesce(sum(messages) filter (where status = 'scheduled'), 0)::bigint as scheduled,
+         coalesce(sum(messages) filter (where status = 'queued'), 0)::bigint as queued,
+         coalesce(sum(messages) filter (where status = 'sending'), 0)::bigint as sending
+    from (select status, messages
+            from usage_hours
+           where account_id = ${accountId} and environment = ${environment}
+             and status in ('scheduled', 'queued', 'sending')
+          union all
+          select status, messages
+            from usage_changes
+           where account_id = ${accountId} and environment = ${environment}
+             and status in ('scheduled', 'queued', 'sending')) counted`);
+  return depth ?? { scheduled: 0, queued: 0, sending: 0 };
+}
