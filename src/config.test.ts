@@ -50,6 +50,11 @@ test("without any setting the defaults hold", () => {
     trustedProxies: [],
     requestTimeoutMs: 30_000,
     secretKey: undefined,
+    roles: new Set(["api", "dispatch"]),
+    simulatorSpeed: 1,
+    // Three days.
+    receiptWaitMs: 259_200_000,
+    retentionDays: 90,
   });
   assert.equal(metricsAllow.isEmpty, true);
   assert.equal(log, process.stdout.isTTY ? "pretty" : "json");
@@ -85,12 +90,53 @@ test("a list in the file is a list of addresses", () => {
   assert.deepEqual([metricsAllow.has("10.0.0.7"), metricsAllow.has("10.0.0.8")], [true, false]);
 });
 
+const ROLES: readonly (readonly [what: string, env: Environment, roles: readonly string[]])[] = [
+  ["one", { GODWIT_ROLES: "dispatch" }, ["dispatch"]],
+  ["both, with spaces", { GODWIT_ROLES: " api , dispatch " }, ["api", "dispatch"]],
+  ["the same twice", { GODWIT_ROLES: "api,api" }, ["api"]],
+  ["a list in the file", { GODWIT_CONFIG: write('roles = ["api"]') }, ["api"]],
+];
+
+for (const [what, env, roles] of ROLES) test(`roles: ${what}`, () => assert.deepEqual(serve(env).roles, new Set(roles)));
+
+const NUMBERS: readonly (readonly [env: Environment, read: (config: Config) => number, value: number])[] = [
+  [{ GODWIT_SIMULATOR_SPEED: "1" }, ({ simulatorSpeed }) => simulatorSpeed, 1],
+  [{ GODWIT_SIMULATOR_SPEED: "1000000" }, ({ simulatorSpeed }) => simulatorSpeed, 1_000_000],
+  [{ GODWIT_RECEIPT_WAIT: "1" }, ({ receiptWaitMs }) => receiptWaitMs, 1_000],
+  [{ GODWIT_RECEIPT_WAIT: "604800" }, ({ receiptWaitMs }) => receiptWaitMs, 604_800_000],
+  [{ GODWIT_RETENTION_DAYS: "40" }, ({ retentionDays }) => retentionDays, 40],
+  [{ GODWIT_RETENTION_DAYS: "3650" }, ({ retentionDays }) => retentionDays, 3_650],
+];
+
+for (const [env, read, value] of NUMBERS) test(`at its limit: ${JSON.stringify(env)}`, () => assert.equal(read(serve(env)), value));
+
 const BAD: readonly (readonly [what: string, env: Environment, faults: readonly RegExp[]])[] = [
   ["a port beyond all ports", { GODWIT_PORT: "65536" }, [/^GODWIT_PORT: .*0 to 65535, not "65536"/]],
   ["a port below zero", { GODWIT_PORT: "-1" }, [/^GODWIT_PORT:/]],
   ["a port that is no number", { GODWIT_PORT: "http" }, [/^GODWIT_PORT:/]],
   ["half a port", { GODWIT_PORT: "80.5" }, [/^GODWIT_PORT:/]],
   ["no time for requests", { GODWIT_REQUEST_TIMEOUT: "0" }, [/^GODWIT_REQUEST_TIMEOUT: .*1 to 600/]],
+  ["an unknown role", { GODWIT_ROLES: "api,webmaster" }, [/^GODWIT_ROLES: "webmaster" is not a role; known are api, dispatch$/]],
+  ["a role in capitals", { GODWIT_ROLES: "API" }, [/^GODWIT_ROLES: "API" is not a role/]],
+  ["two unknown roles", { GODWIT_ROLES: "cook,api,waiter" }, [/"cook" is not/, /"waiter" is not/]],
+  ["a comma and no role after it", { GODWIT_ROLES: "api," }, [/^GODWIT_ROLES: "" is not a role/]],
+  ["an empty list of roles in the file", { GODWIT_CONFIG: write("roles = []") }, [/^roles in the configuration file: "" is not a role/]],
+  [
+    "a carrier that stands still",
+    { GODWIT_SIMULATOR_SPEED: "0" },
+    [/^GODWIT_SIMULATOR_SPEED: must be a factor from 1 to 1000000, not "0"/],
+  ],
+  ["a carrier at half its speed", { GODWIT_SIMULATOR_SPEED: "0.5" }, [/^GODWIT_SIMULATOR_SPEED:/]],
+  ["a carrier beyond all speed", { GODWIT_SIMULATOR_SPEED: "1000001" }, [/^GODWIT_SIMULATOR_SPEED:/]],
+  ["no time for receipts", { GODWIT_RECEIPT_WAIT: "0" }, [/^GODWIT_RECEIPT_WAIT: must be a number of seconds from 1 to 604800, not "0"/]],
+  ["more than a week for receipts", { GODWIT_RECEIPT_WAIT: "604801" }, [/^GODWIT_RECEIPT_WAIT:/]],
+  ["a time for receipts with its unit", { GODWIT_RECEIPT_WAIT: "72h" }, [/^GODWIT_RECEIPT_WAIT:/]],
+  [
+    "a retention shorter than messages are under way",
+    { GODWIT_RETENTION_DAYS: "39" },
+    [/^GODWIT_RETENTION_DAYS: must be a number of days from 40 to 3650, not "39"/],
+  ],
+  ["a retention of more than ten years", { GODWIT_RETENTION_DAYS: "3651" }, [/^GODWIT_RETENTION_DAYS:/]],
   ["another style of log", { GODWIT_LOG: "xml" }, [/^GODWIT_LOG: must be json, pretty or silent, not "xml"/]],
   ["a proxy by name", { GODWIT_TRUSTED_PROXIES: "proxy" }, [/^GODWIT_TRUSTED_PROXIES: "proxy" is not an address/]],
   ["two bad blocks of addresses", { GODWIT_METRICS_ALLOW: "a,10.0.0.1,b" }, [/"a" is not/, /"b" is not/]],

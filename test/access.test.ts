@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { apiKeyHint, newApiKey } from "../src/access/api-key.ts";
 import type { ErrorCode } from "../src/http/codes.ts";
+import { decodeId } from "../src/lib/id.ts";
 import { assertProblem, exchange, until } from "./expect.ts";
-import { startGodwit, type Godwit } from "./harness.ts";
+import { sms, startGodwit, type Godwit } from "./harness.ts";
 
 let godwit: Godwit;
 let key: string;
@@ -127,20 +128,24 @@ describe("the life of a key", () => {
 });
 
 describe("scopes", () => {
-  const NEEDED: readonly (readonly [method: string, path: string, scope: "messages:send" | "messages:read"])[] = [
-    ["POST", "/v1/messages", "messages:send"],
+  const NO_MESSAGE = "/v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+  const NEEDED: readonly (readonly [method: string, path: string, scope: "messages:send" | "messages:read", body?: object])[] = [
+    ["POST", "/v1/messages", "messages:send", sms()],
     ["GET", "/v1/messages", "messages:read"],
-    ["GET", "/v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "messages:read"],
+    ["GET", NO_MESSAGE, "messages:read"],
+    ["PATCH", NO_MESSAGE, "messages:send", { body: "x" }],
+    ["POST", `${NO_MESSAGE}/cancel`, "messages:send"],
+    ["POST", `${NO_MESSAGE}/redact`, "messages:send"],
+    ["GET", `${NO_MESSAGE}/events`, "messages:read"],
   ];
-  for (const [method, path, scope] of NEEDED) {
+  for (const [method, path, scope, body] of NEEDED) {
     test(`${method} ${path} needs ${scope}`, async () => {
       const other = scope === "messages:send" ? "messages:read" : "messages:send";
-      const body = method === "POST" ? { body: { recipient: "+14155550123", channel: "sms", body: "x" } } : {};
-      const reply = await godwit.request(method, path, { key: await godwit.key({ scopes: [other, "keys:write"] }), ...body });
+      const reply = await godwit.request(method, path, { key: await godwit.key({ scopes: [other, "keys:write"] }), body });
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], [scope]);
       assert.equal(reply.headers.get("www-authenticate"), `Bearer realm="godwit", error="insufficient_scope", scope="${scope}"`);
-      const allowed = await godwit.request(method, path, { key: await godwit.key({ scopes: [scope] }), ...body });
+      const allowed = await godwit.request(method, path, { key: await godwit.key({ scopes: [scope] }), body });
       assert.ok([200, 202, 404].includes(allowed.status));
     });
   }
@@ -168,9 +173,46 @@ describe("another account, and the other environment", () => {
         assert.deepEqual(list.json, { data: [], has_more: false, next_cursor: null });
       }
     }
-    const theirs = await godwit.send(live);
-    assert.equal(theirs.json["environment"], "live");
-    assertProblem(await godwit.request("GET", `/v1/messages/${String(theirs.json["id"])}`, { key }), "not_found");
+    const theirs = await godwit.send(other, { client_reference: "theirs" });
+    for (const stranger of [key, live, otherLive]) {
+      assertProblem(await godwit.request("GET", `/v1/messages/${String(theirs.json["id"])}`, { key: stranger }), "not_found");
+      const list = await godwit.request("GET", "/v1/messages?client_reference=theirs", { key: stranger });
+      assert.deepEqual(list.json["data"], []);
+    }
+  });
+
+  test("cannot change a message either", async () => {
+    const strangers = [
+      await godwit.key({ environment: "live" }),
+      await godwit.key({ account: "meddler" }),
+      await godwit.key({ account: "meddler", environment: "live" }),
+    ];
+    await godwit.unlimited();
+    const sent = await godwit.send(key);
+    const path = `/v1/messages/${String(sent.json["id"])}`;
+    for (const stranger of strangers) {
+      assertProblem(await godwit.request("PATCH", path, { key: stranger, body: { body: "x" } }), "not_found");
+      for (const action of ["cancel", "redact"])
+        assertProblem(await godwit.request("POST", `${path}/${action}`, { key: stranger }), "not_found");
+      assertProblem(await godwit.request("GET", `${path}/events`, { key: stranger }), "not_found");
+    }
+    assert.equal((await godwit.request("GET", path, { key })).text, sent.text);
+  });
+
+  test("live, which has no link, refuses to send, and its messages are seen in live alone", async () => {
+    const live = await godwit.key({ environment: "live" });
+    const already = await godwit.rows("select id from messages");
+    assertProblem(await godwit.send(live), "no_route");
+    assert.equal((await godwit.rows("select id from messages")).length, already.length);
+    // No request makes a message in live, so one is carried over.
+    const { json } = await godwit.send(key, { client_reference: "carried over" });
+    const path = `/v1/messages/${String(json["id"])}`;
+    await godwit.rows("update messages set environment = 'live' where id = $1", [decodeId("msg", String(json["id"]))]);
+    assert.equal((await godwit.request("GET", path, { key: live })).json["environment"], "live");
+    for (const stranger of [key, await godwit.key({ account: "live neighbour", environment: "live" })]) {
+      assertProblem(await godwit.request("GET", path, { key: stranger }), "not_found");
+      assert.deepEqual((await godwit.request("GET", "/v1/messages?client_reference=carried%20over", { key: stranger })).json["data"], []);
+    }
   });
 
   test("a cursor of one list shows nothing of it to another", async () => {

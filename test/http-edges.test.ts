@@ -259,4 +259,25 @@ describe("the log", () => {
       assert.ok(!everything.includes(secret), `the log has ${secret}`);
     }
   });
+
+  test("has the cause of a message that gets no further, and never its text or numbers", async () => {
+    await using travelling = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    const own = await travelling.key();
+    await travelling.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
+    const body = { body: "the heron has landed", sender: "+14155550199", metadata: { note: "heron-note" } };
+    for (const recipient of ["+14155550188", "+15005550002", "+15005550012", "+15005550013"]) {
+      assert.equal((await travelling.send(own, { ...body, recipient })).status, 202);
+    }
+    const isTrouble = ({ msg }: LogLine): boolean => msg === "delivery met trouble";
+    const line = await until("the trouble in the log", () => travelling.logs.find(isTrouble));
+    assert.match(String(line["message"]), /no_departures/);
+    await until("the others to go on", async () => {
+      const ended = await travelling.rows("select from messages where status in ('failed', 'delivered')");
+      return ended.length === 2 || undefined;
+    });
+    const everything = JSON.stringify(travelling.logs) + travelling.output.join("\n");
+    for (const secret of ["heron", "4155550188", "4155550199", "5005550002", "5005550012", "5005550013"]) {
+      assert.ok(!everything.includes(secret), `the log has ${secret}`);
+    }
+  });
 });

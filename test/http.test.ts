@@ -13,6 +13,10 @@ let key: string;
 let readOnly: string;
 let exhausted: string;
 let stranger: string;
+let live: string;
+/** Paths of messages. */
+let queued: string;
+let canceled: string;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
@@ -22,6 +26,10 @@ before(async () => {
   exhausted = await godwit.key({ account: "exhausted", scopes: ["messages:read"] });
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
+  live = await godwit.key({ environment: "live" });
+  queued = `/v1/messages/${String((await godwit.send(key)).json["id"])}`;
+  canceled = `/v1/messages/${String((await godwit.send(key)).json["id"])}`;
+  assert.equal((await godwit.request("POST", `${canceled}/cancel`, { key })).status, 200);
 });
 after(() => godwit.stop());
 
@@ -76,7 +84,12 @@ describe("the common headers", () => {
       "unsupported_media_type",
       () => godwit.send(key, {}, { headers: { "content-type": "text/plain" } }),
     ],
-    ["a feature to come", "feature_not_available", () => godwit.send(key, { send_at: "2030-01-31T09:00:00Z" })],
+    ["a feature to come", "feature_not_available", () => godwit.send(key, { body: undefined, template_id: "welcome" })],
+    ["an environment without a link", "no_route", () => godwit.send(live)],
+    ["a message at its end that is canceled", "message_not_cancelable", () => godwit.request("POST", `${canceled}/cancel`, { key })],
+    ["a message at its end that is edited", "message_not_editable", () => godwit.request("PATCH", canceled, { key, body: { body: "x" } })],
+    ["a message under way that is redacted", "message_not_redactable", () => godwit.request("POST", `${queued}/redact`, { key })],
+    ["an unknown message that is canceled", "not_found", () => godwit.request("POST", `${NO_MESSAGE}/cancel`, { key })],
     ["a quota used up", "rate_limit_exceeded", () => overQuota("GET", "/v1/messages")],
   ];
   for (const [what, code, ask] of REFUSED) {
@@ -102,7 +115,12 @@ describe("methods", () => {
   const ALLOWED: readonly (readonly [path: string, allow: string])[] = [
     ["/v1/messages", "GET, HEAD, POST"],
     ["/v1/messages?limit=1", "GET, HEAD, POST"],
-    [NO_MESSAGE, "GET, HEAD"],
+    [NO_MESSAGE, "GET, HEAD, PATCH"],
+    [`${NO_MESSAGE}/events`, "GET, HEAD"],
+    [`${NO_MESSAGE}/cancel`, "POST"],
+    [`${NO_MESSAGE}/redact`, "POST"],
+    ["/v1/usage", "GET, HEAD"],
+    ["/v1/queue", "GET, HEAD"],
     ["/", "GET, HEAD"],
     ["/livez", "GET, HEAD"],
     ["/readyz", "GET, HEAD"],
@@ -114,7 +132,7 @@ describe("methods", () => {
   const METHODS = ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "PURGE"];
   for (const [path, allow] of ALLOWED) {
     test(`${path} refuses other methods and says that it takes ${allow}`, async () => {
-      for (const method of METHODS) {
+      for (const method of METHODS.filter((each) => !allow.split(", ").includes(each))) {
         const reply = await exchange(godwit.url, `${method} ${path} HTTP/1.1\r\nhost: godwit.test\r\n\r\n`);
         assertProblem(reply, "method_not_allowed");
         assert.equal(reply.headers.get("allow"), allow, method);
@@ -271,11 +289,7 @@ describe("of two broken rules the earlier one is told", () => {
       "invalid_idempotency_key",
       () => godwit.request("POST", "/v1/messages", { key, body: {}, ...badKey }),
     ],
-    [
-      "a fault of the schema before a business rule",
-      "invalid_request_payload",
-      () => godwit.send(key, { send_at: "2030-01-31T09:00:00Z", priority: "extreme" }),
-    ],
+    ["a fault of the schema before a business rule", "invalid_request_payload", () => godwit.send(live, { priority: "extreme" })],
   ];
   for (const [what, code, ask] of ROWS) {
     test(what, async () => assertProblem(await ask(), code));

@@ -40,6 +40,17 @@ describe("a replay", () => {
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
 
+  test("returns the first answer, also when the message has gone on since", async () => {
+    const key = randomUUID();
+    const body = unique();
+    const first = await post(key, body);
+    const path = first.headers.get("location") ?? "";
+    assert.equal((await godwit.request("POST", `${path}/cancel`, { key: apiKey })).status, 200);
+    assertReplayOf(first, await post(key, body));
+    assert.equal(first.json["status"], "queued");
+    assert.equal((await godwit.request("GET", path, { key: apiKey })).json["status"], "canceled");
+  });
+
   test("has a request id, a date and rate headers of its own", async () => {
     const limited = await godwit.key({ account: "limited" });
     // So slow that no token comes back between the two requests.
@@ -187,19 +198,32 @@ describe("the form of a key", () => {
 });
 
 describe("whose a key is", () => {
-  test("test, live and another account use one key independently, and nothing leaks", async () => {
+  test("test, live and other accounts use one key independently, and nothing leaks", async () => {
     const key = randomUUID();
-    const credentials = [apiKey, await godwit.key({ environment: "live" }), await godwit.key({ account: "neighbour" })];
+    const credentials = [
+      apiKey,
+      await godwit.key({ environment: "live" }),
+      await godwit.key({ account: "neighbour" }),
+      await godwit.key({ account: "neighbour", environment: "live" }),
+      await godwit.key({ account: "newcomer" }),
+    ];
+    // Each sends another body: not even a 422 may tell that the key is known elsewhere.
+    const bodies = credentials.map((_, index) => unique({ body: `number ${index}` }));
     const replies: Reply[] = [];
-    for (const credential of credentials) {
-      // Each sends another body: not even a 422 may tell that the key is known elsewhere.
-      const body = { ...sms(), body: `number ${replies.length}` };
-      replies.push(await post(key, body, { key: credential }));
+    for (const [index, credential] of credentials.entries()) replies.push(await post(key, bodies[index], { key: credential }));
+    // Live has no link, and its refusal is the answer that its own key remembers.
+    assert.deepEqual(
+      replies.map((reply) => [reply.status, codeOf(reply), isReplay(reply)]),
+      [202, 422, 202, 422, 202].map((status) => [status, status === 422 ? "no_route" : undefined, false]),
+    );
+    assert.equal(new Set(replies.map(({ text }) => text)).size, replies.length);
+    for (const [index, credential] of credentials.entries()) {
+      const first = replies[index] as Reply;
+      assertReplayOf(first, await post(key, bodies[index], { key: credential }));
+      assert.deepEqual(await effectCount(godwit, bodies[index] ?? {}), first.status === 202 ? ONCE : NEVER);
+      // What another sent under this key is another request to its owner.
+      assertReused(await post(key, bodies[(index + 1) % bodies.length], { key: credential }));
     }
-    replies.forEach(assertFirst);
-    assert.equal(new Set(replies.map(({ json }) => json["id"])).size, 3);
-    for (const [index, credential] of credentials.entries())
-      assertReplayOf(replies[index] as Reply, await post(key, { ...sms(), body: `number ${index}` }, { key: credential }));
   });
 });
 
@@ -249,21 +273,22 @@ describe("what is not stored", () => {
 });
 
 describe("a refusal by a business rule", () => {
-  const refusals: Record<string, object> = {
-    "more parts than max_segments": { body: "x".repeat(500), max_segments: 1 },
-    "a template that is not there": { body: undefined, template_id: "no_such_template" },
-  };
-  for (const [name, fields] of Object.entries(refusals)) {
-    test(`${name} is stored, and replays byte for byte`, async () => {
+  const refusals: readonly (readonly [what: string, code: string, fields: object, environment?: "live"])[] = [
+    ["more parts than max_segments", "max_segments_exceeded", { body: "x".repeat(500), max_segments: 1 }],
+    ["a template, which this version does not know", "feature_not_available", { body: undefined, template_id: "no_such_template" }],
+    ["an environment without a link", "no_route", {}, "live"],
+  ];
+  for (const [what, code, fields, environment = "test"] of refusals) {
+    test(`${what} is stored, and replays byte for byte`, async () => {
       const key = randomUUID();
       const body = unique(fields);
-      const first = await post(key, body);
-      assert.equal(first.status, 422, first.text);
-      assert.notEqual(codeOf(first), "idempotency_key_reused");
+      const options = { key: await godwit.key({ environment }) };
+      const first = await post(key, body, options);
+      assert.deepEqual([first.status, codeOf(first)], [422, code], first.text);
       assert.equal(isReplay(first), false);
-      for (let count = 0; count < 3; count += 1) assertReplayOf(first, await post(key, body));
-      assertReused(await post(key, { ...body, body: "short", template_id: undefined }));
-      assertReplayOf(first, await post(key, body));
+      for (let count = 0; count < 3; count += 1) assertReplayOf(first, await post(key, body, options));
+      assertReused(await post(key, { ...body, body: "short", template_id: undefined }, options));
+      assertReplayOf(first, await post(key, body, options));
       assert.deepEqual(await effectCount(godwit, body), NEVER);
     });
   }

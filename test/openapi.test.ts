@@ -8,6 +8,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import pg from "pg";
 import { isDateTime } from "../src/api/validate.ts";
 import { isErrorCode } from "../src/http/codes.ts";
+import { decodeId } from "../src/lib/id.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "./expect.ts";
 import { adminUrl, sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
 import { Hold, HELD_BODY } from "./hold.ts";
@@ -41,18 +42,47 @@ before(async () => {
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
-  scopeless = await godwit.key({ scopes: ["usage:read"] });
+  scopeless = await godwit.key({ scopes: ["templates:read"] });
   messageId = String((await godwit.send(key, { metadata: { a: "b" }, client_reference: "c", sender: "Godwit" })).json["id"]);
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
 after(() => godwit.stop());
 
+const queued = async (): Promise<string> => String((await godwit.send(key)).json["id"]);
+const scheduled = async (): Promise<string> => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+  return String((await godwit.send(key, { send_at: inAnHour })).json["id"]);
+};
+const canceled = async (): Promise<string> => {
+  const id = await queued();
+  assert.equal((await godwit.request("POST", `/v1/messages/${id}/cancel`, { key })).status, 200);
+  return id;
+};
+
+/** Operations that ask for a body, or for a message in a certain state, and what they refuse. */
+type Needs = { body?: object; fit?: () => Promise<string>; unfit?: () => Promise<string>; refused?: object };
+const NEEDS: Readonly<Record<string, Needs>> = {
+  "POST /v1/messages": { body: sms(), refused: { ...sms(), body: undefined, template_id: "welcome" } },
+  "PATCH /v1/messages/{id}": { body: { body: "x" }, fit: scheduled, unfit: queued },
+  "POST /v1/messages/{id}/cancel": { fit: queued, unfit: canceled },
+  "POST /v1/messages/{id}/redact": { fit: canceled, unfit: queued },
+};
+const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?? {};
+
 /** The path of a route, with the id of a message in place of its parameter. */
 const concrete = ({ path }: Route, id = messageId): string => path.replaceAll(/\{\w+\}/g, id);
 
+/** The same, with a message that the operation can be done to. */
+const fitting = async (route: Route): Promise<string> => concrete(route, await needsOf(route).fit?.());
+
 const ask = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
-  godwit.request(route.method, path, { key, ...(route.operation.requestBody === undefined ? {} : { body: sms() }), ...options });
+  godwit.request(route.method, path, { key, body: needsOf(route).body, ...options });
+
+async function refusal(route: Route): Promise<Reply> {
+  const { unfit, body, refused = body } = needsOf(route);
+  return ask(route, { body: refused }, concrete(route, await unfit?.()));
+}
 
 const head = (route: Route, ...lines: string[]): string =>
   [`${route.method} ${concrete(route)} HTTP/1.1`, "host: godwit.test", `authorization: Bearer ${key}`, ...lines, ""].join("\r\n");
@@ -66,6 +96,8 @@ async function overQuota(route: Route): Promise<Reply> {
 
 /** The key's first request is held in mid-transaction while the second one comes. */
 async function conflict(route: Route): Promise<Reply> {
+  const { fit } = needsOf(route);
+  if (fit !== undefined) return conflictOver(route, await fit());
   const hold = await Hold.take(godwit.databaseUrl ?? "");
   const options = { idempotencyKey: randomUUID(), body: { ...sms(), body: HELD_BODY } };
   const first = ask(route, options);
@@ -78,12 +110,35 @@ async function conflict(route: Route): Promise<Reply> {
   }
 }
 
-async function withBrokenTable(route: Route): Promise<Reply> {
-  await godwit.rows("alter table messages rename to messages_elsewhere");
+/** The first request to change a message waits for whoever has locked it. */
+async function conflictOver(route: Route, id: string): Promise<Reply> {
+  const client = new pg.Client(godwit.databaseUrl);
+  await client.connect();
+  const options = { idempotencyKey: randomUUID() };
+  let first: Promise<Reply> | undefined;
   try {
-    return await ask(route);
+    await client.query("begin");
+    await client.query("select from messages where id = $1 for update", [decodeId("msg", id)]);
+    first = ask(route, options, concrete(route, id));
+    await until("the first request to wait", async () => {
+      const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return (await godwit.rows(waiting)).length > 0 || undefined;
+    });
+    return await ask(route, options, concrete(route, id));
   } finally {
-    await godwit.rows("alter table messages_elsewhere rename to messages");
+    await client.end();
+    assert.equal((await first)?.status, 200);
+  }
+}
+
+async function withBrokenTable(route: Route): Promise<Reply> {
+  const path = await fitting(route);
+  const table = route.path.startsWith("/v1/messages") ? "messages" : "usage_hours";
+  await godwit.rows(`alter table ${table} rename to elsewhere`);
+  try {
+    return await ask(route, {}, path);
+  } finally {
+    await godwit.rows(`alter table elsewhere rename to ${table}`);
   }
 }
 
@@ -106,7 +161,7 @@ async function withoutDatabase(work: () => Promise<Reply>): Promise<Reply> {
 }
 
 const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
-  200: (route) => ask(route),
+  200: async (route) => ask(route, {}, await fitting(route)),
   202: (route) => ask(route),
   400: (route) => ask(route, {}, `${concrete(route)}?no_such_parameter=1`),
   401: (route) => ask(route, { key: undefined }),
@@ -116,7 +171,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   409: conflict,
   413: (route) => ask(route, { body: " ".repeat(65_537) }),
   415: (route) => ask(route, { headers: { "content-type": "text/plain" } }),
-  422: (route) => ask(route, { body: { ...sms(), send_at: "2030-01-31T09:00:00Z" } }),
+  422: refusal,
   429: overQuota,
   431: (route) => exchange(godwit.url, head(route, `x-long: ${"a".repeat(20_000)}`, "")),
   500: withBrokenTable,
@@ -128,6 +183,12 @@ const committed = existsSync(COMMITTED) ? (JSON.parse(readFileSync(COMMITTED, "u
 const ROUTES: readonly Route[] = Object.entries(committed?.paths ?? {}).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
 );
+
+function routeOf(method: string, path: string): Route {
+  const route = ROUTES.find((each) => each.method === method && each.path === path);
+  assert.ok(route !== undefined);
+  return route;
+}
 
 /** Held to the schema that the document declares for this very answer. */
 function assertFits({ method, path }: Route, status: string, { json, text }: Reply): void {
@@ -142,7 +203,7 @@ describe("the document", () => {
   test("is the committed one", () => {
     assert.ok(committed !== undefined, "docs/openapi.json is missing: run npm run openapi");
     assert.deepEqual(document, committed, "docs/openapi.json is out of date: run npm run openapi");
-    assert.ok(ROUTES.length >= 3);
+    assert.ok(ROUTES.length >= 9);
   });
 
   test("is OpenAPI 3.1 in which every reference leads somewhere", () => {
@@ -193,11 +254,29 @@ for (const route of ROUTES) {
 
 test("a list's page fits its schema also with a cursor", async () => {
   await godwit.send(key, { channel: "whatsapp", body: "x" });
-  const route = ROUTES.find(({ method, path }) => method === "GET" && path === "/v1/messages");
-  assert.ok(route !== undefined);
+  const route = routeOf("GET", "/v1/messages");
   const reply = await ask(route, {}, "/v1/messages?limit=1");
   assert.equal(typeof reply.json["next_cursor"], "string");
   assertFits(route, "200", reply);
+});
+
+test("records and timelines of messages that have travelled fit their schemas, too", async () => {
+  await using travelling = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  const own = await travelling.key();
+  // Read, refused, undelivered, receipts out of order, throttled twice, of unknown outcome.
+  const ENDS = { "06": "read", "02": "failed", "05": "undelivered", "11": "read", "12": "read", "13": "delivered" };
+  for (const [digits, end] of Object.entries(ENDS)) {
+    const sent = await travelling.send(own, { channel: "whatsapp", recipient: `+150055500${digits}` });
+    const path = `/v1/messages/${String(sent.json["id"])}`;
+    const record = await until(`+150055500${digits} to be ${end}`, async () => {
+      const reply = await travelling.request("GET", path, { key: own });
+      return reply.json["status"] === end ? reply : undefined;
+    });
+    assertFits(routeOf("GET", "/v1/messages/{id}"), "200", record);
+    const timeline = await travelling.request("GET", `${path}/events`, { key: own });
+    assert.ok((timeline.json["data"] as unknown[]).length >= 3, timeline.text);
+    assertFits(routeOf("GET", "/v1/messages/{id}/events"), "200", timeline);
+  }
 });
 
 describe("what is served beside the API", () => {

@@ -47,10 +47,12 @@ export function assertOneExecution(replies: readonly Reply[]): Reply {
 /** A message whose effects can be counted. */
 export const unique = (extra: object = {}): Record<string, unknown> => ({ ...sms(), client_reference: randomUUID(), ...extra });
 
+/** Of a service that only accepts, as they are started unless told otherwise: each message has one event, and stays queued. */
 export const ONCE = { messages: 1, events: 1, queued: 1 };
 export const NEVER = { messages: 0, events: 0, queued: 0 };
 
-/** What all requests with this message's reference left behind. */
+/** What all requests with this message's reference left behind. Where messages are delivered, each has more events, and its queue
+ *  row goes with its last try. */
 export async function effectCount(godwit: Godwit, { client_reference: reference }: Record<string, unknown>): Promise<object> {
   const [row] = await godwit.rows<object>(
     `select count(m.id)::integer as messages,

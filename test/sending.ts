@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { encodeId } from "../src/lib/id.ts";
+import type { Uuid } from "../src/lib/uuid.ts";
 import { poll, within } from "../src/lib/wait.ts";
 import type { Queryable } from "../src/storage/database.ts";
 import { sms, type Godwit, type Reply } from "./harness.ts";
@@ -72,7 +74,9 @@ const query = (text: string, values: readonly unknown[] = []) => ({ name: `accou
 
 type Effects = { key: string; messages: number; events: number; queued: number; keys: number; id: string | null };
 
-/** What the database holds for these keys: one row for each that has a message. */
+/** What the database holds for these keys: one row for each that has a message. Of services that only accept (roles `api`, as
+ *  they are started unless told otherwise): a message that is delivered leaves the queue, and one that a carrier turned away for
+ *  now is queued a second time. `journeysOf` tells what became of those. */
 export const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
   db.rows<Effects>(
     query(
@@ -88,7 +92,7 @@ export const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effec
     ),
   );
 
-/** Every request has exactly one message, event, queue row and key, the one its answer named. */
+/** Every request has exactly one message, event, queue row and key, the one its answer named. Nothing may have been delivered. */
 export async function assertEachOnce(db: Queryable, sent: readonly Sent[]): Promise<void> {
   const found = new Map(
     (
@@ -109,7 +113,8 @@ export async function assertNothingDone(db: Queryable, sent: readonly Sent[]): P
   assert.deepEqual(await db.rows(query("select key::text from idempotency_keys where key = any ($1::uuid[])", [keys])), []);
 }
 
-/** Wherever a crash came, no row stands there without those it was to be written with. */
+/** Wherever a crash came, no row stands there without those it was to be written with. Nothing may have been delivered: what has
+ *  come to its end is in no queue. */
 export async function assertNothingHalfDone(db: Queryable): Promise<void> {
   const rows = await db.rows(
     query(
@@ -132,6 +137,71 @@ export async function assertNothingHalfDone(db: Queryable): Promise<void> {
     },
   ]);
 }
+
+/** A message on its way: what it is, and what its events say, in their order. */
+type Journey = {
+  key: string;
+  id: string;
+  status: string;
+  sequence: number;
+  attempts: number;
+  errorCode: string | null;
+  /** Told by its events. What moved nothing has no record and is not one of them. */
+  sequences: number[];
+  lastTold: string | null;
+  wasHeld: boolean;
+};
+
+/** All messages that there are. */
+export async function journeysOf(db: Queryable): Promise<Journey[]> {
+  const rows = await db.rows<Omit<Journey, "id"> & { uuid: Uuid }>(
+    query(
+      `select m.client_reference as key, m.id as uuid, m.status, m.sequence, m.attempts, m.error ->> 'code' as "errorCode",
+              coalesce(told.sequences, '{}') as sequences, told.statuses[cardinality(told.statuses)] as "lastTold",
+              coalesce(entry.was_held, false) as "wasHeld"
+         from messages m
+         left join (select message_id, array_agg(sequence order by id) as sequences, array_agg(record::json ->> 'status' order by id) as statuses
+                      from events
+                     where record is not null and not is_ignored
+                     group by message_id) told on told.message_id = m.id
+         left join (select message_id, bool_or(type = 'attempt.unknown') as was_held
+                      from events
+                     group by message_id) entry on entry.message_id = m.id`,
+    ),
+  );
+  return rows.map(({ uuid, ...row }) => ({ ...row, id: encodeId("msg", uuid) }));
+}
+
+/** Each request has one message, the one its answer named; no message was handed over a second time; each has come as far as it
+ *  can, and its events tell every step to there, without a gap. For recipients whose carrier takes everything. */
+export function assertTravelled(journeys: readonly Journey[], sent: readonly Sent[]): void {
+  const byKey = new Map(journeys.map((journey) => [journey.key, journey]));
+  assert.equal(byKey.size, journeys.length, "no request has two messages");
+  for (const { key, id } of sent) assert.equal(byKey.get(key)?.id, id, `the message of ${key}`);
+  for (const journey of journeys) {
+    const { status, sequence, sequences, attempts, errorCode, lastTold, wasHeld } = journey;
+    const what = JSON.stringify(journey);
+    assert.deepEqual(
+      sequences,
+      Array.from({ length: sequence }, (_, index) => index + 1),
+      what,
+    );
+    assert.equal(lastTold, status, what);
+    assert.equal(attempts, 1, what);
+    assert.ok(["delivered", "sent", "failed"].includes(status), what);
+    // Held is only what may have left without an answer; and it fails only for that.
+    assert.deepEqual([errorCode, wasHeld], status === "failed" ? ["outcome_unknown", true] : [null, false], what);
+  }
+}
+
+/** `delivered: 12, failed: 3`, for the one who reads the test's output. */
+export const tallyOf = (journeys: readonly Journey[]): string =>
+  Array.from(
+    Map.groupBy(journeys, ({ status }) => status),
+    ([status, group]) => `${status}: ${group.length}`,
+  )
+    .toSorted()
+    .join(", ");
 
 /** A whole POST /v1/messages as bytes, for clients that do not wait for the answer. */
 export function postBytes(apiKey: string, idempotencyKey: string, body: object = sms()): string {

@@ -28,9 +28,9 @@ function acceptance(): Acceptance {
     environment: "test",
     message,
     claim: keyClaim(account, uuidFromText(randomUUID()), randomBytes(32)),
-    event: { id: newUuid(nowMs), type: "message.queued", record: JSON.stringify(record) },
+    event: { id: message.id, type: "message.queued", record: JSON.stringify(record) },
     // Leased, so that the service it shares the database with leaves it alone.
-    place: { lane: "bench", dueAtMs: null, leaseMs: 3_600_000, expiresAtMs: message.expiresAtMs ?? 0 },
+    place: { lane: "bench", dueAtMs: null, leaseMs: 3_600_000 },
     counted: countedOf(message),
     answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };

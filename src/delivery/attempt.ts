@@ -19,7 +19,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Next =
   | { kind: "done" }
   | { kind: "accepted" }
-  | { kind: "throttled"; retryAfterMs: number | null }
+  | { kind: "throttled" }
   | { kind: "later"; afterMs: number }
   | { kind: "orphan" };
 
@@ -30,9 +30,11 @@ export type AttemptsParts = {
   deadlines: Deadlines;
   watch: DeliveryWatch;
   receiptWaitMs: number;
+  /** Aborted when the process ends, and answers that could not be stored are given up. */
+  stopping: AbortSignal;
 };
 
-type Work = { message: Message; state: QueueState; link: Link; connection: Connection; answered: () => void };
+type Work = { message: Message; state: QueueState; link: Link; connection: Connection; answered: (outcome: SendOutcome) => void };
 
 const DONE: Next = { kind: "done" };
 const STORE_AGAIN_MS = 500;
@@ -81,15 +83,25 @@ export class Attempts {
     // Canceled, or another's, since it was claimed: nothing has left.
     if (written === undefined || !(await advancer.submit(written))) return DONE;
     watch.handedOver(link.name, message, advancer.now());
-    const outcome = await this.#send(connection, written.after);
-    answered();
+    const outcome = await this.#send(connection, written.after, link);
+    answered(outcome);
     watch.attempted(link.name, outcome.kind);
     const settled = await this.#store(written.after, outcome, link);
     return nextOf(outcome, settled);
   }
 
-  async #send(connection: Connection, message: Message): Promise<SendOutcome> {
-    return this.#parts.deadlines.within(async (signal) => connection.send(toOutgoing(message), signal));
+  async #send(connection: Connection, message: Message, link: Link): Promise<SendOutcome> {
+    return this.#parts.deadlines.within(
+      async (signal) => connection.send(toOutgoing(message), signal),
+      (late) => void this.#storeLate(message, late, link),
+    );
+  }
+
+  /** An answer after the time for it: the message is held meanwhile, or has gone on. */
+  async #storeLate(message: Message, outcome: SendOutcome, link: Link): Promise<void> {
+    if (outcome.kind === "unknown") return;
+    // What cannot be stored was not heard: the hold ends as if it had not come.
+    await this.#store(message, outcome, link).catch(() => undefined);
   }
 
   /** The carrier's answer is known here and nowhere else: it is stored however long the database takes. */
@@ -97,7 +109,7 @@ export class Attempts {
     let current = message;
     for (let round = 0; round < MAX_ROUNDS;) {
       try {
-        const change = settleChange(current, outcome, this.#context(link));
+        const change = settleChange(current, outcome, this.#context(link), message.attempts);
         if (await this.#parts.advancer.submit(change)) {
           this.#parts.receipts.named(change);
           return change;
@@ -107,7 +119,7 @@ export class Attempts {
         current = now;
         round += 1;
       } catch (error) {
-        if (!isDatabaseTrouble(error)) throw error;
+        if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
         await sleep(STORE_AGAIN_MS);
       }
     }
@@ -134,7 +146,7 @@ function nextOf(outcome: SendOutcome, change: Change): Next {
     case "accepted":
       return { kind: "accepted" };
     case "throttled":
-      if (outcome.scope === "link") return { kind: "throttled", retryAfterMs: outcome.retryAfterMs };
+      if (outcome.scope === "link") return { kind: "throttled" };
       break;
     case "refused":
     case "unknown":

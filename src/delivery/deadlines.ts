@@ -17,12 +17,16 @@ export class Deadlines {
     this.#limitMs = limitMs;
   }
 
-  /** The call's outcome; `unknown` when it throws, or says nothing in time: bytes may have left. */
-  within(call: (signal: AbortSignal) => Promise<SendOutcome>): Promise<SendOutcome> {
+  /** The call's outcome; `unknown` when it throws, or says nothing in time: bytes may have left. What it says after it was
+   *  given up goes to `late`. */
+  within(call: (signal: AbortSignal) => Promise<SendOutcome>, late: (outcome: SendOutcome) => void): Promise<SendOutcome> {
     const slice = this.#slice();
     return new Promise((resolve) => {
+      let isSettled = false;
       const settle = (outcome: SendOutcome): void => {
         slice.giveUps.delete(giveUp);
+        if (isSettled) late(outcome);
+        isSettled = true;
         resolve(outcome);
       };
       const giveUp = (): void => settle({ kind: "unknown", detail: "no answer in time" });

@@ -1,6 +1,7 @@
 /** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
  *  messages, receipts, and what time alone does. */
 import type { Log } from "../lib/log.ts";
+import { within } from "../lib/wait.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
@@ -44,6 +45,10 @@ export type DeliveryParts = {
 };
 
 const POLL_MS = 1_000;
+// Together with the time a carrier has to say goodbye, within what a stop may take.
+const DRAIN_MS = 5_000;
+const GIVE_UP_MS = 1_500;
+const CLOSE_MS = 3_000;
 // A sweep takes at most a fiftieth of the time.
 const SWEEP_PAUSE = 50;
 
@@ -55,6 +60,7 @@ export class Delivery {
   readonly #receipts: Receipts;
   readonly #deadlines: Deadlines;
   readonly #turns: Turns;
+  readonly #stopping = new AbortController();
   #listening: Listening | undefined;
 
   constructor(parts: DeliveryParts) {
@@ -76,18 +82,19 @@ export class Delivery {
     for (const link of links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#listening = hearAnnouncements(db, node, (lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
-      const { lanes, isFull } = await releaseDue({ db, advancer: this.#advancer, routes });
+      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes });
       for (const lane of lanes) this.#wake(lane);
-      return isFull ? 0 : POLL_MS;
+      return released > 0 ? 0 : POLL_MS;
     };
     this.#turns.every(async () => {
       for (const lane of this.#lanes.values()) lane.wake();
       return POLL_MS;
     });
     this.#turns.every(release);
-    this.#turns.every(() => paced(() => expireLapsed(db, this.#advancer)));
-    this.#turns.every(() => paced(() => expireUnanswered(db, this.#advancer)));
-    this.#turns.every(() => paced(() => forgetParkedForGood(db)));
+    this.#turns.every(paced(() => expireLapsed(db, this.#advancer)));
+    this.#turns.every(paced(() => expireUnanswered(db, this.#advancer)));
+    this.#turns.every(paced(() => this.#receipts.takeUpForgotten()));
+    this.#turns.every(paced(() => forgetParkedForGood(db)));
   }
 
   /** New messages come to the lanes of this process through here. */
@@ -112,8 +119,14 @@ export class Delivery {
     await this.#turns.stop();
     await this.#listening?.stop();
     this.#announcer.stop();
-    await Promise.all(Array.from(this.#lanes.values(), (lane) => lane.stop()));
-    await this.#receipts.settled();
+    const lanes = Array.from(this.#lanes.values());
+    await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
+    // Who has not answered by now is told to end; what may have left is of unknown outcome, and put on record as such.
+    this.#deadlines.abortAll();
+    await Promise.all(lanes.map((lane) => lane.drain(GIVE_UP_MS)));
+    this.#stopping.abort();
+    await Promise.all(lanes.map((lane) => within(lane.close(), CLOSE_MS)));
+    await within(this.#receipts.settled(), GIVE_UP_MS);
     this.#deadlines.stop();
   }
 
@@ -134,6 +147,7 @@ export class Delivery {
       deadlines: this.#deadlines,
       watch,
       receiptWaitMs,
+      stopping: this.#stopping.signal,
     });
     return new Lane({ db, link, connection, attempts, log });
   }
@@ -144,12 +158,18 @@ export class Delivery {
   }
 }
 
-/** Runs the sweep, and tells when to run it again: soon while there is more, and never so often that it weighs. */
-async function paced(sweep: () => Promise<number>): Promise<number> {
-  const startedAt = performance.now();
-  const found = await sweep();
-  const tookMs = performance.now() - startedAt;
-  return Math.max(found > 0 ? 0 : POLL_MS, tookMs * (found > 0 ? 1 : SWEEP_PAUSE));
+/** A sweep that tells when to run it again: soon while there is more, and never so often that it weighs. One slow turn says
+ *  little: the first one opens its connection, and any may have waited for others. Two in a row tell what a sweep costs. */
+function paced(sweep: () => Promise<number>): () => Promise<number> {
+  let beforeMs = 0;
+  return async () => {
+    const startedAt = performance.now();
+    const found = await sweep();
+    const tookMs = performance.now() - startedAt;
+    const costMs = Math.min(tookMs, beforeMs);
+    beforeMs = tookMs;
+    return found > 0 ? tookMs : Math.max(POLL_MS, costMs * SWEEP_PAUSE);
+  };
 }
 
 /** For a process that accepts and does not deliver: every message waits in the queue, and the others are told. */

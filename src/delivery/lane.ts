@@ -8,12 +8,14 @@ import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
-import { dropRows, MAX_ACCOUNTS, renewLeases } from "../queue/queries.ts";
-import type { Connection } from "../providers/provider.ts";
+import { PRIORITY_RANK } from "../queue/place.ts";
+import { dropRows, MAX_ACCOUNTS, renewLeases, type Claim } from "../queue/queries.ts";
+import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../routing/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { claimDue, type Claimed } from "./queries.ts";
+import { throttleMs } from "./settle.ts";
 
 /** Seconds, so that what a dead node had in hand is soon taken by another; renewed while the work goes on. */
 export const LEASE_MS = 15_000;
@@ -27,6 +29,8 @@ const WORTHWHILE = 32;
 // Small, and only while little waits to be stored: what is claimed is soon handed over, and who comes next need not wait long.
 const MAX_CLAIM = 50;
 const MAX_PENDING = 64;
+const TURN_MS = 100;
+const TURN_ROWS = 16;
 // So long after the last message of higher priority, a campaign goes at a part of its speed.
 const CALM_MS = 1_000;
 const BULK_BESIDE = 16;
@@ -34,9 +38,9 @@ const BULK_BESIDE_EVERY_MS = 25;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
-const DRAIN_MS = 10_000;
 
 const NO_ACCOUNT: Uuid = Buffer.alloc(16);
+const RANKS = [0, 1, 2] as const;
 
 export type LaneParts = { db: Database; link: Link; connection: Connection; attempts: Attempts; log: Log };
 
@@ -56,14 +60,15 @@ export class Lane {
   #isWoken = false;
   /** Accounts that have more in the queue than fits, by priority: their new messages line up behind it. */
   #behind = new Set<string>();
-  /** Nobody knows yet who has something in the queue, or too many have. */
-  #isEverybodyBehind = true;
+  /** By rank of priority: nobody knows yet who has something in the queue, or too many have. */
+  readonly #isEverybodyBehind: [boolean, boolean, boolean] = [true, true, true];
   /** After which account the next claim of each priority goes on. */
-  #after: [Uuid, Uuid, Uuid] = [NO_ACCOUNT, NO_ACCOUNT, NO_ACCOUNT];
+  readonly #after: [Uuid, Uuid, Uuid] = [NO_ACCOUNT, NO_ACCOUNT, NO_ACCOUNT];
   #pausedUntil = 0;
   /** When a message was last seen that should not wait for a campaign. */
   #urgentAt = -CALM_MS;
   #nextBulkAt = 0;
+  #claimedAt = 0;
   #pauses = 0;
   #isStopping = false;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -86,7 +91,7 @@ export class Lane {
   reserve({ priority, accountId }: Message): boolean {
     if (priority !== "bulk") this.#urgentAt = performance.now();
     const queue = queueOf(priority, accountId);
-    if (!this.#mayWork() || this.#isEverybodyBehind || this.#behind.has(queue)) return false;
+    if (!this.#mayWork() || this.#isEverybodyBehind[PRIORITY_RANK[priority]] || this.#behind.has(queue)) return false;
     if (this.#room(priority) <= 0) {
       this.#behind.add(queue);
       return false;
@@ -129,13 +134,24 @@ export class Lane {
     this.#timers.add(timer);
   }
 
-  /** No new work; what may have left is waited for, what has not goes back to the queue. */
-  async stop(): Promise<void> {
+  /** No new work: what was only claimed goes back to the queue, what may have left is waited for. */
+  async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
     const back = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
     for (const id of back) this.#inHand.delete(id.toString("latin1"));
-    if (back.length > 0) await renewLeases(this.#parts.db, back, 0).catch((error: unknown) => this.#complain(error));
-    await poll(async () => (this.#inHand.size === 0 && this.#reserved === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 20 });
+    await this.#giveBack(back);
+    await poll(async () => (this.#inHand.size === 0 && this.#reserved === 0 && !this.#isClaiming ? true : undefined), {
+      timeoutMs,
+      everyMs: 20,
+    });
+  }
+
+  /** Anybody may have these at once. */
+  async #giveBack(ids: readonly Uuid[]): Promise<void> {
+    if (ids.length > 0) await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) => this.#complain(error));
+  }
+
+  async close(): Promise<void> {
     clearInterval(this.#renewing);
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#parts.connection.close();
@@ -177,7 +193,9 @@ export class Lane {
     const { attempts, link, connection } = this.#parts;
     this.#atCarrier += 1;
     let isAtCarrier = true;
-    const answered = (): void => {
+    const answered = (outcome?: SendOutcome): void => {
+      // At once, and not when it is on record: nobody else should run into it meanwhile.
+      if (outcome?.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
       if (isAtCarrier) this.#atCarrier -= 1;
       isAtCarrier = false;
       this.#start();
@@ -185,7 +203,8 @@ export class Lane {
     try {
       const next = await attempts.run({ message, state, link, connection, answered });
       if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
-      if (next.kind === "throttled") this.#pause(next.retryAfterMs);
+      // It is in the queue again, and will be looked for when the pause is over.
+      if (next.kind === "throttled") this.#isWoken = true;
       else if (next.kind === "accepted") this.#pauses = 0;
       else if (next.kind === "later") this.wakeAfter(next.afterMs);
     } catch (error) {
@@ -201,7 +220,7 @@ export class Lane {
   #pause(retryAfterMs: number | null): void {
     if (this.isPaused) return;
     this.#pauses += 1;
-    const ms = retryAfterMs ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
+    const ms = throttleMs(retryAfterMs) ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
     this.#pausedUntil = performance.now() + ms;
     this.#parts.log.warn({ link: this.#parts.link.name, ms }, "the link is throttled");
     this.wakeAfter(ms + 1);
@@ -210,12 +229,13 @@ export class Lane {
   /** One claim at a time: when somebody asked for it, or when it can take enough to be worth a statement. */
   #claim(): void {
     if (this.#isClaiming || !this.#mayWork()) return;
-    const room = Math.min(MAX_CLAIM, this.#room("high"), MAX_PENDING - this.#parts.attempts.pending);
+    const room = Math.min(MAX_CLAIM, this.#room("high"), this.#allowance());
     const isWorthwhile = this.#hasMore && this.#room("bulk") >= Math.min(WORTHWHILE, this.#capacity("bulk") / 2);
     if (room <= 0 || !(this.#isWoken || isWorthwhile)) return;
     this.#isClaiming = true;
     this.#isWoken = false;
     this.#hasMore = false;
+    this.#claimedAt = performance.now();
     void this.#claimUpTo(room)
       .catch((error: unknown) => {
         this.#complain(error);
@@ -239,18 +259,28 @@ export class Lane {
     return BULK_BESIDE;
   }
 
+  /** However much new messages keep the database busy, those in the queue have their turn. */
+  #allowance(): number {
+    const isTheirTurn = performance.now() - this.#claimedAt > TURN_MS;
+    return Math.max(MAX_PENDING - this.#parts.attempts.pending, isTheirTurn ? TURN_ROWS : 0);
+  }
+
   async #claimUpTo(room: number): Promise<void> {
     const { db, link } = this.#parts;
     const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
     const bulk = Math.min(most("bulk"), this.#bulkAllowance());
-    const request = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: this.#after } as const;
-    const wasInMidst = this.#after.some((account) => account !== NO_ACCOUNT);
+    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: [...this.#after] };
     const claimed = await claimDue(db, request);
-    this.#after = PRIORITIES.map((priority) => lastAccount(claimed, priority)) as [Uuid, Uuid, Uuid];
-    this.#isEverybodyBehind = this.#after.some((account) => account !== NO_ACCOUNT);
     this.#behind = withMore(claimed);
-    // A claim that began with later accounts says nothing of the first ones.
-    if (this.#isEverybodyBehind || this.#behind.size > 0 || wasInMidst) this.#hasMore = true;
+    if (this.#behind.size > 0) this.#hasMore = true;
+    for (const rank of RANKS) {
+      this.#after[rank] = served(claimed, request.after[rank], rank).at(-1) ?? request.after[rank];
+      // What was not looked for is as it was.
+      if (request.most[rank] === 0) continue;
+      this.#isEverybodyBehind[rank] = isCut(claimed, request, rank);
+      if (this.#isEverybodyBehind[rank]) this.#hasMore = true;
+    }
+    if (this.#isStopping) return this.#giveBack(claimed.map(({ message }) => message.id));
     for (const each of claimed) this.#keep(each);
     if (claimed.some(({ message }) => message.priority !== "bulk")) this.#urgentAt = performance.now();
     this.#start();
@@ -292,16 +322,17 @@ function withMore(claimed: readonly Claimed[]): Set<string> {
   return full;
 }
 
-/** Where there are more accounts than one claim looks at, the next one begins with those that this one did not reach. */
-function lastAccount(claimed: readonly Claimed[], priority: Priority): Uuid {
-  const accounts = new Map(
-    claimed
-      .filter(({ message }) => message.priority === priority)
-      .map(({ message: { accountId } }) => [accountId.toString("latin1"), accountId]),
-  );
-  return accounts.size < MAX_ACCOUNTS
-    ? NO_ACCOUNT
-    : (Array.from(accounts.values())
-        .toSorted((a, b) => Buffer.compare(a, b))
-        .at(-1) ?? NO_ACCOUNT);
+/** The accounts of one rank that a claim served, in the order of their turns: those after the cursor first. */
+function served(claimed: readonly Claimed[], after: Uuid, rank: number): Uuid[] {
+  const mine = claimed.filter(({ message }) => PRIORITY_RANK[message.priority] === rank);
+  const accounts = new Map(mine.map(({ message: { accountId } }) => [accountId.toString("latin1"), accountId]));
+  const isPast = (account: Uuid): boolean => Buffer.compare(account, after) > 0;
+  return Array.from(accounts.values()).toSorted((a, b) => Number(isPast(b)) - Number(isPast(a)) || Buffer.compare(a, b));
+}
+
+/** There may be accounts with something due that a claim did not look at, or had no room for. */
+function isCut(claimed: readonly Claimed[], { most, after }: Claim, rank: 0 | 1 | 2): boolean {
+  const isShort = served(claimed, after[rank], rank).length >= Math.min(MAX_ACCOUNTS, most[rank]);
+  // Room that the higher ranks took was not there for this one.
+  return isShort || (rank > 0 && claimed.length >= most[0]);
 }

@@ -76,21 +76,27 @@ const TRUST_MS = 5_000;
 /** What is asked of the database when Prometheus comes: the same on every node. */
 export function watchQueue(registry: Registry, db: Database): void {
   const registers = [registry];
-  const gauge = (name: string, help: string, labelNames: string[]): Gauge => new Gauge({ name, help, labelNames, registers });
+  // Each waits for the same answer: without it, it would tell the figures of the visit before.
+  const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
+    new Gauge({ name, help, labelNames, registers, collect: () => refresh() });
   const depth = gauge("godwit_queue_depth", "Messages in the queue; counted up to a million.", ["lane"]);
   const held = gauge("godwit_queue_held", "Messages in the queue of which nobody knows whether they left.", ["lane"]);
   const oldest = gauge("godwit_queue_oldest_due_seconds", "For how long the oldest due message has waited.", ["lane"]);
   const dead = gauge("godwit_dead_tuples", "Rows that wait for the database's cleaner.", ["table"]);
-  const horizon = new Gauge({
-    name: "godwit_oldest_xmin_age",
-    help: "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
-    registers,
-    collect: () => refresh(),
-  });
+  const horizon = gauge(
+    "godwit_oldest_xmin_age",
+    "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
+    [],
+  );
   let askedAt = -TRUST_MS;
-  const refresh = async (): Promise<void> => {
-    if (performance.now() - askedAt < TRUST_MS) return;
+  let answer = Promise.resolve();
+  const refresh = (): Promise<void> => {
+    if (performance.now() - askedAt < TRUST_MS) return answer;
     askedAt = performance.now();
+    answer = ask();
+    return answer;
+  };
+  const ask = async (): Promise<void> => {
     try {
       const [lanes, health] = await Promise.all([readLaneDepths(db), readHealth(db)]);
       for (const each of [depth, held, oldest]) each.reset();

@@ -4,7 +4,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, type QueueState } from "../queue/place.ts";
-import { claimStatement, type Claim } from "../queue/queries.ts";
+import { claimScheduledStatement, claimStatement, type Claim } from "../queue/queries.ts";
 import { nameColumns, namedMessage } from "../receipts/queries.ts";
 import type { Name } from "../receipts/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
@@ -23,6 +23,13 @@ export async function claimDue(db: Queryable, request: Claim): Promise<Claimed[]
   const rows = await db.rows<MessageRow & { queue_state: number; share: number }>(claim(request));
   return rows.map((row) => ({ message: toMessage(row), state: STATES[row.queue_state] ?? "waiting", share: row.share }));
 }
+
+const claimScheduled = claimScheduledStatement(`select ${MESSAGE_COLUMNS}
+  from claimed${joinMessage("claimed")}`);
+
+/** Scheduled messages whose time has come, now in this process's hands. */
+export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
+  (await db.rows<MessageRow>(claimScheduled(leaseMs, most))).map(toMessage);
 
 export type Owned = { accountId: Uuid; environment: Environment; id: Uuid };
 

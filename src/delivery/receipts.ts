@@ -7,7 +7,7 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Receipt } from "../providers/provider.ts";
-import { findParked, forgetParked, parkReceipts } from "../receipts/queries.ts";
+import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "../receipts/queries.ts";
 import type { Name } from "../receipts/reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
@@ -28,6 +28,8 @@ export class Receipts {
   /** Names that have become known since it was last looked whether something is parked for them. */
   readonly #fresh: Name[] = [];
   #looking: Promise<void> | undefined;
+  /** Receipts that are being parked. */
+  readonly #parking = new Set<string>();
 
   constructor(parts: ReceiptsParts) {
     this.#parts = parts;
@@ -39,17 +41,30 @@ export class Receipts {
       const batch = receipts.slice(from, from + MAX_BATCH);
       const unmatched = await this.#apply(link, batch);
       if (unmatched.length === 0) continue;
-      // Parked first, then looked for again: whoever makes the name known does it in the opposite order, so one of the two
-      // sees the other.
+      await this.#park(link, unmatched);
+    }
+  }
+
+  /** Parked first, then looked for again: whoever makes the name known does it in the opposite order, so one of the two sees the
+   *  other. Until that is done nobody else in this process takes them up, or a receipt would be worked in twice. */
+  async #park(link: string, receipts: readonly Receipt[]): Promise<void> {
+    const keys = receipts.flatMap((receipt) => keysOf(link, receipt));
+    for (const key of keys) this.#parking.add(key);
+    try {
       await parkReceipts(
         this.#parts.db,
-        unmatched.flatMap((receipt) =>
+        receipts.flatMap((receipt) =>
           namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status, receipt: JSON.stringify(receipt) })),
         ),
       );
-      const late = await this.#apply(link, unmatched);
-      for (const receipt of unmatched) if (!late.includes(receipt)) await this.#unpark(link, receipt);
-      this.#parts.watch.parked(link, late.length);
+      const unmatched = await this.#apply(link, receipts);
+      await this.#unpark(
+        link,
+        receipts.filter((receipt) => !unmatched.includes(receipt)),
+      );
+      this.#parts.watch.parked(link, unmatched.length);
+    } finally {
+      for (const key of keys) this.#parking.delete(key);
     }
   }
 
@@ -59,6 +74,14 @@ export class Receipts {
     this.#recent.remember(reference, after);
     this.#fresh.push(reference);
     this.#looking ??= this.#lookSoon();
+  }
+
+  /** Whoever makes a name known looks for what is parked under it, and may end before it does: then anybody takes it up.
+   *  Returns how many there were. */
+  async takeUpForgotten(): Promise<number> {
+    const forgotten = await findForgotten(this.#parts.db, MAX_BATCH);
+    await this.#takeUp(forgotten);
+    return forgotten.length;
   }
 
   /** Resolves when nothing is left to look for. */
@@ -71,10 +94,7 @@ export class Receipts {
     await sleep(LOOK_EVERY_MS);
     const names = this.#fresh.splice(0, MAX_BATCH);
     try {
-      for (const { link, receipt } of await this.#findParked(names)) {
-        await this.#apply(link, [receipt]);
-        await this.#unpark(link, receipt);
-      }
+      await this.#takeUp(await findParked(this.#parts.db, names));
     } catch (error) {
       this.#parts.log.error({ message: String(error) }, "parked receipts could not be looked for");
       // Tried again while it can help; what is not, is found when the carrier repeats itself.
@@ -85,15 +105,21 @@ export class Receipts {
     }
   }
 
-  async #findParked(names: readonly Name[]): Promise<{ link: string; receipt: Receipt }[]> {
-    const rows = await findParked(this.#parts.db, names);
-    return rows.map(({ link, receipt }) => ({ link, receipt: receipt as Receipt }));
+  async #takeUp(parked: readonly ParkedRow[]): Promise<void> {
+    for (const row of parked) {
+      const receipt = row.receipt as Receipt;
+      // What is being parked just now is found by the next look for what was forgotten, if its own look has missed it.
+      if (keysOf(row.link, receipt).some((key) => this.#parking.has(key))) continue;
+      await this.#apply(row.link, [receipt]);
+      await this.#unpark(row.link, [receipt]);
+    }
   }
 
-  #unpark(link: string, receipt: Receipt): Promise<void> {
-    return forgetParked(
+  async #unpark(link: string, receipts: readonly Receipt[]): Promise<void> {
+    if (receipts.length === 0) return;
+    await forgetParked(
       this.#parts.db,
-      namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status })),
+      receipts.flatMap((receipt) => namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status }))),
     );
   }
 
@@ -151,6 +177,7 @@ export class Receipts {
       const change = this.#decide(link, current, receipt);
       if (await advancer.submit(change)) {
         this.#recent.update(change.after);
+        this.named(change);
         watch.received(link, receipt.status, change.entry.isIgnored);
         return change.after;
       }
@@ -168,15 +195,16 @@ export class Receipts {
       receipt: {
         link,
         status,
-        provider_message_id: providerMessageId,
-        error_code: error?.code ?? null,
-        provider_code: error?.providerCode ?? null,
+        ...(providerMessageId === null ? {} : { provider_message_id: providerMessageId }),
+        ...(error === null ? {} : { error_code: error.code, provider_code: error.providerCode }),
         raw: { ...raw },
       },
     };
-    // A message of unknown outcome gets its carrier's name from the receipt that resolves it.
-    const isNamed = message.provider?.messageId !== null || providerMessageId === null;
-    const reference = isNamed ? null : { link, providerMessageId, expiresAtMs: nowMs + this.#parts.receiptWaitMs };
+    // A message of unknown outcome gets its carrier's name from the receipt, and one that was sent again a second name, also
+    // where the receipt moves nothing: the next one may speak of the message by that alone.
+    const name = providerMessageId === message.provider?.messageId ? null : providerMessageId;
+    const reference = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + this.#parts.receiptWaitMs };
+    const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? name };
     const change = changeBy(
       message,
       {
@@ -184,7 +212,7 @@ export class Receipts {
         ...(error === null
           ? {}
           : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),
-        ...(isNamed || message.provider === null ? {} : { provider: { ...message.provider, messageId: providerMessageId } }),
+        provider,
         detail,
         // Nothing is left to do for what the carrier has.
         move: { kind: "leave" },
@@ -192,7 +220,9 @@ export class Receipts {
       },
       nowMs,
     );
-    return change ?? noteOn(message, nowMs, { type: `message.${status}`, isIgnored: true, detail, move: { kind: "stay" } });
+    if (change !== undefined) return change;
+    const note = noteOn(message, nowMs, { type: `message.${status}`, isIgnored: true, detail, move: { kind: "stay" } });
+    return { ...note, after: { ...note.after, provider }, reference };
   }
 }
 
@@ -201,3 +231,6 @@ const namesOf = (link: string, { providerMessageId, reference }: Receipt): Name[
   // Only what can be an id of ours: the names of a link are one set.
   ...(reference === null || decodeId("msg", reference) === undefined ? [] : [{ link, providerMessageId: reference }]),
 ];
+
+const keysOf = (link: string, receipt: Receipt): string[] =>
+  namesOf(link, receipt).map(({ providerMessageId }) => `${link} ${receipt.status} ${providerMessageId}`);

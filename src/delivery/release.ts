@@ -2,28 +2,21 @@
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { SCHEDULED_LANE } from "../queue/place.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
-import { claimDue } from "./queries.ts";
+import { claimReleasable } from "./queries.ts";
 
 const BATCH = 100;
 const LEASE_MS = 15_000;
-const FROM_THE_START = Buffer.alloc(16);
 
 export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes };
 
-/** Releases what is due; returns the lanes that have new work, and whether there may be more to release. */
-export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promise<{ lanes: Set<string>; isFull: boolean }> {
-  const claimed = await claimDue(db, {
-    lane: SCHEDULED_LANE,
-    most: [BATCH, BATCH, BATCH],
-    leaseMs: LEASE_MS,
-    after: [FROM_THE_START, FROM_THE_START, FROM_THE_START],
-  });
+/** Releases what is due; returns the lanes that have new work, and how many it were: there may be more until it is none. */
+export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
+  const claimed = await claimReleasable(db, LEASE_MS, BATCH);
   const lanes = new Set<string>();
   await Promise.all(
-    claimed.map(async ({ message }) => {
+    claimed.map(async (message) => {
       const link = routes.linkFor(message);
       const queued = changeBy(
         message,
@@ -39,7 +32,7 @@ export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promis
       else lanes.add(link.name);
     }),
   );
-  return { lanes, isFull: claimed.length >= BATCH };
+  return { lanes, released: claimed.length };
 }
 
 async function failWithoutRoute(advancer: Advancer, message: Message): Promise<void> {

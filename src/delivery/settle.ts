@@ -1,5 +1,5 @@
 /** What an answer of a provider means for the message: the rules of tries, without doing anything. */
-import type { Attempt } from "../events/timeline.ts";
+import type { Detail } from "../events/timeline.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { backoffMs } from "../lib/backoff.ts";
@@ -16,16 +16,19 @@ const MAX_ATTEMPTS = 10;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 600_000;
 
+// A carrier that asks for a longer wait is asked again after this: a slip of its own must not stop a link for days.
+const MAX_THROTTLE_MS = 3_600_000;
+
+/** How long a carrier wants us to wait, within reason; null where it does not say, or says that we need not. */
+export const throttleMs = (retryAfterMs: number | null): number | null =>
+  retryAfterMs !== null && Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), MAX_THROTTLE_MS) : null;
+
 export type SettleContext = { link: Link; receiptWaitMs: number; nowMs: number };
 
-/** An attempt as the timeline shows it. */
-const attemptOf = (message: Message, link: Link, facts: Partial<Attempt> & Pick<Attempt, "outcome">): Attempt => ({
-  number: message.attempts,
+/** An attempt as the timeline keeps it. */
+const attemptOf = ({ attempts }: { attempts: number }, link: Link, facts: Omit<NonNullable<Detail["attempt"]>, "number" | "link">) => ({
+  number: attempts,
   link: link.name,
-  provider_message_id: null,
-  provider_code: null,
-  detail: null,
-  retry_at: null,
   ...facts,
 });
 
@@ -36,7 +39,7 @@ export const writtenSignal = (message: Message, link: Link): Signal => {
     status: "sending",
     attempts,
     provider: { name: link.provider, link: link.name, messageId: null },
-    detail: { attempt: attemptOf({ ...message, attempts }, link, { outcome: "written" }) },
+    detail: { attempt: attemptOf({ attempts }, link, { outcome: "written" }) },
     // Whoever finds its lease run out finds it sending: bytes may have left.
     move: { kind: "stay" },
   };
@@ -55,12 +58,28 @@ export const lapsedSignal: Signal = {
   move: { kind: "leave" },
 };
 
-/** What an outcome does to a message that was sending: a change of its status, or a note on its timeline. */
-export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext): Change {
-  if (outcome.kind === "unknown") return holdChange(message, outcome.detail, context);
-  const signal = settleSignal(message, outcome, context);
-  return changeBy(message, signal, context.nowMs) ?? lateNote(message, signal, context);
+/** What an outcome does to a message that was sending: a change of its status, or a note on its timeline. `attempt` is the try
+ *  that it speaks of. By now the next one may be under way, and then only a yes to an earlier one changes anything. */
+export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt = message.attempts): Change {
+  const isLast = attempt === message.attempts;
+  const tried = { ...message, attempts: attempt };
+  if (outcome.kind === "unknown") {
+    const isOpen = isLast && message.status === "sending";
+    return isOpen ? holdChange(message, outcome.detail, context) : unknownNote(message, tried, outcome.detail, context);
+  }
+  const signal = settleSignal(tried, outcome, context);
+  const change = isLast || outcome.kind === "accepted" ? changeBy(message, signal, context.nowMs) : undefined;
+  return change ?? lateNote(message, signal, context);
 }
+
+/** The message has gone on: what is not known of an earlier try holds up nothing. */
+const unknownNote = (message: Message, tried: Message, detail: string, { link, nowMs }: SettleContext): Change =>
+  noteOn(message, nowMs, {
+    type: "attempt.unknown",
+    isIgnored: true,
+    detail: { attempt: attemptOf(tried, link, { outcome: "unknown", detail }) },
+    move: { kind: "stay" },
+  });
 
 /** The message has gone on without this answer. What it says is kept, and so is the name the carrier gave. */
 function lateNote(message: Message, signal: Signal, { nowMs }: SettleContext): Change {
@@ -86,8 +105,8 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
       return refusedSignal(message, outcome, context);
     case "throttled": {
       // For the link: back to the front of the lane, which waits as a whole. For the recipient: only this message waits.
-      const retryMs = outcome.retryAfterMs ?? backoffMs(message.attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
-      const due = outcome.scope === "link" ? { atMs: uuidTimeMs(message.id) } : { afterMs: Math.round(retryMs) };
+      const retryMs = throttleMs(outcome.retryAfterMs) ?? backoffMs(message.attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
+      const due = outcome.scope === "link" ? { atMs: uuidTimeMs(message.id) } : { afterMs: retryMs };
       const attempt = attemptOf(message, link, {
         outcome: "throttled",
         provider_code: outcome.providerCode,

@@ -24,27 +24,30 @@ const unanswered: Signal = {
 
 /** Messages that waited too long to be handed over; returns how many there were. */
 export async function expireLapsed(db: Database, advancer: Advancer): Promise<number> {
-  const rows = await findLapsed(db, BATCH);
-  const messages = await readOwned(db, rows);
-  await advanceAll(
-    advancer,
-    // What is scheduled has its time to live still before it.
-    messages.filter(({ status }) => status === "queued"),
-    lapsedSignal,
-  );
-  return rows.length;
+  const messages = await readOwned(db, await findLapsed(db, BATCH));
+  // What is scheduled is released first; what is sending is with a carrier, and stays in the queue until that one has answered.
+  const lapsed = messages.filter(({ status }) => status === "queued");
+  await advanceAll(advancer, lapsed, lapsedSignal);
+  return lapsed.length;
 }
+
+// A phone may be off for longer than a receipt is waited for. What its carrier says then is still the truth.
+const LATE_MS = 7 * 24 * 3_600_000;
 
 /** Messages that a carrier took and never spoke of again; returns how many names were done with. */
 export async function expireUnanswered(db: Database, advancer: Advancer): Promise<number> {
   const overdue = await findOverdue(db, BATCH);
-  const messages = await readOwned(db, overdue);
-  await advanceAll(
-    advancer,
-    messages.filter(({ status }) => status === "sent"),
-    unanswered,
-  );
-  // After the change: a name forgotten before it would leave its message sent for ever.
+  const messages = new Map((await readOwned(db, overdue)).map((message) => [message.id.toString("latin1"), message]));
+  const nowMs = advancer.now();
+  const changes = overdue.flatMap(({ link, provider_message_id: providerMessageId, message_id: id }) => {
+    const message = messages.get(id.toString("latin1"));
+    // A message may have a name of ours besides its carrier's: that one decides.
+    if (message?.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return [];
+    const reference = { link, providerMessageId, expiresAtMs: nowMs + LATE_MS };
+    return changeBy(message, { ...unanswered, reference }, nowMs) ?? [];
+  });
+  await Promise.all(changes.map((change) => advancer.submit(change)));
+  // After the change, which keeps its own name: one forgotten before it would leave its message sent for ever.
   if (overdue.length > 0) await forgetReferences(db, overdue);
   return overdue.length;
 }

@@ -55,7 +55,7 @@ export const insertEntries = `
               then (select count(*)
                       from (select
                               from events e
-                             where e.message_id = accepted.message_id
+                             where e.message_id = accepted.message_id and e.id <> e.message_id
                              limit ${MAX_IGNORED}) known) < ${MAX_IGNORED}
               else true
          end`;
@@ -70,7 +70,8 @@ export type EntryRow = {
   is_ignored: boolean;
 };
 
-/** A page of a message's timeline, newest first, from before `before` on. Nothing of a message is older than itself. */
+/** A page of a message's timeline, newest first, from before `before` on. Its first event has its own id, and nothing of a
+ *  message is older than that. */
 export const listEntries = (
   db: Queryable,
   { accountId, environment, id }: { accountId: Uuid; environment: Environment; id: Uuid },
@@ -79,9 +80,15 @@ export const listEntries = (
 ): Promise<EntryRow[]> =>
   db.rows<EntryRow>(sql`
   select id, type, sequence, record, previous_status, detail, is_ignored
-    from events
-   where message_id = ${id} and account_id = ${accountId} and environment = ${environment}
-     and id >= ${id} and id < ${before}
+    from (select *
+            from events
+           where message_id = ${id} and id <> message_id and id > ${id} and account_id = ${accountId}
+             and environment = ${environment}
+          union all
+          select *
+            from events
+           where account_id = ${accountId} and environment = ${environment} and id = ${id}) entry
+   where id < ${before}
    order by id desc
    limit ${limit}`);
 

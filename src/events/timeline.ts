@@ -20,7 +20,7 @@ const Attempt = Type.Object(
   },
   { title: "Attempt", description: "One try at a provider." },
 );
-export type Attempt = Static<typeof Attempt>;
+type Attempt = Static<typeof Attempt>;
 
 const ReceiptEntry = Type.Object(
   {
@@ -35,8 +35,15 @@ const ReceiptEntry = Type.Object(
 );
 type ReceiptEntry = Static<typeof ReceiptEntry>;
 
-/** What led to an entry. */
-export type Detail = { attempt?: Attempt; receipt?: ReceiptEntry; reason?: string };
+/** What led to an entry. What is null is left out: most of it is, in every entry of every message. */
+export type Detail = {
+  attempt?: Partial<Attempt> & Pick<Attempt, "number" | "link" | "outcome">;
+  receipt?: Partial<ReceiptEntry> & Pick<ReceiptEntry, "link" | "status" | "raw">;
+  reason?: string;
+};
+
+const NO_ATTEMPT = { provider_message_id: null, provider_code: null, detail: null, retry_at: null };
+const NO_RECEIPT = { provider_message_id: null, error_code: null, provider_code: null };
 
 export const TimelineEntry = Type.Object(
   {
@@ -64,7 +71,7 @@ export function toTimelineEntry({
   detail,
   is_ignored,
 }: EntryRow): Static<typeof TimelineEntry> {
-  const { attempt = null, receipt = null, reason = null } = (detail ?? {}) as Detail;
+  const { attempt, receipt, reason = null } = (detail ?? {}) as Detail;
   const status = record === null ? null : (JSON.parse(record) as { status: string }).status;
   return {
     id: encodeId("evt", id),
@@ -74,8 +81,8 @@ export function toTimelineEntry({
     previous_status,
     status,
     sequence,
-    attempt,
-    receipt,
+    attempt: attempt === undefined ? null : { ...NO_ATTEMPT, ...attempt },
+    receipt: receipt === undefined ? null : { ...NO_RECEIPT, ...receipt },
     reason,
     created_at: isoTime(uuidTimeMs(id)),
   };

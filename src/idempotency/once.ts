@@ -14,6 +14,9 @@ export type Replay = { kind: "replay"; status: number; location: string | null; 
 export type Written = { status: number; location: string | null; body: string; eventId: Uuid | null };
 export type Executed = Written & { kind: "executed" };
 
+// The answer is the same whether a lost session could be ended or not: worth a moment, not a long wait.
+const END_SESSION_MS = 2_000;
+
 /** The key is another request's: found inside the transaction, which then has nothing to do. */
 class Taken extends Error {
   override name = "Taken";
@@ -77,7 +80,11 @@ export class Once {
 
   /** The connection died, perhaps in mid-commit: only what was certainly not done is answered as such. */
   async #assertCommitted(lost: ConnectionLost, transaction: string | undefined): Promise<void> {
-    if (transaction === undefined) throw unavailable("the database connection was lost before anything was done");
+    if (transaction === undefined) {
+      // It can never commit. But it may still hold the key and what it wanted to change: a retry should find both free.
+      await findOut(this.#db, lost, async () => true, END_SESSION_MS);
+      throw unavailable("the database connection was lost before anything was done");
+    }
     const name = transaction;
     const found = await findOut(this.#db, lost, async () => (await transactionStatus(this.#db, name))[0]?.status ?? "forgotten");
     if (found === "committed") return;

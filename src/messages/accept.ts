@@ -124,7 +124,8 @@ export class Acceptor {
       environment,
       claim,
       message,
-      event: { id: newUuid(message.updatedAtMs), type: `message.${message.status}`, record: text },
+      // The first event of a message has its id: where the message is known, so is its event.
+      event: { id: message.id, type: `message.${message.status}`, record: text },
       place: placeOf(message, link),
       counted: countedOf(message),
       answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
@@ -202,10 +203,9 @@ export function toMessage(request: NewMessage, { accountId, environment }: Owner
   };
 }
 
-const placeOf = ({ status, sendAtMs, expiresAtMs, updatedAtMs }: Message, link: Link): Place => ({
+const placeOf = ({ status, sendAtMs }: Message, link: Link): Place => ({
   ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
   leaseMs: 0,
-  expiresAtMs: expiresAtMs ?? updatedAtMs,
 });
 
 /** Business rules: refusals that a retry with the same key gets again. */

@@ -29,8 +29,8 @@ export function applyEdit(before: Message, request: EditMessage, nowMs: number):
   const segments = before.channel === "sms" && text !== null ? segmentsOf(text) : null;
   const refusal = findRefusal(before, request, text, segments?.count ?? 0);
   if (refusal !== undefined) return refusal;
-  // A time that has passed means now.
-  const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : (before.sendAtMs ?? nowMs);
+  // A time that has passed means now, and is now: the time to live is what lies between it and the end.
+  const sendAtMs = typeof request.send_at === "string" ? Math.max(Date.parse(request.send_at), nowMs) : (before.sendAtMs ?? nowMs);
   const ttlMs = request.ttl_seconds ? request.ttl_seconds * 1_000 : (before.expiresAtMs ?? 0) - (before.sendAtMs ?? 0);
   const message: Message = {
     ...before,
@@ -39,7 +39,7 @@ export function applyEdit(before: Message, request: EditMessage, nowMs: number):
     metadata: request.metadata ?? before.metadata,
     priority: request.priority ?? before.priority,
     sendAtMs,
-    expiresAtMs: Math.max(sendAtMs, nowMs) + ttlMs,
+    expiresAtMs: sendAtMs + ttlMs,
   };
   if (Buffer.byteLength(JSON.stringify(toRecord(message))) > MAX_RECORD_BYTES) throw tooLarge();
   const move: QueueMove = {

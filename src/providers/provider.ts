@@ -31,7 +31,8 @@ export type SendOutcome =
 export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "expired", "failed"] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
-/** What a carrier says later. It names the message by its own id, by the reference it was given, or by both. */
+/** What a carrier says later. It names the message by the id it gave it. Of a message whose answer never came nobody knows that
+ *  id: it is named by the reference it was sent with, where the carrier gives that back. */
 export type Receipt = {
   providerMessageId: string | null;
   /** Our public id, where the carrier gives it back. */

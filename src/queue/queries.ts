@@ -10,14 +10,13 @@ export const placeColumns: readonly Column<{ place: Place | null }>[] = [
   column("lane", "text", ({ place }) => place?.lane ?? null),
   column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
   column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
-  column("queue_expires_at", "timestamptz", ({ place }) => place?.expiresAtMs ?? null),
 ];
 
 /** The messages in `accepted` join the queue in the transaction that accepts them. */
 export const enqueue = `
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at)
   select message_id, account_id, environment, priority_rank, lane, coalesce(due_at, now() + lease_ms * interval '1 millisecond'),
-         queue_expires_at
+         expires_at
     from accepted
    where message_id is not null`;
 
@@ -56,31 +55,42 @@ export const moveInQueue = `
 
 // A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
 export const MAX_ACCOUNTS = 32;
+const LAST_ACCOUNT = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The accounts that wait in a lane with one priority, from the cursor on: one index probe each, however many rows they have. */
+/** The accounts that have something due in a lane with one priority, from the cursor on and around to it again: a probe of the
+ *  index each. What is in someone's hands, or waits for later, is passed over inside the index: ten thousand accounts that have
+ *  nothing else take a few milliseconds, and could not be stepped through one by one in a hundred times that. */
 const walk = (priority: number, cursor: string): string => `
-walk_${priority}(account_id, depth) as (
-  (select q.account_id, 1
-     from delivery_queue q
-    where q.link = $1 and q.priority = ${priority} and q.account_id > ${cursor}::uuid
-    order by q.account_id
-    limit 1)
+walk_${priority}(account_id, lap, place) as (
+  select ${cursor}::uuid, 0, 0
   union all
-  select next.account_id, walk_${priority}.depth + 1
+  select next.account_id, next.lap, walk_${priority}.place + 1
     from walk_${priority}
-   cross join lateral (select q.account_id
-                         from delivery_queue q
-                        where q.link = $1 and q.priority = ${priority} and q.account_id > walk_${priority}.account_id
-                        order by q.account_id
-                        limit 1) next
-   where walk_${priority}.depth < ${MAX_ACCOUNTS}
+   cross join lateral ((select q.account_id, walk_${priority}.lap
+                          from delivery_queue q
+                         where q.link = $1 and q.priority = ${priority} and q.due_at <= now()
+                           and q.account_id > walk_${priority}.account_id
+                           and q.account_id <= case walk_${priority}.lap when 0 then '${LAST_ACCOUNT}' else ${cursor}::uuid end
+                         order by q.account_id
+                         limit 1)
+                       union all
+                       (select q.account_id, 1
+                          from delivery_queue q
+                         where walk_${priority}.lap = 0 and q.link = $1 and q.priority = ${priority} and q.due_at <= now()
+                           and q.account_id <= ${cursor}::uuid
+                         order by q.account_id
+                         limit 1)
+                       limit 1) next
+   where walk_${priority}.place < ${MAX_ACCOUNTS}
 )`;
 
 /** Each account's equal share of what is due. Rows are locked as they are taken, so two nodes take different ones. */
 const share = (priority: number, max: string): string => `
   (select due.message_id, part.share
-     from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share from walk_${priority}) part
-    cross join walk_${priority}
+     from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share
+             from walk_${priority}
+            where place > 0) part
+     join walk_${priority} on walk_${priority}.place > 0
     cross join lateral (select q.message_id
                           from delivery_queue q
                          where q.link = $1 and q.priority = ${priority} and q.account_id = walk_${priority}.account_id
@@ -120,13 +130,41 @@ picked as materialized (
 )
 ${select}`;
 
+/** Takes messages whose time has come, the longest waiting first: $2 at most, for a lease of $1 milliseconds. */
+export const claimScheduledStatement = (select: string): ((leaseMs: number, most: number) => Sql) => {
+  const statement = prepare(`
+with claimed as (
+  update delivery_queue q
+     set due_at = now() + $1::integer * interval '1 millisecond'
+   where q.message_id = any (array(select message_id
+                                     from delivery_queue
+                                    where link = '${SCHEDULED_LANE}' and due_at <= now()
+                                    order by due_at
+                                    limit $2::integer
+                                      for update skip locked))
+  returning q.message_id, q.account_id, q.environment
+)
+${select}`);
+  return (leaseMs, most) => ({ ...statement, values: [leaseMs, most] });
+};
+
 const renew = batchStatement<{ id: Uuid; leaseMs: number }>(
   [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
+  // A row that someone is changing just now is left alone: waiting for several of them in an order of our own could end in a
+  // circle, and its change says where it goes from there.
   (items) => `
+with free as materialized (
+  select unlocked.message_id, item.lease_ms
+    from ${items}
+   cross join lateral (select q.message_id
+                         from delivery_queue q
+                        where q.message_id = item.message_id and q.state <> ${QUEUE_STATE.held}
+                          for update skip locked) unlocked
+)
 update delivery_queue q
-   set due_at = now() + item.lease_ms * interval '1 millisecond'
-  from ${items}
- where q.message_id = item.message_id and q.state <> ${QUEUE_STATE.held}`,
+   set due_at = now() + free.lease_ms * interval '1 millisecond'
+  from free
+ where q.message_id = free.message_id`,
 );
 
 /** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */

@@ -66,6 +66,20 @@ select item.link, found.receipt
 /** What was parked for names that have become known. */
 export const findParked = (db: Queryable, names: readonly Name[]): Promise<ParkedRow[]> => db.rows<ParkedRow>(parkedFor(names));
 
+// By then whoever made the name known has looked for itself, unless it ended before it could.
+const FORGOTTEN_SECONDS = 2;
+
+/** Parked receipts whose message is known all the same. The caller paces itself by what the scan takes. */
+export const findForgotten = (db: Queryable, max: number): Promise<ParkedRow[]> =>
+  db.rows<ParkedRow>(sql`
+  select p.link, p.receipt
+    from parked_receipts p
+   where p.received_at <= now() - make_interval(secs => ${FORGOTTEN_SECONDS})
+     and exists (select
+                   from provider_references r
+                  where r.link = p.link and r.provider_message_id = p.provider_message_id)
+   limit ${max}`);
+
 const unpark = batchStatement<Name & { status: string }>(
   [...nameColumns, column("status", "text", ({ status }) => status)],
   (items) => `

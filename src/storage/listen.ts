@@ -34,8 +34,9 @@ export function listen(db: Database, channel: string, onMessage: (payload: strin
   };
 
   const connect = async (): Promise<void> => {
+    let opened: typeof client;
     try {
-      const opened = await db.connectAlone();
+      opened = await db.connectAlone();
       client = opened;
       opened.on("notification", ({ payload }) => onMessage(payload ?? ""));
       opened.on("end", again);
@@ -43,6 +44,8 @@ export function listen(db: Database, channel: string, onMessage: (payload: strin
       failures = 0;
       if (isStopped) await opened.end();
     } catch {
+      // One that cannot listen is not kept: the next try opens another.
+      await opened?.end().catch(() => undefined);
       again();
     }
   };

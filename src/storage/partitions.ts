@@ -13,12 +13,13 @@ const MONDAY_OFFSET_MS = 4 * 24 * 3_600_000;
 // A month ahead: a service that could not make partitions for that long has louder problems.
 const WEEKS_AHEAD = 4;
 const CHECK_EVERY_MS = 6 * 3_600_000;
+const LOCK_TIMEOUT_MS = 1_000;
 const LOCK = "7361, 2";
 
 const weekStart = (timeMs: number): number => Math.floor((timeMs - MONDAY_OFFSET_MS) / WEEK_MS) * WEEK_MS + MONDAY_OFFSET_MS;
 
 /** Makes the partitions of this week and the next ones, where they are missing. */
-export async function makePartitions(db: Database, nowMs: number): Promise<void> {
+export async function makePartitions(db: Database, nowMs: number, lockTimeoutMs = 0): Promise<void> {
   const first = weekStart(nowMs);
   const statements: string[] = [];
   for (let week = 0; week <= WEEKS_AHEAD; week += 1) {
@@ -29,11 +30,14 @@ export async function makePartitions(db: Database, nowMs: number): Promise<void>
       statements.push(`create table if not exists ${table}_${suffix} partition of ${table} for values ${bounds} ${options};`);
   }
   // `if not exists` is no protection against a neighbour who makes the same one at the same moment.
-  await db.script(`begin; select pg_advisory_xact_lock(${LOCK}); ${statements.join("\n")} commit`);
+  await db.script(
+    `begin; set local lock_timeout = ${lockTimeoutMs}; select pg_advisory_xact_lock(${LOCK}); ${statements.join("\n")} commit`,
+  );
 }
 
 export function keepPartitions(db: Database, now: () => number, onError: (error: unknown) => void): { stop(): void } {
-  const timer = setInterval(() => void makePartitions(db, now()).catch(onError), CHECK_EVERY_MS);
+  // Writers queue up behind a lock that is waited for: given up soon, it is tried again long before the week is needed.
+  const timer = setInterval(() => void makePartitions(db, now(), LOCK_TIMEOUT_MS).catch(onError), CHECK_EVERY_MS);
   return { stop: () => clearInterval(timer) };
 }
 

@@ -36,7 +36,8 @@ alter table events
   -- A signal that moved nothing: kept in the timeline, not told to anyone.
   add column is_ignored       boolean not null default false;
 
-create index events_by_message on events (message_id);
+-- The first event of a message has the message's own id, and is found by that: most messages never need this index for it.
+create index events_by_message on events (message_id) where id <> message_id;
 
 -- What waits: for a provider (`link` is its lane), or for its time (the lane '@scheduled'). A claim moves `due_at` to the end
 -- of its lease, so a row whose node died becomes due by itself.
@@ -55,6 +56,8 @@ update delivery_queue q
 alter table delivery_queue alter column expires_at set not null, alter column link drop default;
 drop index delivery_queue_due;
 create index delivery_queue_due on delivery_queue (link, priority, account_id, due_at);
+-- A campaign of a million may wait for next week: what waits for its time is found by its time.
+create index delivery_queue_scheduled on delivery_queue (due_at) where link = '@scheduled';
 -- Rows live for a fraction of a second: the cleaner comes by the number of the dead, not by their share of a backlog.
 alter table delivery_queue set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
 

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newUuid } from "../lib/uuid.ts";
+import type { Message } from "../messages/message.ts";
+import { Recent } from "./recent.ts";
+
+const named = (link: string, messageId: string, fields: Partial<Message> = {}): Message =>
+  ({ id: newUuid(Date.now()), status: "sent", channel: "sms", provider: { name: "carrier", link, messageId }, ...fields }) as Message;
+
+const name = (link: string, providerMessageId: string) => ({ link, providerMessageId });
+
+test("the same name on two links is two messages", () => {
+  const recent = new Recent();
+  const [one, two] = [named("a", "7"), named("b", "7")];
+  recent.remember(name("a", "7"), one);
+  recent.remember(name("b", "7"), two);
+  assert.equal(recent.find(name("a", "7")), one);
+  assert.equal(recent.find(name("b", "7")), two);
+  assert.equal(recent.find(name("c", "7")), undefined);
+  assert.equal(recent.find(name("a", "8")), undefined);
+});
+
+test("a name that is given again is that of the newest message", () => {
+  const recent = new Recent();
+  recent.remember(name("a", "7"), named("a", "7"));
+  const newest = named("a", "7");
+  recent.remember(name("a", "7"), newest);
+  assert.equal(recent.find(name("a", "7")), newest);
+});
+
+test("a message that changed is known as it is now", () => {
+  const recent = new Recent();
+  const sent = named("a", "7", { channel: "whatsapp" });
+  recent.remember(name("a", "7"), sent);
+  const delivered = { ...sent, status: "delivered" } as Message;
+  recent.update(delivered);
+  assert.equal(recent.find(name("a", "7")), delivered);
+});
+
+test("what is final for its channel is forgotten", () => {
+  for (const [channel, status, isForgotten] of [
+    ["sms", "delivered", true],
+    ["sms", "undelivered", false],
+    ["sms", "expired", false],
+    ["whatsapp", "delivered", false],
+    ["whatsapp", "read", true],
+  ] as const) {
+    const recent = new Recent();
+    recent.remember(name("a", "7"), named("a", "7", { channel }));
+    recent.update(named("a", "7", { channel, status }));
+    assert.equal(recent.find(name("a", "7")) === undefined, isForgotten, `${channel} ${status}`);
+  }
+});
+
+test("an update remembers nothing that was not remembered", () => {
+  const recent = new Recent();
+  recent.update(named("a", "7"));
+  recent.update({ ...named("a", "7"), provider: null });
+  assert.equal(recent.find(name("a", "7")), undefined);
+});
+
+test("the oldest names go when there are too many", () => {
+  const recent = new Recent();
+  const message = named("a", "0");
+  for (let index = 0; index < 8_193; index += 1) recent.remember(name("a", String(index)), message);
+  assert.equal(recent.find(name("a", "0")), undefined);
+  assert.equal(recent.find(name("a", "1")), message);
+  assert.equal(recent.find(name("a", "8192")), message);
+});

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
+import { changeBy, noteOn, type Signal } from "./change.ts";
+import type { Message, MessageError } from "./message.ts";
+import { OUTCOME_UNKNOWN, type Status } from "./states.ts";
+
+const CREATED_MS = Date.UTC(2030, 0, 1);
+const LATER_MS = CREATED_MS + 5_000;
+
+const message = (fields: Partial<Message> = {}): Message => ({
+  accountId: firstUuidAt(CREATED_MS),
+  environment: "test",
+  id: firstUuidAt(CREATED_MS),
+  direction: "outbound",
+  channel: "sms",
+  recipient: "+14155550123",
+  sender: null,
+  body: "Your code is 123456",
+  status: "queued",
+  sequence: 4,
+  error: null,
+  segments: { count: 2, encoding: "gsm7", characters: 19 },
+  priority: "normal",
+  clientReference: null,
+  metadata: {},
+  maxSegments: null,
+  sendAtMs: null,
+  expiresAtMs: CREATED_MS + 60_000,
+  provider: { name: "carrier", link: "first", messageId: "7" },
+  attempts: 1,
+  updatedAtMs: CREATED_MS,
+  sentAtMs: null,
+  deliveredAtMs: null,
+  readAtMs: null,
+  failedAtMs: null,
+  canceledAtMs: null,
+  isRedacted: false,
+  ...fields,
+});
+
+const signal = (status: Status, fields: Partial<Signal> = {}): Signal => ({
+  status,
+  detail: { reason: "said the test" },
+  move: { kind: "leave" },
+  ...fields,
+});
+
+const change = (before: Message, said: Signal, nowMs = LATER_MS) => {
+  const made = changeBy(before, said, nowMs);
+  assert.ok(made !== undefined, `${before.status} → ${said.status}`);
+  return made;
+};
+
+const STAMPS = ["sentAtMs", "deliveredAtMs", "readAtMs", "failedAtMs", "canceledAtMs"] as const;
+const stampsOf = (of: Message) => Object.fromEntries(STAMPS.map((name) => [name, of[name]]).filter(([, at]) => at !== null));
+
+const FIRST_STAMPS: readonly (readonly [from: Status, to: Status, stamped: readonly (typeof STAMPS)[number][]])[] = [
+  ["scheduled", "scheduled", []],
+  ["scheduled", "queued", []],
+  ["scheduled", "canceled", ["canceledAtMs"]],
+  ["queued", "canceled", ["canceledAtMs"]],
+  ["queued", "sending", []],
+  ["queued", "failed", ["failedAtMs"]],
+  ["queued", "expired", ["failedAtMs"]],
+  ["sending", "queued", []],
+  ["sending", "sent", ["sentAtMs"]],
+  ["sending", "failed", ["failedAtMs"]],
+  ["sending", "undelivered", ["failedAtMs"]],
+  ["sending", "delivered", ["sentAtMs", "deliveredAtMs"]],
+  ["sending", "read", ["sentAtMs", "deliveredAtMs", "readAtMs"]],
+];
+
+describe("the times a status brings", () => {
+  for (const [from, to, stamped] of FIRST_STAMPS) {
+    test(`${from} → ${to} stamps ${stamped.join(", ") || "nothing"}`, () => {
+      const { after } = change(message({ status: from }), signal(to));
+      assert.deepEqual(stampsOf(after), Object.fromEntries(stamped.map((name) => [name, LATER_MS])));
+    });
+  }
+
+  test("a time once set stands", () => {
+    const sent = change(message({ status: "sending" }), signal("sent"), CREATED_MS + 1_000).after;
+    const undelivered = change(sent, signal("undelivered"), CREATED_MS + 2_000).after;
+    const delivered = change(undelivered, signal("delivered"), CREATED_MS + 3_000).after;
+    const read = change(delivered, signal("read"), CREATED_MS + 4_000).after;
+    assert.deepEqual(stampsOf(read), {
+      sentAtMs: CREATED_MS + 1_000,
+      failedAtMs: CREATED_MS + 2_000,
+      deliveredAtMs: CREATED_MS + 3_000,
+      readAtMs: CREATED_MS + 4_000,
+    });
+  });
+});
+
+describe("a change", () => {
+  test("counts the sequence up by one, and says where it came from", () => {
+    const before = message({ status: "sending" });
+    const { after, entry, before: decidedOn } = change(before, signal("sent"));
+    assert.equal(after.sequence, 5);
+    assert.equal(after.status, "sent");
+    assert.equal(decidedOn, before);
+    assert.equal(entry.type, "message.sent");
+    assert.equal(entry.previousStatus, "sending");
+    assert.equal(entry.isIgnored, false);
+    assert.deepEqual(JSON.parse(entry.detail ?? ""), { reason: "said the test" });
+  });
+
+  test("takes a snapshot of the message after it", () => {
+    const { entry, after } = change(message({ status: "sending" }), signal("sent"));
+    const record = JSON.parse(entry.record ?? "") as Record<string, unknown>;
+    assert.equal(record["status"], "sent");
+    assert.equal(record["sequence"], 5);
+    assert.equal(record["updated_at"], new Date(LATER_MS).toISOString());
+    assert.equal(record["sent_at"], new Date(LATER_MS).toISOString());
+    assert.equal(uuidTimeMs(entry.id), after.updatedAtMs);
+  });
+
+  test("is later than the one before, also on a clock that is behind", () => {
+    const before = message({ status: "sending", updatedAtMs: LATER_MS });
+    for (const nowMs of [LATER_MS - 60_000, LATER_MS - 1, LATER_MS]) {
+      assert.equal(change(before, signal("sent"), nowMs).after.updatedAtMs, LATER_MS + 1);
+    }
+    assert.equal(change(before, signal("sent"), LATER_MS + 9).after.updatedAtMs, LATER_MS + 9);
+  });
+
+  test("leaves out nothing that was known, and the message it was decided on as it was", () => {
+    const before = message({ status: "sending", metadata: { order: "1" }, clientReference: "x" });
+    const untouched = structuredClone({ ...before, id: null, accountId: null });
+    const { after } = change(before, signal("sent"));
+    assert.deepEqual(
+      { ...after, status: 0, sequence: 0, updatedAtMs: 0, sentAtMs: 0 },
+      { ...before, status: 0, sequence: 0, updatedAtMs: 0, sentAtMs: 0 },
+    );
+    assert.deepEqual({ ...before, id: null, accountId: null }, untouched);
+  });
+
+  test("keeps the carrier's name and the tries unless it says others", () => {
+    const before = message({ status: "sending" });
+    assert.deepEqual(change(before, signal("sent")).after.provider, before.provider);
+    assert.equal(change(before, signal("sent")).after.attempts, 1);
+    const other = { name: "carrier", link: "second", messageId: "8" };
+    const { after } = change(before, signal("sent", { provider: other, attempts: 2 }));
+    assert.deepEqual(after.provider, other);
+    assert.equal(after.attempts, 2);
+  });
+
+  test("says where the message counted, and where it counts now", () => {
+    const { counted, countedBefore } = change(message({ status: "sending" }), signal("delivered"));
+    assert.equal(countedBefore.status, "sending");
+    assert.equal(countedBefore.deliveryBucket, -1);
+    assert.equal(counted.status, "delivered");
+    assert.ok(counted.deliveryBucket > 0);
+    assert.equal(counted.segments, 2);
+    assert.equal(counted.hourMs, countedBefore.hourMs);
+  });
+
+  test("is none where the table of states knows none", () => {
+    for (const [from, to] of [
+      ["canceled", "sending"],
+      ["delivered", "undelivered"],
+      ["read", "delivered"],
+      ["sent", "sent"],
+      ["sending", "canceled"],
+      ["failed", "delivered"],
+    ] as const) {
+      assert.equal(changeBy(message({ status: from }), signal(to), LATER_MS), undefined, `${from} → ${to}`);
+    }
+    assert.equal(changeBy(message({ attempts: 0 }), signal("delivered"), LATER_MS), undefined);
+  });
+});
+
+describe("an error", () => {
+  const BLOCKED: MessageError = { code: "blocked_by_carrier", message: "Blocked", permanent: true, provider_code: "8" };
+  const UNKNOWN: MessageError = { code: OUTCOME_UNKNOWN, message: "Nobody knows", permanent: false, provider_code: null };
+
+  test("once set is not erased by what comes later", () => {
+    const undelivered = change(message({ status: "sent" }), signal("undelivered", { error: BLOCKED })).after;
+    const delivered = change(undelivered, signal("delivered")).after;
+    assert.deepEqual(delivered.error, BLOCKED);
+    assert.deepEqual(change(delivered, signal("read", { error: null })).after.error, BLOCKED);
+  });
+
+  test("is that of the last who named one", () => {
+    const queued = change(message({ status: "sending", error: UNKNOWN }), signal("failed", { error: BLOCKED })).after;
+    assert.deepEqual(queued.error, BLOCKED);
+  });
+
+  test("of unknown outcome stays with the message that a receipt brought back", () => {
+    const { after } = change(message({ status: "failed", error: UNKNOWN, failedAtMs: LATER_MS - 1 }), signal("delivered"));
+    assert.equal(after.status, "delivered");
+    assert.deepEqual(after.error, UNKNOWN);
+    assert.equal(after.failedAtMs, LATER_MS - 1);
+  });
+});
+
+describe("a note", () => {
+  const note = (of: Message, isIgnored = true) =>
+    noteOn(of, LATER_MS, { type: "message.sent", isIgnored, detail: { reason: "late" }, move: { kind: "stay" } });
+
+  test("moves nothing: neither status nor sequence, nor any time but that of the last change", () => {
+    const before = message({ status: "delivered", sentAtMs: 1, deliveredAtMs: 2 });
+    const { after } = note(before);
+    assert.deepEqual(after, { ...before, updatedAtMs: LATER_MS });
+  });
+
+  test("is no event: it has no snapshot", () => {
+    const { entry, reference } = note(message());
+    assert.equal(entry.record, null);
+    assert.equal(entry.isIgnored, true);
+    assert.equal(entry.previousStatus, "queued");
+    assert.equal(reference, null);
+    assert.equal(note(message(), false).entry.isIgnored, false);
+  });
+
+  test("counts nowhere else", () => {
+    const { counted, countedBefore } = note(message());
+    assert.deepEqual(counted, countedBefore);
+  });
+
+  test("is later than the last change", () => {
+    assert.equal(note(message({ updatedAtMs: LATER_MS + 7 })).after.updatedAtMs, LATER_MS + 8);
+  });
+});

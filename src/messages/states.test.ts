@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { isFinished, mayBecome, OUTCOME_UNKNOWN, STATUSES, type Standing, type Status } from "./states.ts";
+
+/** Written by hand from the contract, so that a slip in the table of states does not repeat itself here. A plus is a transition;
+ *  the columns are in the order of the first line. */
+const TRANSITIONS: Readonly<Record<Status, string>> = {
+  //          sched queued sending sent deliv read undel failed expir cancel received
+  scheduled: "  +     +      .      .     .    .     .     .     .     +      .",
+  queued: "     .     .      +      +     +    +     +     +     +     +      .",
+  sending: "    .     +      .      +     +    +     +     +     +     .      .",
+  sent: "       .     .      .      .     +    +     +     +     +     .      .",
+  delivered: "  .     .      .      .     .    +     .     .     .     .      .",
+  read: "       .     .      .      .     .    .     .     .     .     .      .",
+  undelivered: ".     .      .      .     +    +     .     .     .     .      .",
+  failed: "     .     .      .      .     .    .     .     .     .     .      .",
+  expired: "    .     .      .      .     +    +     .     .     .     .      .",
+  canceled: "   .     .      .      .     .    .     .     .     .     .      .",
+  received: "   .     .      .      .     .    .     .     .     .     .      .",
+};
+
+/** Where it is not the status alone that tells. */
+const GUARDED: readonly (readonly [why: string, standing: Standing, transitions: string])[] = [
+  //                                                                 sched queued sending sent deliv read undel failed expir cancel received
+  ["queued and never tried", standing("queued", { attempts: 0 }), "    .     .      +      .     .    .     .     +     +     +      ."],
+  ["failed, nobody knowing whether it left", unknownFailure(), "       .     .      .      .     +    +     .     .     .     .      ."],
+];
+
+function standing(status: Status, fields: Partial<Standing> = {}): Standing {
+  return { status, attempts: 1, error: null, ...fields };
+}
+
+function unknownFailure(): Standing {
+  return standing("failed", { error: { code: OUTCOME_UNKNOWN } });
+}
+
+function check(from: Standing, transitions: string): void {
+  const marks = transitions.trim().split(/ +/);
+  assert.equal(marks.length, STATUSES.length);
+  for (const [column, to] of STATUSES.entries()) {
+    assert.equal(mayBecome(from, to), marks[column] === "+", `${from.status} → ${to}, with ${JSON.stringify(from)}`);
+  }
+}
+
+describe("every pair of statuses", () => {
+  assert.deepEqual(Object.keys(TRANSITIONS), [...STATUSES]);
+  for (const status of STATUSES) test(`what ${status} may become`, () => check(standing(status), TRANSITIONS[status]));
+  for (const [why, from, transitions] of GUARDED) test(`what a message may become that is ${why}`, () => check(from, transitions));
+});
+
+describe("the guards", () => {
+  test("only a carrier that was asked can say what became of a queued message", () => {
+    for (const said of ["sent", "delivered", "read", "undelivered"] as const) {
+      assert.equal(mayBecome(standing("queued", { attempts: 0 }), said), false, said);
+      assert.equal(mayBecome(standing("queued", { attempts: 7 }), said), true, said);
+    }
+  });
+
+  test("a failure that is certain is not overturned, whatever its code", () => {
+    for (const code of ["invalid_destination", "no_route", "temporarily_unavailable", "outcome_unknown_", ""])
+      for (const late of ["delivered", "read"] as const)
+        assert.equal(mayBecome(standing("failed", { error: { code } }), late), false, code);
+  });
+
+  test("an error of an earlier try does not hold up a message that is not failed", () => {
+    const error = { code: OUTCOME_UNKNOWN };
+    assert.equal(mayBecome(standing("delivered", { error }), "read"), true);
+    assert.equal(mayBecome(standing("delivered", { error }), "failed"), false);
+    assert.equal(mayBecome(standing("undelivered", { error: { code: "blocked_by_carrier" } }), "delivered"), true);
+  });
+
+  test("tries change nothing for any status but queued", () => {
+    for (const from of STATUSES.filter((status) => status !== "queued"))
+      for (const to of STATUSES)
+        assert.equal(mayBecome(standing(from, { attempts: 0 }), to), mayBecome(standing(from), to), `${from} → ${to}`);
+  });
+});
+
+describe("what is finished", () => {
+  const FINISHED: Readonly<Record<Status, boolean>> = {
+    scheduled: false,
+    queued: false,
+    sending: false,
+    sent: false,
+    delivered: true,
+    read: true,
+    undelivered: true,
+    failed: true,
+    expired: true,
+    canceled: true,
+    received: true,
+  };
+  for (const status of STATUSES)
+    test(`${status} is ${FINISHED[status] ? "" : "not "}finished`, () => assert.equal(isFinished(status), FINISHED[status]));
+});

@@ -1,0 +1,62 @@
+/** A process that delivers and does nothing else, to be killed, frozen and cut off: its one link leads to the witness. */
+import { createLog } from "../../src/lib/log.ts";
+import { Delivery } from "../../src/delivery/delivery.ts";
+import { simulatorLink, type Link } from "../../src/routing/link.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { DatabaseClock } from "../../src/storage/database-clock.ts";
+import { Database } from "../../src/storage/database.ts";
+import { witnessed } from "./witness-client.ts";
+
+export type DispatchSettings = {
+  databaseUrl: string;
+  node: string;
+  port: number;
+  window: number;
+  onUnknown: Link["onUnknown"];
+  answerWithinMs: number;
+};
+
+const DAY_MS = 24 * 3_600_000;
+
+async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs }: DispatchSettings): Promise<void> {
+  const { log, flush } = createLog("json");
+  const stopped = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
+  const db = new Database({ url: databaseUrl }, node, () => undefined);
+  const clock = new DatabaseClock(db);
+  await clock.start();
+  // The lane of the only kind of link that there is, with another carrier at its end.
+  const link: Link = { ...simulatorLink(1), onUnknown };
+  const delivery = new Delivery({
+    db,
+    clock,
+    node,
+    links: [link],
+    providers: { simulator: witnessed({ port, node, window }) },
+    routes: new Routes([link]),
+    receiptWaitMs: DAY_MS,
+    answerWithinMs,
+    watch: {
+      handedOver: () => undefined,
+      attempted: () => undefined,
+      advanced: () => undefined,
+      received: () => undefined,
+      parked: () => undefined,
+    },
+    log,
+  });
+  await delivery.start();
+  const tell = (msg: string): void => {
+    log.info({ inHand: delivery.lanes.get(link.name)?.inHand }, msg);
+    flush();
+  };
+  process.on("SIGUSR2", () => tell("in hand"));
+  tell("delivering");
+  await stopped;
+  await delivery.stop();
+  clock.stop();
+  await db.close();
+  // Not by force: whatever is left running shows as a process that does not end.
+  process.exitCode = 0;
+}
+
+await main(JSON.parse(process.argv[2] ?? "") as DispatchSettings);
