@@ -8,7 +8,7 @@ alter table messages
   add column link                 text,
   add column provider_message_id  text,
   -- Tries at a provider: counted when a try may have left the machine, before it does.
-  add column attempts             smallint not null default 0,
+  add column attempts             integer not null default 0,
   add column sent_at              timestamptz,
   add column delivered_at         timestamptz,
   add column read_at              timestamptz,
