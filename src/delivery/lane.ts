@@ -271,8 +271,11 @@ export class Lane {
     const bulk = Math.min(most("bulk"), this.#bulkAllowance());
     const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: [...this.#after] };
     const claimed = await claimDue(db, request);
-    this.#behind = withMore(claimed);
-    if (this.#behind.size > 0) this.#hasMore = true;
+    // What was not looked for is as it was.
+    const unasked = Array.from(this.#behind).filter((queue) => RANKS.some((rank) => request.most[rank] === 0 && isOfRank(queue, rank)));
+    const more = withMore(claimed);
+    if (more.size > 0) this.#hasMore = true;
+    this.#behind = more.union(new Set(unasked));
     for (const rank of RANKS) {
       this.#after[rank] = served(claimed, request.after[rank], rank).at(-1) ?? request.after[rank];
       // What was not looked for is as it was.
@@ -307,6 +310,7 @@ export class Lane {
   }
 }
 
+const isOfRank = (queue: string, rank: number): boolean => queue.startsWith(`${PRIORITIES[rank] ?? ""} `);
 const queueOf = (priority: Priority, accountId: Uuid): string => `${priority} ${accountId.toString("latin1")}`;
 
 /** The accounts that got all that a claim could give them: they may have more. */
@@ -334,5 +338,5 @@ function served(claimed: readonly Claimed[], after: Uuid, rank: number): Uuid[] 
 function isCut(claimed: readonly Claimed[], { most, after }: Claim, rank: 0 | 1 | 2): boolean {
   const isShort = served(claimed, after[rank], rank).length >= Math.min(MAX_ACCOUNTS, most[rank]);
   // Room that the higher ranks took was not there for this one.
-  return isShort || (rank > 0 && claimed.length >= most[0]);
+  return isShort || (claimed.length >= most[0] && claimed.some(({ message }) => PRIORITY_RANK[message.priority] < rank));
 }
