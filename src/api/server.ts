@@ -1,6 +1,7 @@
 /** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
 import { METHODS } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { PassThrough, pipeline, type Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Authenticator, Credential } from "../access/authenticate.ts";
@@ -35,6 +36,7 @@ export type ServerOptions = {
 declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
+    heldBody: Readable | undefined;
   }
 }
 
@@ -131,6 +133,7 @@ export class Server {
     for (const type of ["application/json", "*"])
       app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("credential", undefined);
+    app.decorateRequest("heldBody", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       this.#begin(request, reply);
       done(this.#earlyRefusal(request, reply));
@@ -191,12 +194,14 @@ export class Server {
         };
         try {
           const credential = admit(route, request, reply, this.#options);
-          if (credential instanceof Promise) credential.then(keep, done);
-          else keep(credential);
+          if (!(credential instanceof Promise)) return keep(credential);
+          request.heldBody = holdBody(request);
+          credential.then(keep, done);
         } catch (error) {
           done(error as Error);
         }
       },
+      preParsing: (request, _reply, payload, done) => done(null, request.heldBody ?? payload),
       handler: async (request, reply) => {
         const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));
         const answer = await this.#run(route, call);
@@ -269,6 +274,11 @@ export class Server {
     });
   }
 }
+
+/** Takes the body in while the credential is looked up: Node forgets what nobody has read of a request whose client has left,
+ *  and who sent all of it may leave. */
+const holdBody = ({ raw }: FastifyRequest): Readable =>
+  pipeline(raw, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
