@@ -6,7 +6,7 @@ import { uuidToText } from "../src/lib/uuid.ts";
 import { poll } from "../src/lib/wait.ts";
 import { until } from "./expect.ts";
 import { sms, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
-import { assertConflict, assertReplayOf, isReplay } from "./replay.ts";
+import { assertOneExecution } from "./replay.ts";
 
 export type Json = Reply["json"];
 
@@ -118,18 +118,8 @@ export function assertRefused(reply: Reply, code: string, status: string): void 
   assert.match(String(reply.json["detail"]), new RegExp(`\\b${status}\\b`));
 }
 
-/** Of answers to one request sent many times at once: one executed it, the others are conflicts or its replays. */
-export function assertOneChange(replies: readonly Reply[]): Reply {
-  const executed = replies.filter((reply) => reply.status === 200 && !isReplay(reply));
-  const [first] = executed;
-  assert.ok(first !== undefined && executed.length === 1, `${executed.length} executions`);
-  for (const reply of replies) {
-    if (reply === first) continue;
-    if (reply.status === 409) assertConflict(reply);
-    else assertReplayOf(first, reply);
-  }
-  return first;
-}
+/** Of answers to one change asked for many times at once: one made it, the others are conflicts or its replays. */
+export const assertOneChange = (replies: readonly Reply[]): Reply => assertOneExecution(replies, 200);
 
 /** Holds one message: whoever wants to change it waits in mid-transaction, its key claimed and nothing committed. */
 export class MessageHold {

@@ -32,8 +32,8 @@ export function assertConflict(reply: Reply): void {
 }
 
 /** Of answers to one request sent many times at once: one executed it, the others are conflicts or its replays. */
-export function assertOneExecution(replies: readonly Reply[]): Reply {
-  const executed = replies.filter((reply) => reply.status === 202 && !isReplay(reply));
+export function assertOneExecution(replies: readonly Reply[], status = 202): Reply {
+  const executed = replies.filter((reply) => reply.status === status && !isReplay(reply));
   const [first] = executed;
   assert.ok(first !== undefined && executed.length === 1, `${executed.length} executions`);
   for (const reply of replies) {

@@ -8,17 +8,16 @@ import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
-import { PRIORITY_RANK } from "../queue/place.ts";
-import { dropRows, MAX_ACCOUNTS, renewLeases, type Claim } from "../queue/queries.ts";
+import { LEASE_MS } from "../queue/place.ts";
+import { dropRows, renewLeases, type Claim } from "../queue/queries.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../routing/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
+import { Line } from "./line.ts";
 import { claimDue, type Claimed } from "./queries.ts";
 import { throttleMs } from "./settle.ts";
 
-/** Seconds, so that what a dead node had in hand is soon taken by another; renewed while the work goes on. */
-export const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = LEASE_MS / 3;
 // What may be in hand besides the window: claimed ahead, or answered and not yet on record.
 const AHEAD = 100;
@@ -39,9 +38,6 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
 
-const NO_ACCOUNT: Uuid = Buffer.alloc(16);
-const RANKS = [0, 1, 2] as const;
-
 export type LaneParts = { db: Database; link: Link; connection: Connection; attempts: Attempts; log: Log };
 
 export class Lane {
@@ -58,12 +54,7 @@ export class Lane {
   #hasMore = true;
   /** Someone wants it looked at now, however little room there is. */
   #isWoken = false;
-  /** Accounts that have more in the queue than fits, by priority: their new messages line up behind it. */
-  #behind = new Set<string>();
-  /** By rank of priority: nobody knows yet who has something in the queue, or too many have. */
-  readonly #isEverybodyBehind: [boolean, boolean, boolean] = [true, true, true];
-  /** After which account the next claim of each priority goes on. */
-  readonly #after: [Uuid, Uuid, Uuid] = [NO_ACCOUNT, NO_ACCOUNT, NO_ACCOUNT];
+  readonly #line = new Line();
   #pausedUntil = 0;
   /** When a message was last seen that should not wait for a campaign. */
   #urgentAt = -CALM_MS;
@@ -88,12 +79,11 @@ export class Lane {
   }
 
   /** A place for a message that is about to be stored; none while others of its account wait in the queue, who came first. */
-  reserve({ priority, accountId }: Message): boolean {
-    if (priority !== "bulk") this.#urgentAt = performance.now();
-    const queue = queueOf(priority, accountId);
-    if (!this.#mayWork() || this.#isEverybodyBehind[PRIORITY_RANK[priority]] || this.#behind.has(queue)) return false;
-    if (this.#room(priority) <= 0) {
-      this.#behind.add(queue);
+  reserve(message: Message): boolean {
+    if (message.priority !== "bulk") this.#urgentAt = performance.now();
+    if (!this.#mayWork() || this.#line.holds(message)) return false;
+    if (this.#room(message.priority) <= 0) {
+      this.#line.add(message);
       return false;
     }
     this.#reserved += 1;
@@ -269,20 +259,9 @@ export class Lane {
     const { db, link } = this.#parts;
     const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
     const bulk = Math.min(most("bulk"), this.#bulkAllowance());
-    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: [...this.#after] };
+    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: this.#line.after };
     const claimed = await claimDue(db, request);
-    // What was not looked for is as it was.
-    const unasked = Array.from(this.#behind).filter((queue) => RANKS.some((rank) => request.most[rank] === 0 && isOfRank(queue, rank)));
-    const more = withMore(claimed);
-    if (more.size > 0) this.#hasMore = true;
-    this.#behind = more.union(new Set(unasked));
-    for (const rank of RANKS) {
-      this.#after[rank] = served(claimed, request.after[rank], rank).at(-1) ?? request.after[rank];
-      // What was not looked for is as it was.
-      if (request.most[rank] === 0) continue;
-      this.#isEverybodyBehind[rank] = isCut(claimed, request, rank);
-      if (this.#isEverybodyBehind[rank]) this.#hasMore = true;
-    }
+    if (this.#line.learn(claimed, request)) this.#hasMore = true;
     if (this.#isStopping) return this.#giveBack(claimed.map(({ message }) => message.id));
     for (const each of claimed) this.#keep(each);
     if (claimed.some(({ message }) => message.priority !== "bulk")) this.#urgentAt = performance.now();
@@ -308,35 +287,4 @@ export class Lane {
   #complain(error: unknown): void {
     this.#parts.log.error({ link: this.#parts.link.name, message: String(error) }, "delivery met trouble");
   }
-}
-
-const isOfRank = (queue: string, rank: number): boolean => queue.startsWith(`${PRIORITIES[rank] ?? ""} `);
-const queueOf = (priority: Priority, accountId: Uuid): string => `${priority} ${accountId.toString("latin1")}`;
-
-/** The accounts that got all that a claim could give them: they may have more. */
-function withMore(claimed: readonly Claimed[]): Set<string> {
-  const counts = new Map<string, number>();
-  const full = new Set<string>();
-  for (const { message, share } of claimed) {
-    const queue = queueOf(message.priority, message.accountId);
-    const count = (counts.get(queue) ?? 0) + 1;
-    counts.set(queue, count);
-    if (count >= share) full.add(queue);
-  }
-  return full;
-}
-
-/** The accounts of one rank that a claim served, in the order of their turns: those after the cursor first. */
-function served(claimed: readonly Claimed[], after: Uuid, rank: number): Uuid[] {
-  const mine = claimed.filter(({ message }) => PRIORITY_RANK[message.priority] === rank);
-  const accounts = new Map(mine.map(({ message: { accountId } }) => [accountId.toString("latin1"), accountId]));
-  const isPast = (account: Uuid): boolean => Buffer.compare(account, after) > 0;
-  return Array.from(accounts.values()).toSorted((a, b) => Number(isPast(b)) - Number(isPast(a)) || Buffer.compare(a, b));
-}
-
-/** There may be accounts with something due that a claim did not look at, or had no room for. */
-function isCut(claimed: readonly Claimed[], { most, after }: Claim, rank: 0 | 1 | 2): boolean {
-  const isShort = served(claimed, after[rank], rank).length >= Math.min(MAX_ACCOUNTS, most[rank]);
-  // Room that the higher ranks took was not there for this one.
-  return isShort || (claimed.length >= most[0] && claimed.some(({ message }) => PRIORITY_RANK[message.priority] < rank));
 }

@@ -2,12 +2,12 @@
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
+import { LEASE_MS } from "../queue/place.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queries.ts";
 
 const BATCH = 100;
-const LEASE_MS = 15_000;
 
 export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes };
 
