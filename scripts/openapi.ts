@@ -9,5 +9,5 @@ import { VERSION } from "../src/version.ts";
 const nobody = undefined as never;
 writeFileSync(
   join(import.meta.dirname, "..", "docs", "openapi.json"),
-  `${JSON.stringify(openApiDocument(allRoutes({ db: nobody, clock: nobody, acceptor: nobody }), VERSION), null, 2)}\n`,
+  `${JSON.stringify(openApiDocument(allRoutes({ db: nobody, clock: nobody, acceptor: nobody, messages: nobody, endpoints: nobody, streams: nobody }), VERSION), null, 2)}\n`,
 );

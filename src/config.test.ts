@@ -40,7 +40,7 @@ function assertFaults(faults: readonly string[], patterns: readonly RegExp[]): v
 }
 
 test("without any setting the defaults hold", () => {
-  const { metricsAllow, log, ...rest } = serve({});
+  const { metricsAllow, webhookAllow, log, ...rest } = serve({});
   assert.deepEqual(rest, {
     host: "127.0.0.1",
     port: 8080,
@@ -50,19 +50,21 @@ test("without any setting the defaults hold", () => {
     trustedProxies: [],
     requestTimeoutMs: 30_000,
     secretKey: undefined,
-    roles: new Set(["api", "dispatch"]),
+    previousSecretKey: undefined,
+    roles: new Set(["api", "dispatch", "webhooks"]),
     simulatorSpeed: 1,
     // Three days.
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
   });
   assert.equal(metricsAllow.isEmpty, true);
+  assert.equal(webhookAllow.isEmpty, true);
   assert.equal(log, process.stdout.isTTY ? "pretty" : "json");
 });
 
 test("an empty variable is no setting", () => {
   const env = Object.fromEntries(Object.values(SETTINGS).map(({ env: name }) => [name, " "]));
-  assert.deepEqual({ ...serve(env), metricsAllow: 0 }, { ...serve({}), metricsAllow: 0 });
+  assert.deepEqual({ ...serve(env), metricsAllow: 0, webhookAllow: 0 }, { ...serve({}), metricsAllow: 0, webhookAllow: 0 });
 });
 
 const file = write('port = 1001\nlog = "pretty"\nrequest_timeout = 11\n');
@@ -116,7 +118,7 @@ const BAD: readonly (readonly [what: string, env: Environment, faults: readonly 
   ["a port that is no number", { GODWIT_PORT: "http" }, [/^GODWIT_PORT:/]],
   ["half a port", { GODWIT_PORT: "80.5" }, [/^GODWIT_PORT:/]],
   ["no time for requests", { GODWIT_REQUEST_TIMEOUT: "0" }, [/^GODWIT_REQUEST_TIMEOUT: .*1 to 600/]],
-  ["an unknown role", { GODWIT_ROLES: "api,webmaster" }, [/^GODWIT_ROLES: "webmaster" is not a role; known are api, dispatch$/]],
+  ["an unknown role", { GODWIT_ROLES: "api,webmaster" }, [/^GODWIT_ROLES: "webmaster" is not a role; known are api, dispatch, webhooks$/]],
   ["a role in capitals", { GODWIT_ROLES: "API" }, [/^GODWIT_ROLES: "API" is not a role/]],
   ["two unknown roles", { GODWIT_ROLES: "cook,api,waiter" }, [/"cook" is not/, /"waiter" is not/]],
   ["a comma and no role after it", { GODWIT_ROLES: "api," }, [/^GODWIT_ROLES: "" is not a role/]],

@@ -22,7 +22,11 @@ export type Config = {
   requestTimeoutMs: number;
   /** Undefined: the one generated into the data directory. */
   secretKey: Buffer | undefined;
-  /** What this process does: answers requests, delivers messages. */
+  /** The one before it, while it is being changed. */
+  previousSecretKey: Buffer | undefined;
+  /** Addresses that webhooks may be sent to though they are not public, also in the clear. */
+  webhookAllow: AddressSet;
+  /** What this process does: answers requests, delivers messages, tells endpoints. */
   roles: ReadonlySet<Role>;
   simulatorSpeed: number;
   /** How long a carrier's word on a message is waited for. */
@@ -30,7 +34,7 @@ export type Config = {
   retentionDays: number;
 };
 
-const ROLES = ["api", "dispatch"] as const;
+const ROLES = ["api", "dispatch", "webhooks"] as const;
 type Role = (typeof ROLES)[number];
 
 type Setting = { flag: string; env: string; help: string; fallback?: string; isSecret?: true };
@@ -58,7 +62,7 @@ export const SETTINGS = {
     fallback: "30",
     help: "seconds a client has to send its request",
   },
-  roles: { flag: "roles", env: "GODWIT_ROLES", fallback: ROLES.join(","), help: "what this process does: api, dispatch, or both" },
+  roles: { flag: "roles", env: "GODWIT_ROLES", fallback: ROLES.join(","), help: `what this process does: some of ${ROLES.join(", ")}` },
   simulatorSpeed: {
     flag: "simulator-speed",
     env: "GODWIT_SIMULATOR_SPEED",
@@ -77,6 +81,17 @@ export const SETTINGS = {
     fallback: "90",
     help: "days after which messages and events go away; 40 at least",
   },
+  webhookAllow: {
+    flag: "webhook-allow",
+    env: "GODWIT_WEBHOOK_ALLOW",
+    help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
+  },
+  previousSecretKey: {
+    flag: "",
+    env: "GODWIT_PREVIOUS_SECRET_KEY",
+    isSecret: true,
+    help: "the secret key before, for the first start with a new one",
+  },
   secretKey: {
     flag: "",
     env: "GODWIT_SECRET_KEY",
@@ -84,6 +99,26 @@ export const SETTINGS = {
     help: "32 bytes in base64 that encrypt secrets at rest; needed with DATABASE_URL",
   },
 } as const satisfies Record<string, Setting>;
+
+/** What commands need that speak to a running server, as its clients do. */
+export const CLIENT_SETTINGS = {
+  url: { flag: "url", env: "GODWIT_URL", fallback: "http://127.0.0.1:8080", help: "where the server is" },
+  key: { flag: "", env: "GODWIT_KEY", isSecret: true, help: "an API key" },
+} as const satisfies Record<string, Setting>;
+
+export type ClientConfig = { url: string; key: string };
+
+export function readClientConfig(flags: Flags, env: Environment = process.env): ClientConfig {
+  const { url, key } = CLIENT_SETTINGS;
+  const address = textOf(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? url.fallback;
+  const secret = nonEmpty(env[key.env]);
+  const faults: string[] = [];
+  if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
+    faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
+  if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
+  if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
+  return { url: address, key: secret };
+}
 
 type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
@@ -132,7 +167,9 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
     log: readLogStyle(read("log"), faults),
     metricsAllow: addressSet(readCidrs(read("metricsAllow"), faults)),
     requestTimeoutMs: readNumber(read("requestTimeout"), { least: 1, most: 600, what: "a number of seconds" }, faults) * 1_000,
-    secretKey: readSecretKey(read("secretKey").text, faults),
+    secretKey: readSecretKey(read("secretKey"), faults),
+    previousSecretKey: readSecretKey(read("previousSecretKey"), faults),
+    webhookAllow: addressSet(readCidrs(read("webhookAllow"), faults)),
     roles: readRoles(read("roles"), faults),
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
@@ -246,11 +283,11 @@ export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; k
 
 const SECRET_KEY_BYTES = 32;
 
-function readSecretKey(text: string | undefined, faults: string[]): Buffer | undefined {
+function readSecretKey({ text, from }: Read, faults: string[]): Buffer | undefined {
   if (text === undefined) return undefined;
   const key = Buffer.from(text, "base64");
   if (/^[A-Za-z0-9+/_-]+=*$/.test(text) && key.length === SECRET_KEY_BYTES) return key;
-  faults.push(`GODWIT_SECRET_KEY: must be ${SECRET_KEY_BYTES} bytes in base64; make one with: openssl rand -base64 32`);
+  faults.push(`${from}: must be ${SECRET_KEY_BYTES} bytes in base64; make one with: openssl rand -base64 32`);
   return undefined;
 }
 

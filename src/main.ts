@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./cli/environments.ts")).environments,
   },
   keys: { summary: "create, list, rotate and revoke API keys", load: async () => (await import("./cli/keys.ts")).keys },
+  listen: { summary: "show events as they happen", load: async () => (await import("./cli/listen.ts")).listen },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./cli/doctor.ts")).doctor },
   version: { summary: "tell the version", load: async () => (await import("./cli/version.ts")).version },
 };
@@ -68,7 +69,7 @@ const usage = ({ usage: forms }: Command): string => `Usage:\n${forms.map((form)
 async function help(command: Command): Promise<string> {
   const { settingFlags } = await import("./cli/command.ts");
   const own = Object.entries(command.flags).map(([flag, { help: text }]) => [`--${flag}`, text] as const);
-  const settings = Object.entries(settingFlags()).map(([flag, { help: text }]) => [`--${flag}`, text] as const);
+  const settings = Object.entries(settingFlags(command)).map(([flag, { help: text }]) => [`--${flag}`, text] as const);
   const summary = COMMANDS[command.name]?.summary ?? "";
   return `godwit ${command.name}: ${summary}\n\n${usage(command)}${own.length === 0 ? "" : `\nFlags:\n${lines(own)}`}\nSettings (environment variable in brackets):\n${lines(settings)}`;
 }

@@ -13,7 +13,6 @@ import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
 import type { Log, LogOutput } from "./lib/log.ts";
 import { within } from "./lib/wait.ts";
-import { Announcer } from "./delivery/announce.ts";
 import { announcingHandover, Delivery } from "./delivery/delivery.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
 import { keepForgettingKeys } from "./idempotency/forget-keys.ts";
@@ -37,6 +36,20 @@ import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
 import { keepFolding } from "./usage/fold.ts";
 import { usageRoutes } from "./usage/routes.ts";
+import { EventStreams } from "./events/stream.ts";
+import { eventRoutes } from "./events/routes.ts";
+import { SecretBox } from "./lib/secret-box.ts";
+import type { Bell } from "./outbox/bell.ts";
+import { Announcer } from "./storage/announce.ts";
+import { endpointRoutes } from "./endpoints/routes.ts";
+import { EndpointChanger } from "./endpoints/change-endpoint.ts";
+import { watchOutbox, watchWorker, webhookWatch } from "./webhooks/metrics.ts";
+import { Outbound } from "./webhooks/outbound.ts";
+import { resealEndpoints } from "./endpoints/reseal.ts";
+import { createResolve } from "./webhooks/resolve.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
+import { Signer } from "./webhooks/signer.ts";
+import { WebhookWorker } from "./webhooks/worker.ts";
 import { VERSION } from "./version.ts";
 
 export type Service = {
@@ -68,7 +81,9 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const { applied } = await migrate(db);
     if (applied.length > 0) log.info({ applied }, "database migrated");
     await warnAboutDurability(db, log);
-    await checkSecretKey(db, config.secretKey ?? readOrMakeSecretKey(config.dataDir));
+    const secretKey = config.secretKey ?? readOrMakeSecretKey(config.dataDir);
+    const box = new SecretBox(secretKey, config.previousSecretKey);
+    await checkSecretKey(db, { secretKey, previousSecretKey: config.previousSecretKey }, (tx) => resealEndpoints(tx, box));
 
     const clock = new DatabaseClock(db);
     await clock.start();
@@ -83,9 +98,13 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
+    const announcer = new Announcer(db, node);
+    stops.push(() => announcer.stop());
+    const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
+    const bell = startWebhooks(parts, box);
     const links = [simulatorLink(config.simulatorSpeed)];
     const routing = new Routes(links);
-    const handover = await startDelivery({ config, db, clock, node, links, routing, metrics, log, stops });
+    const handover = await startDelivery(parts, { links, routing, bell });
     const upkeep = [
       keepFolding(db, (error) => log.error({ message: String(error) }, "usage could not be folded")),
       keepRetention(db, {
@@ -98,9 +117,20 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     ];
     stops.push(() => Promise.all(upkeep.map((each) => each.stop())));
 
-    const acceptor = new Acceptor({ db, clock, routes: routing, handover, watch: metrics });
+    const acceptor = new Acceptor({ db, clock, routes: routing, handover, bell, watch: metrics });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
-    const routes = config.roles.has("api") ? allRoutes({ db, clock, acceptor }) : [];
+    const streams = new EventStreams(db, clock);
+    metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
+    const routes = config.roles.has("api")
+      ? allRoutes({
+          db,
+          clock,
+          acceptor,
+          streams,
+          messages: new MessageChanger({ db, clock, bell }),
+          endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+        })
+      : [];
     const server = new Server({
       ...config,
       tls: config.tls && readTlsFiles(config.tls),
@@ -133,36 +163,47 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
   }
 }
 
+type RouteParts = {
+  db: Database;
+  clock: Clock;
+  acceptor: Acceptor;
+  messages: MessageChanger;
+  endpoints: EndpointChanger;
+  streams: EventStreams;
+};
+
 /** Every route of the API. The handlers of a document that is only read are never called. */
-export const allRoutes = ({ db, clock, acceptor }: { db: Database; clock: Clock; acceptor: Acceptor }): Route[] => [
-  ...messageRoutes(db, acceptor, new MessageChanger(db, clock)),
+export const allRoutes = ({ db, clock, acceptor, messages, endpoints, streams }: RouteParts): Route[] => [
+  ...messageRoutes(db, acceptor, messages),
+  ...eventRoutes(db, streams),
+  ...endpointRoutes(db, endpoints),
+  ...webhookRoutes(db, endpoints),
   ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
 ];
 
-type DeliveryStart = {
+/** What the parts of a process are made of. */
+type Parts = {
   config: Config;
   db: Database;
   clock: DatabaseClock;
-  node: string;
-  links: readonly Link[];
-  routing: Routes;
+  announcer: Announcer;
   metrics: Metrics;
   log: Log;
   stops: (() => unknown)[];
 };
 
 /** The lanes of this process, or, where it only accepts, a word to those that have some. */
-async function startDelivery({ config, db, clock, node, links, routing, metrics, log, stops }: DeliveryStart): Promise<Handover> {
+async function startDelivery(
+  { config, db, clock, announcer, metrics, log, stops }: Parts,
+  { links, routing, bell }: { links: readonly Link[]; routing: Routes; bell: Bell },
+): Promise<Handover> {
   watchQueue(metrics.registry, db);
-  if (!config.roles.has("dispatch")) {
-    const announcer = new Announcer(db, node);
-    stops.push(() => announcer.stop());
-    return announcingHandover(announcer);
-  }
+  if (!config.roles.has("dispatch")) return announcingHandover(announcer);
   const delivery = new Delivery({
     db,
     clock,
-    node,
+    announcer,
+    bell,
     links,
     providers: PROVIDERS,
     routes: routing,
@@ -177,6 +218,35 @@ async function startDelivery({ config, db, clock, node, links, routing, metrics,
   return delivery.handover;
 }
 
+/** How the workers that tell endpoints are called among the lanes. */
+const WEBHOOK_LANE = "@webhooks";
+
+/** Tells endpoints in this process, where that is its role; and rings for the others. */
+function startWebhooks({ config, db, clock, announcer, metrics, log, stops }: Parts, box: SecretBox): Bell {
+  watchOutbox(metrics.registry, db);
+  if (!config.roles.has("webhooks")) return { ring: () => announcer.announce(WEBHOOK_LANE) };
+  const bell: Bell = {
+    ring: () => {
+      worker.wake();
+      announcer.announce(WEBHOOK_LANE);
+    },
+  };
+  const worker = new WebhookWorker({
+    db,
+    clock,
+    outbound: new Outbound({ allow: config.webhookAllow, resolve: createResolve() }),
+    signer: new Signer(box),
+    bell,
+    watch: webhookWatch(metrics.registry),
+    log,
+  });
+  watchWorker(metrics.registry, worker);
+  stops.push(() => worker.stop());
+  announcer.hear((lane) => lane === WEBHOOK_LANE && worker.wake());
+  worker.start();
+  return bell;
+}
+
 // Carriers answer in tenths of a second; one that needs a minute has lost the request.
 const ANSWER_WITHIN_MS = 60_000;
 
@@ -185,7 +255,7 @@ async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string 
   const account = await createFirstAccount(db, clock);
   if (account === undefined) return undefined;
   const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
-  return (await createKey(db, clock, { ...request, scopes: ["messages:send", "messages:read"] })).secret;
+  return (await createKey(db, clock, { ...request, scopes: ["messages:send", "messages:read", "events:read"] })).secret;
 }
 
 async function warnAboutDurability(db: Database, log: Log): Promise<void> {

@@ -8,7 +8,7 @@ import type { Status } from "../src/messages/states.ts";
 import { renewLeases } from "../src/queue/queries.ts";
 import { readDepth } from "../src/usage/queries.ts";
 import { DatabaseWire } from "./database-wire.ts";
-import { LINK, recipientNo, Rig } from "./delivery-rig.ts";
+import { deafBell, LINK, recipientNo, Rig } from "./delivery-rig.ts";
 import { seeded } from "./seed.ts";
 
 const silent = { advanced: () => undefined };
@@ -175,7 +175,8 @@ describe("a change that does not hold", () => {
 });
 
 describe("an advancer", () => {
-  const advancer = (rig: Rig, node: string, url?: string): Advancer => new Advancer(rig.connect(node, url), rig.clock, silent);
+  const advancer = (rig: Rig, node: string, url?: string): Advancer =>
+    new Advancer({ db: rig.connect(node, url), clock: rig.clock, bell: deafBell, watch: silent });
 
   test("answers each change for itself, of both priorities, many at once", async () => {
     await using rig = await Rig.open();

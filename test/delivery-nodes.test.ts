@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
-import { Announcer } from "../src/delivery/announce.ts";
+import { Announcer } from "../src/storage/announce.ts";
 import { announcingHandover } from "../src/delivery/delivery.ts";
 import { claimDue } from "../src/delivery/queries.ts";
 import { advance } from "../src/messages/advance.ts";
@@ -83,7 +83,7 @@ describe("two processes", () => {
       const { atMs } = await until("it to be handed over", () => carrier.sendsTo(recipientNo(index))[0]);
       waits.push(atMs - storedAt);
     }
-    announcer.stop();
+    await announcer.stop();
     // Whoever only looks once a second is half a second late in the middle.
     const middle = waits.toSorted((a, b) => a - b)[4] ?? Infinity;
     assert.ok(middle < 300, waits.map(Math.round).join(" "));

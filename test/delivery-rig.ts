@@ -12,9 +12,11 @@ import type { Message } from "../src/messages/message.ts";
 import type { NewMessage } from "../src/messages/new-message.ts";
 import { findMessage } from "../src/messages/queries.ts";
 import type { Status } from "../src/messages/states.ts";
+import type { Bell } from "../src/outbox/bell.ts";
 import type { ProviderName } from "../src/providers/providers.ts";
 import type { Link } from "../src/routing/link.ts";
 import { Routes } from "../src/routing/route.ts";
+import { Announcer } from "../src/storage/announce.ts";
 import { DatabaseClock } from "../src/storage/database-clock.ts";
 import { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
@@ -51,6 +53,9 @@ class OneWay extends Routes {
 
 /** Nothing finds a place in a process: every message waits in the queue. */
 export const queueOnly: Handover = { leaseMs: 0, reserve: () => false, release: () => undefined, stored: () => undefined };
+
+/** Nobody waits to be told. */
+export const deafBell: Bell = { ring: () => undefined };
 
 const silentWatch: DeliveryWatch = {
   handedOver: () => undefined,
@@ -113,10 +118,13 @@ export class Rig {
     { node = "node-1", links, receiptWaitMs = 3_600_000, answerWithinMs = 60_000, db = this.db }: DeliveryOptions = {},
   ): Promise<Delivery> {
     const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
+    const announcer = new Announcer(db, node);
+    this.atEnd(() => announcer.stop());
     const delivery = new Delivery({
       db,
       clock: this.clock,
-      node,
+      announcer,
+      bell: deafBell,
       links: all,
       providers: carriers,
       routes: new OneWay(all[0] ?? linkTo(LINK)),
@@ -178,6 +186,7 @@ export class Rig {
     const known = this.#acceptors.get(link)?.find((each) => each.handover === handover);
     if (known !== undefined) return known.acceptor;
     const acceptor = new Acceptor({
+      bell: deafBell,
       db: this.db,
       clock: this.clock,
       routes: new OneWay(linkTo(link)),

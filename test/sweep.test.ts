@@ -14,7 +14,12 @@ before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
   const db = godwit.db as Database;
-  const advancer = new Advancer(db, { now: () => Date.now() }, { advanced: () => undefined });
+  const advancer = new Advancer({
+    db,
+    clock: { now: () => Date.now() },
+    bell: { ring: () => undefined },
+    watch: { advanced: () => undefined },
+  });
   sweep = () => expireLapsed(db, advancer);
 });
 after(() => godwit.stop());

@@ -1,6 +1,6 @@
 /** All SQL of accounts, environments, tiers, keys and quota. */
 import type { Uuid } from "../lib/uuid.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Environment } from "./environment.ts";
 import type { Bucket } from "./quota.ts";
@@ -191,3 +191,10 @@ export const keepSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secr
   update installation
      set secret_key_check = coalesce(secret_key_check, ${check}::bytea)
   returning secret_key_check`);
+
+export const changeSecretKeyCheck = (tx: Tx, before: Buffer, after: Buffer): Promise<unknown[]> =>
+  tx.rows(sql`
+  update installation
+     set secret_key_check = ${after}::bytea
+   where secret_key_check = ${before}::bytea
+  returning 1`);

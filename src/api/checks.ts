@@ -72,11 +72,9 @@ function checkMediaType({ headers }: FastifyRequest): void {
 }
 
 type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
-export type Reader = (
-  request: FastifyRequest,
-  credential: Credential,
-  writeProblem: Call<never, never, never>["writeProblem"],
-) => Call<never, never, never>;
+/** What the server gives to a call besides what the request says. */
+type Surroundings = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone">;
+export type Reader = (request: FastifyRequest, credential: Credential, surroundings: Surroundings) => Call<never, never, never>;
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
@@ -87,7 +85,7 @@ export function createReader(route: Route): Reader {
     query: compile(route.query ?? NO_QUERY, "query"),
     params: route.params && compile(route.params, "path"),
   };
-  return (request, credential, writeProblem) => {
+  return (request, credential, surroundings) => {
     const value = route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
@@ -95,7 +93,11 @@ export function createReader(route: Route): Reader {
     if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
     const claim: KeyClaim | undefined =
       key === undefined ? undefined : keyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
-    return { credential, body: value, query, params: request.params, claim, writeProblem } as Call<never, never, never>;
+    const header = (name: string): string | undefined => {
+      const found = request.headers[name];
+      return typeof found === "string" ? found : undefined;
+    };
+    return { credential, body: value, query, params: request.params, claim, header, ...surroundings } as Call<never, never, never>;
   };
 }
 

@@ -65,7 +65,7 @@ function operation(route: Route): Json {
           ...(reply.hasLocation ? ["Location"] : []),
           ...(isIdempotent ? ["Idempotent-Replayed"] : []),
         ]),
-        content: { "application/json": { schema: published(reply.schema) } },
+        content: { [reply.contentType ?? "application/json"]: { schema: published(reply.schema) } },
       },
       ...problemResponses(codes),
     },

@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type TSchema } from "../http/schema.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 
 export const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
@@ -21,6 +21,35 @@ export const pageOf = <S extends TSchema>(title: string, item: S) =>
     },
     { title },
   );
+
+/** A page as it is answered; `next` is the id after which the next one begins, null when there is none. */
+export const toPage = <T>(
+  data: readonly T[],
+  next: Uuid | null,
+): { data: readonly T[]; has_more: boolean; next_cursor: string | null } => ({
+  data,
+  has_more: next !== null,
+  next_cursor: next === null ? null : encodeCursor(next),
+});
+
+/** Before every id, and after. */
+export const NO_ID = Buffer.alloc(16);
+const END_OF_TIME = Buffer.alloc(16, 0xff);
+
+type RangeQuery = { cursor?: string | null; created_after?: string | null; created_before?: string | null };
+
+/** The ids that a page looks at: from one on, and before another. Times of creation are in the ids. */
+export function idRange({ cursor, created_after: after, created_before: before }: RangeQuery): { from: Uuid; before: Uuid } {
+  const end = typeof before === "string" ? firstUuidAt(ceilToMs(before)) : END_OF_TIME;
+  const position = typeof cursor === "string" ? decodeCursor(cursor) : END_OF_TIME;
+  return {
+    from: typeof after === "string" ? firstUuidAt(Date.parse(after) + 1) : NO_ID,
+    before: Buffer.compare(position, end) < 0 ? position : end,
+  };
+}
+
+/** `Date.parse` drops what is finer than a millisecond; a bound that excludes must not exclude more for that. */
+const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
 
 // A version, the id, and a checksum: a cursor that was cut, altered or made up is told from a real one.
 const VERSION = 1;

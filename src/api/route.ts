@@ -6,6 +6,7 @@ import type { ErrorCode } from "../http/codes.ts";
 import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, TSchema } from "../http/schema.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
+import type { Executed, Replay } from "../idempotency/once.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -18,9 +19,25 @@ export type Call<Body, Query, Params> = {
   claim: KeyClaim | undefined;
   /** A problem as the bytes this client would get: for answers that are stored. */
   writeProblem: (problem: Problem) => string;
+  header: (name: string) => string | undefined;
+  /** Whether the credential still holds: for answers that go on. */
+  isAdmitted: () => Promise<boolean>;
+  /** The client left, or the service stops: for answers that go on. */
+  gone: () => AbortSignal;
 };
 
 export type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
+
+/** An answer that goes on: frames of text, until they end or the client leaves. */
+export type StreamAnswer = { status: 200; contentType: string; frames: AsyncGenerator<string> };
+
+/** What a write became, as its answer. */
+export const toAnswer = ({ kind, status, location, body }: Executed | Replay): Answer => ({
+  status,
+  location,
+  body,
+  isReplay: kind === "replay",
+});
 
 export type Route = {
   method: Method;
@@ -36,17 +53,17 @@ export type Route = {
   params?: TSchema;
   /** Rules beyond the body's schema; they run also on a body that the schema refuses, so that all faults are told at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
-  reply: { status: number; description: string; schema: TSchema; hasLocation?: true };
+  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string };
   /** Codes besides those that every route of its kind can answer with. */
   problems: readonly ErrorCode[];
-  handle: (call: Call<never, never, never>) => Promise<Answer>;
+  handle: (call: Call<never, never, never>) => Promise<Answer | StreamAnswer>;
 };
 
 type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<Route, "body" | "query" | "params" | "handle"> & {
   body?: B;
   query?: Q;
   params?: P;
-  handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<Answer>;
+  handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<Answer | StreamAnswer>;
 };
 
 /** Ties the handler's types to the schemas. */

@@ -1,5 +1,5 @@
 /** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
-import { METHODS } from "node:http";
+import { METHODS, type OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -14,7 +14,8 @@ import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, co
 import { admit, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
-import type { Answer, Call, Route } from "./route.ts";
+import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
+import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
   host: string;
@@ -55,6 +56,8 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #app: FastifyInstance;
   readonly #allowedMethods: (path: string) => string[];
+  /** Ends answers that go on. */
+  readonly #streaming = new AbortController();
   #isDraining = false;
   #inFlight = 0;
 
@@ -84,6 +87,7 @@ export class Server {
   /** Readiness fails at once, new requests get a 503, those under way finish. */
   async stop(): Promise<void> {
     this.#isDraining = true;
+    this.#streaming.abort();
     await poll(async () => (this.#inFlight === 0 ? true : undefined), { timeoutMs: DRAIN_MS, everyMs: 10 });
     const closed = this.#app.close();
     this.#app.server.closeIdleConnections();
@@ -203,8 +207,13 @@ export class Server {
       },
       preParsing: (request, _reply, payload, done) => done(null, request.heldBody ?? payload),
       handler: async (request, reply) => {
-        const call = read(request, request.credential as Credential, (problem) => problem.toBody(originOf(request), request.id));
+        const call = read(request, request.credential as Credential, {
+          writeProblem: (problem) => problem.toBody(originOf(request), request.id),
+          isAdmitted: () => isAdmitted(this.#options.authenticator, request),
+          gone: () => goneSignal(reply.raw, this.#streaming.signal),
+        });
         const answer = await this.#run(route, call);
+        if ("frames" in answer) return this.#stream(answer, reply);
         if (answer.isReplay) {
           reply.header("idempotent-replayed", "true");
           metrics.replayed();
@@ -216,13 +225,23 @@ export class Server {
   }
 
   /** Work counts as in flight also when its client has left: a stop waits for it. */
-  async #run(route: Route, call: Call<never, never, never>): Promise<Answer> {
+  async #run(route: Route, call: Call<never, never, never>): Promise<Answer | StreamAnswer> {
     this.#inFlight += 1;
     try {
       return await route.handle(call);
     } finally {
       this.#inFlight -= 1;
     }
+  }
+
+  async #stream({ status, contentType, frames }: StreamAnswer, reply: FastifyReply): Promise<FastifyReply> {
+    reply.hijack();
+    reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
+    await pumpFrames(reply.raw, frames).catch((error: unknown) => {
+      this.#options.log.error({ request_id: reply.request.id, ...causeOf(error) }, "a stream was cut off");
+      reply.raw.destroy();
+    });
+    return reply;
   }
 
   #addPage(page: Page): void {
@@ -279,6 +298,16 @@ export class Server {
  *  and who sent all of it may leave. */
 const holdBody = ({ raw }: FastifyRequest): Readable =>
   pipeline(raw, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
+
+/** A key that was revoked meanwhile no longer counts; a database that is away says nothing against one. */
+const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
+  try {
+    await authenticator.authenticate(headers.authorization);
+    return true;
+  } catch (error) {
+    return !(error instanceof Problem && error.status === 401);
+  }
+};
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 

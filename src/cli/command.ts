@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
-import { SETTINGS, readConfig, type Config, type Flags } from "../config.ts";
+import { CLIENT_SETTINGS, SETTINGS, readConfig, type Config, type Flags } from "../config.ts";
 import { decodeId, encodeId } from "../lib/id.ts";
 import { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -18,6 +18,8 @@ export type Command = {
   usage: readonly string[];
   /** Flags of its own, besides the settings and --json, --help. */
   flags: Readonly<Record<string, { type: "string" | "boolean"; help: string }>>;
+  /** It speaks to a running server, and has the settings of a client alone. */
+  isClient?: true;
   /** The exit code; zero when it returns nothing. */
   run: (input: Input) => Promise<number | void>;
 };
@@ -27,16 +29,16 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
-export const settingFlags = (): Record<string, { help: string }> =>
+export const settingFlags = ({ isClient }: Command): Record<string, { help: string }> =>
   Object.fromEntries(
-    Object.values(SETTINGS)
+    Object.values(isClient === true ? CLIENT_SETTINGS : SETTINGS)
       .filter(({ flag }) => flag !== "")
       .map(({ flag, env, help }) => [flag, { help: `${help} (${env})` }]),
   );
 
 export function parseInput(command: Command, argv: readonly string[]): Input {
   const options: ParseArgsOptionsConfig = { json: { type: "boolean" }, help: { type: "boolean", short: "h" } };
-  for (const name of Object.keys(settingFlags())) options[name] = { type: "string" };
+  for (const name of Object.keys(settingFlags(command))) options[name] = { type: "string" };
   for (const [name, { type }] of Object.entries(command.flags)) options[name] = { type };
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });

@@ -1,25 +1,25 @@
 /** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
  *  messages, receipts, and what time alone does. */
 import type { Log } from "../lib/log.ts";
+import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
+import type { Bell } from "../outbox/bell.ts";
 import type { Provider } from "../providers/provider.ts";
 import { LEASE_MS, SCHEDULED_LANE } from "../queue/place.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
+import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { Listening } from "../storage/listen.ts";
-import { Announcer, hearAnnouncements } from "./announce.ts";
 import { Attempts } from "./attempt.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Lane } from "./lane.ts";
 import { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
 import { expireLapsed, expireUnanswered, forgetParkedForGood } from "./sweep.ts";
-import { Turns } from "./turns.ts";
 
 /** Told of everything that is counted. */
 export type DeliveryWatch = {
@@ -33,7 +33,9 @@ export type DeliveryWatch = {
 export type DeliveryParts = {
   db: Database;
   clock: DatabaseClock;
-  node: string;
+  announcer: Announcer;
+  /** Rung when a change is to be told to someone. */
+  bell: Bell;
   links: readonly Link[];
   providers: Readonly<Record<string, Provider<never>>>;
   routes: Routes;
@@ -55,19 +57,16 @@ const SWEEP_PAUSE = 50;
 export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #lanes = new Map<string, Lane>();
-  readonly #announcer: Announcer;
   readonly #advancer: Advancer;
   readonly #receipts: Receipts;
   readonly #deadlines: Deadlines;
   readonly #turns: Turns;
   readonly #stopping = new AbortController();
-  #listening: Listening | undefined;
 
   constructor(parts: DeliveryParts) {
-    const { db, clock, node, watch, receiptWaitMs, log } = parts;
+    const { db, clock, bell, watch, receiptWaitMs, log } = parts;
     this.#parts = parts;
-    this.#announcer = new Announcer(db, node);
-    this.#advancer = new Advancer(db, clock, watch);
+    this.#advancer = new Advancer({ db, clock, bell, watch });
     this.#receipts = new Receipts({ db, advancer: this.#advancer, watch, receiptWaitMs, log });
     this.#deadlines = new Deadlines(parts.answerWithinMs);
     this.#turns = new Turns((error) => log.error({ message: String(error) }, "delivery met trouble"));
@@ -78,9 +77,9 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, node, links, routes } = this.#parts;
+    const { db, announcer, links, routes } = this.#parts;
     for (const link of links) this.#lanes.set(link.name, await this.#openLane(link));
-    this.#listening = hearAnnouncements(db, node, (lane) => this.#lanes.get(lane)?.wake());
+    announcer.hear((lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
       const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes });
       for (const lane of lanes) this.#wake(lane);
@@ -108,7 +107,7 @@ export class Delivery {
         if (isReserved) lane?.take(message);
         else if (name !== SCHEDULED_LANE) {
           lane?.lineUp();
-          this.#announcer.announce(name);
+          this.#parts.announcer.announce(name);
         }
       },
     };
@@ -117,8 +116,6 @@ export class Delivery {
   /** No new work; what may have left is waited for, and what is not settled then is told as unknown. */
   async stop(): Promise<void> {
     await this.#turns.stop();
-    await this.#listening?.stop();
-    this.#announcer.stop();
     const lanes = Array.from(this.#lanes.values());
     await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
     // Who has not answered by now is told to end; what may have left is of unknown outcome, and put on record as such.
@@ -154,7 +151,7 @@ export class Delivery {
 
   #wake(lane: string): void {
     this.#lanes.get(lane)?.wake();
-    this.#announcer.announce(lane);
+    this.#parts.announcer.announce(lane);
   }
 }
 

@@ -3,7 +3,12 @@ import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import { sql } from "../storage/sql.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import type { StoredEvent } from "./event.ts";
+
+/** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
+ *  news to tell. */
+export const IS_EVENT = (type: string, record: string): string => `${record} is not null and ${type} <> 'message.redacted'`;
 
 /** An event of a message, written with the change it reports; `record` is the message's record after it. */
 type NewEvent = { id: Uuid; type: string; record: string };
@@ -21,6 +26,12 @@ export const insertFirstEvents = `
   select account_id, environment, event_id, event_type, message_id, sequence, record
     from accepted
    where event_id is not null`;
+
+/** An event that is not a message's, as the relation that others are told of it by. */
+export const insertEvent = `
+  insert into events (account_id, environment, id, type, record)
+  values ($1, $2, $3, $4, $5)
+  returning account_id, environment, id as event_id, type as event_type, record`;
 
 /** An entry of a timeline: an event with what led to it, or a signal that moved nothing. */
 export type NewEntry = {
@@ -131,3 +142,125 @@ update events e
 export const rewriteRecords = async (db: Queryable, entries: readonly (Owned & { entry: { record: string } })[]): Promise<void> => {
   await db.rows(rewrite(entries));
 };
+
+const EVENT_COLUMNS = "id, environment, type, sequence, record, previous_status";
+
+export const findEvent = (db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<StoredEvent[]> =>
+  db.rows<StoredEvent>({ ...find, values: [accountId, environment, id] });
+
+const find = prepare(`
+select ${EVENT_COLUMNS}
+  from events
+ where account_id = $1 and environment = $2 and id = $3 and ${IS_EVENT("type", "record")}`);
+
+export type EventFilter = {
+  /** Ids from here on, and before there: times and the cursor. */
+  from: Uuid;
+  before: Uuid;
+  /** A type, a kind such as `message.*`, or all. */
+  type: string;
+  messageId: Uuid | null;
+};
+
+// Entries that are no events, or of another type, are looked at and left out; so many at most for a page.
+const SCAN_LIMIT = 5_000;
+
+const isOfType = (type: string, pattern: string): string =>
+  `(${pattern} = '*' or ${type} = ${pattern} or ${pattern} = split_part(${type}, '.', 1) || '.*')`;
+
+/** Looks at entries from the newest on, narrow columns only, and fetches whole the few that fit. `scanned` reads them in order. */
+const listFrom = (scan: string): { name: string; text: string } =>
+  prepare(`
+with scanned as materialized (${scan}
+), found as (
+  select id
+    from scanned
+   where is_event and ${isOfType("type", "$6")}
+   order by id desc
+   limit $7
+)
+select whole.*, scan.scanned, scan.last_scanned
+  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
+  left join (found cross join lateral (select ${EVENT_COLUMNS}
+                                         from events e
+                                        where e.account_id = $1 and e.environment = $2 and e.id = found.id
+                                        limit 1) whole) on true
+ order by whole.id desc`);
+
+const NARROW = `id, type, ${IS_EVENT("type", "record")} as is_event`;
+
+const listAll = listFrom(`
+  select ${NARROW}
+    from events
+   where account_id = $1 and environment = $2 and id >= $3 and id < $4
+   order by id desc
+   limit $5`);
+
+const listOfMessage = listFrom(`
+  select ${NARROW}
+    from (select id, type, record
+            from events
+           where message_id = $8 and id <> message_id and account_id = $1 and environment = $2 and id >= $3 and id < $4
+          union all
+          select id, type, record
+            from events
+           where account_id = $1 and environment = $2 and id = $8 and id >= $3 and id < $4) entry
+   order by id desc
+   limit $5`);
+
+type EventListRow = (StoredEvent | { id: null }) & { scanned: number; last_scanned: Uuid | null };
+
+/** A page of events, newest first, and the id after which the next one begins; null when there is no more. */
+export async function listEvents(
+  db: Queryable,
+  accountId: Uuid,
+  environment: Environment,
+  { from, before, type, messageId }: EventFilter,
+  limit: number,
+): Promise<{ events: StoredEvent[]; next: Uuid | null }> {
+  const scanLimit = Math.max(SCAN_LIMIT, limit + 1);
+  const values = [accountId, environment, from, before, scanLimit, type, limit + 1];
+  const rows = await db.rows<EventListRow>(
+    messageId === null ? { ...listAll, values } : { ...listOfMessage, values: [...values, messageId] },
+  );
+  const found = rows.filter((row): row is StoredEvent & EventListRow => row.id !== null);
+  const events = found.slice(0, limit);
+  if (found.length > limit) return { events, next: events.at(-1)?.id ?? null };
+  const [first] = rows;
+  return { events, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
+}
+
+const idsAfter = prepare(`
+select id
+  from events
+ where account_id = $1 and environment = $2 and id > $3 and ${IS_EVENT("type", "record")} and ${isOfType("type", "$4")}
+ order by id
+ limit $5`);
+
+/** The ids of events after one, oldest first. */
+export const listIdsAfter = (
+  db: Queryable,
+  { accountId, environment }: { accountId: Uuid; environment: Environment },
+  after: Uuid,
+  type: string,
+  most: number,
+): Promise<{ id: Uuid }[]> => db.rows<{ id: Uuid }>({ ...idsAfter, values: [accountId, environment, after, type, most] });
+
+const whole = batchStatement<Owned>(
+  [
+    column("account_id", "uuid", ({ accountId }) => accountId),
+    column("environment", "text", ({ environment }) => environment),
+    column("id", "uuid", ({ entry }) => entry.id),
+  ],
+  (items) => `
+select found.*
+  from ${items}
+ cross join lateral (select ${EVENT_COLUMNS}
+                       from events e
+                      where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id
+                      limit 1) found
+ order by found.id`,
+);
+
+/** The events with these ids, oldest first. */
+export const readEvents = (db: Queryable, events: readonly Owned[]): Promise<StoredEvent[]> => db.rows<StoredEvent>(whole(events));

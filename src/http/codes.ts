@@ -98,6 +98,22 @@ export const ERRORS = {
     title: "The text needs more parts than allowed",
     meaning: "The request set max_segments, and the text would be sent in more parts than that.",
   },
+  endpoint_url_refused: {
+    status: 422,
+    title: "This service may not call the URL",
+    meaning:
+      "Endpoints are called over https and on the public internet alone. The operator can allow further addresses, also over http, with GODWIT_WEBHOOK_ALLOW.",
+  },
+  endpoint_disabled: {
+    status: 422,
+    title: "The endpoint is disabled",
+    meaning: "Nothing is delivered to it. Enable it first: PATCH it with `status: enabled`.",
+  },
+  too_many_endpoints: {
+    status: 422,
+    title: "The environment has as many endpoints as it may have",
+    meaning: "Delete one that is no longer used, or let one URL take several types of events.",
+  },
   rate_limit_exceeded: {
     status: 429,
     title: "Too many requests",

@@ -34,6 +34,10 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
     examples: [values[0]],
   });
 
+/** A moment in a query. */
+export const timeParameter = (description: string) =>
+  optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
+
 export const timestamp = (description: string) => Type.String({ format: "date-time", description });
 
 export type { Static, TSchema };

@@ -1,6 +1,8 @@
 /** The same key twice is the same answer: what happens to a request whose key is running, finished, or new. */
 import { Problem, unavailable } from "../http/problem.ts";
 import type { Environment } from "../access/environment.ts";
+import { assert } from "../lib/assert.ts";
+import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
@@ -11,7 +13,14 @@ export type Owner = { accountId: Uuid; environment: Environment };
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
 
 /** What a write answers, and what is stored of it: the bytes, or the event whose record they are. */
-export type Written = { status: number; location: string | null; body: string; eventId: Uuid | null };
+export type Written = {
+  status: number;
+  location: string | null;
+  body: string;
+  eventId: Uuid | null;
+  /** The bytes show a secret, and are not stored readable. */
+  isSecret?: true;
+};
 export type Executed = Written & { kind: "executed" };
 
 // The answer is the same whether a lost session could be ended or not: worth a moment, not a long wait.
@@ -26,10 +35,13 @@ class Taken extends Error {
  *  session apart, and most duplicates need not go to the database's locks at all. */
 export class Once {
   readonly #db: Database;
+  readonly #box: SecretBox | undefined;
   readonly #running = new Set<string>();
 
-  constructor(db: Database) {
+  /** Answers that show secrets are sealed by the box. */
+  constructor(db: Database, box?: SecretBox) {
     this.#db = db;
+    this.#box = box;
   }
 
   /** Runs the work as the only holder of the key in this process. The work answers "taken" when the database says that
@@ -68,7 +80,7 @@ export class Once {
         if (claim !== undefined && (await findAnswer(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
         transaction = begun.transaction;
         written = await work(tx);
-        if (claim !== undefined) await storeAnswer(tx, { ...owner, ...claim }, { ...written, body: written.eventId ? null : written.body });
+        if (claim !== undefined) await storeAnswer(tx, { ...owner, ...claim }, { ...written, body: this.#toStore(written, claim) });
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
@@ -76,6 +88,16 @@ export class Once {
       await this.#assertCommitted(error, written === undefined ? undefined : transaction);
     }
     return { kind: "executed", ...(written as unknown as Written) };
+  }
+
+  #toStore({ body, eventId, isSecret }: Written, claim: KeyClaim): string | null {
+    if (eventId !== null) return null;
+    return isSecret === true ? this.#secretBox().seal(body, placeOf(claim)) : body;
+  }
+
+  #secretBox(): SecretBox {
+    assert(this.#box !== undefined, "answers that show secrets need a box for them");
+    return this.#box;
   }
 
   /** The connection died, perhaps in mid-commit: only what was certainly not done is answered as such. */
@@ -100,11 +122,14 @@ export class Once {
     return stored !== undefined && stored.body === body;
   }
 
-  async #replay({ accountId, environment }: Owner, { key, fingerprint }: KeyClaim): Promise<Replay> {
+  async #replay({ accountId, environment }: Owner, { key, name, fingerprint }: KeyClaim): Promise<Replay> {
     const [stored] = await findAnswer(this.#db, accountId, environment, key);
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });
-    return { kind: "replay", status: stored.status, location: stored.location, body: stored.body };
+    const body = isSealed(stored.body) ? this.#secretBox().open(stored.body, placeOf({ name })) : stored.body;
+    return { kind: "replay", status: stored.status, location: stored.location, body };
   }
 }
+
+const placeOf = ({ name }: Pick<KeyClaim, "name">): string => `answer ${name}`;

@@ -4,6 +4,7 @@ import { Problem, unavailable } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Owner, type Replay } from "../idempotency/once.ts";
 import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
 import { SCHEDULED_LANE, type Place } from "../queue/place.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
@@ -15,7 +16,7 @@ import { countedOf } from "../usage/usage.ts";
 import type { Handover } from "./handover.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { tooLarge, tooManySegments, unavailableFields, type NewMessage } from "./new-message.ts";
-import { acceptStatement, existingMessages, type Acceptance } from "./queries.ts";
+import { existingMessages, storeAcceptances, type Acceptance } from "./queries.ts";
 import { segmentsOf } from "./segments.ts";
 
 export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };
@@ -33,22 +34,24 @@ export type Watch = { committed(size: number, seconds: number): void };
 
 type Outcome = "done" | "taken" | "lost" | "unknown";
 
-export type AcceptorParts = { db: Database; clock: Clock; routes: Routes; handover: Handover; watch: Watch };
+export type AcceptorParts = { db: Database; clock: Clock; routes: Routes; handover: Handover; bell: Bell; watch: Watch };
 
 export class Acceptor {
   readonly #db: Database;
   readonly #clock: Clock;
   readonly #routes: Routes;
   readonly #handover: Handover;
+  readonly #bell: Bell;
   readonly #watch: Watch;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor({ db, clock, routes, handover, watch }: AcceptorParts) {
+  constructor({ db, clock, routes, handover, bell, watch }: AcceptorParts) {
     this.#db = db;
     this.#clock = clock;
     this.#routes = routes;
     this.#handover = handover;
+    this.#bell = bell;
     this.#watch = watch;
     this.#once = new Once(db);
     this.#commits = new GroupCommit({
@@ -135,9 +138,9 @@ export class Acceptor {
   async #commit(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
     const startedAt = performance.now();
     try {
-      const rows = await this.#db.rows<{ ordinal: number }>(acceptStatement(items));
+      const { done, isTold } = await storeAcceptances(this.#db, items);
       this.#watch.committed(items.length, (performance.now() - startedAt) / 1_000);
-      const done = new Set(rows.map(({ ordinal }) => ordinal - 1));
+      if (isTold) this.#bell.ring();
       return items.map((_, index) => (done.has(index) ? "done" : "taken"));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

@@ -1,18 +1,18 @@
 /** The only writer of a status. A change is decided on what is known of a message, and holds only if that is still so when
  *  it is written: status, time fields, sequence, timeline, queue and counts together, many changes in one commit. */
 import { existingEntries } from "../events/queries.ts";
+import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
 import type { Change } from "./change.ts";
-import { advanceStatement } from "./queries.ts";
+import { writeChanges } from "./queries.ts";
 import type { Status } from "./states.ts";
 
 /** Writes the changes that still hold, all in the transaction of `db`; tells for each whether it did. */
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {
-  const rows = await db.rows<{ ordinal: number }>(advanceStatement(changes));
-  const done = new Set(rows.map(({ ordinal }) => ordinal - 1));
+  const { done } = await writeChanges(db, changes);
   return changes.map((_, index) => done.has(index));
 }
 
@@ -23,17 +23,21 @@ const MAX_WAITING = 20_000;
 /** Told of every change of a status. */
 export type AdvanceWatch = { advanced(status: Status): void };
 
+export type AdvancerParts = { db: Database; clock: Clock; bell: Bell; watch: AdvanceWatch };
+
 /** Advances by group commit: what comes together shares a transaction. */
 export class Advancer {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #bell: Bell;
   readonly #watch: AdvanceWatch;
   readonly #urgent: GroupCommit<Change, boolean>;
   readonly #others: GroupCommit<Change, boolean>;
 
-  constructor(db: Database, clock: Clock, watch: AdvanceWatch) {
+  constructor({ db, clock, bell, watch }: AdvancerParts) {
     this.#db = db;
     this.#clock = clock;
+    this.#bell = bell;
     this.#watch = watch;
     const options = { run: (changes: readonly Change[]) => this.#commit(changes), isItemFault: isRowRefused, maxWaiting: MAX_WAITING };
     this.#urgent = new GroupCommit({ ...options, maxBatch: 50, maxConcurrent: 2, minConcurrentBatch: 10, maxWaitMs: 10 });
@@ -59,19 +63,21 @@ export class Advancer {
     // In one order everywhere: two batches that meet wait for each other, and never in a circle.
     const order = changes.map((_, index) => index).toSorted((a, b) => compareIds(changes[a], changes[b]));
     const sorted = order.map((index) => changes[index] as Change);
-    let done: boolean[];
+    let done: ReadonlySet<number>;
     try {
-      done = await advance(this.#db, sorted);
+      const written = await writeChanges(this.#db, sorted);
+      ({ done } = written);
+      if (written.isTold) this.#bell.ring();
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       const found = await findOut(this.#db, error, () => existingEntries(this.#db, sorted.map(toOwned)));
       if (found === undefined) throw error;
-      const there = new Set(found.map(({ ordinal }) => ordinal - 1));
-      done = sorted.map((_, index) => there.has(index));
+      done = new Set(found.map(({ ordinal }) => ordinal - 1));
+      this.#bell.ring();
     }
     const outcomes: boolean[] = [];
     order.forEach((index, place) => {
-      const isDone = done[place] as boolean;
+      const isDone = done.has(place);
       outcomes[index] = isDone;
       const { before, after } = changes[index] as Change;
       if (isDone && after.sequence > before.sequence) this.#watch.advanced(after.status);

@@ -7,6 +7,7 @@ import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import type { Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
@@ -19,12 +20,16 @@ import { isFinished } from "./states.ts";
 /** Who asks for what, and how a refusal is written for them. */
 export type ChangeCall = { credential: Credential; id: Uuid | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
 
+export type ChangerParts = { db: Database; clock: Clock; bell: Bell };
+
 export class MessageChanger {
   readonly #clock: Clock;
+  readonly #bell: Bell;
   readonly #once: Once;
 
-  constructor(db: Database, clock: Clock) {
+  constructor({ db, clock, bell }: ChangerParts) {
     this.#clock = clock;
+    this.#bell = bell;
     this.#once = new Once(db);
   }
 
@@ -72,15 +77,17 @@ export class MessageChanger {
     });
   }
 
-  #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<Written | Problem>): Promise<Executed | Replay> {
     const { credential, id, claim, writeProblem } = call;
-    return this.#once.transaction(credential, claim, async (tx) => {
+    const answer = await this.#once.transaction(credential, claim, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
       const done = await work(tx, message);
       if (!(done instanceof Problem)) return done;
       return { status: done.status, location: null, body: writeProblem(done), eventId: null };
     });
+    if (answer.kind === "executed") this.#bell.ring();
+    return answer;
   }
 
   #now(): number {

@@ -3,6 +3,7 @@ import type { Environment } from "../access/environment.ts";
 import { entryColumns, eventColumns, insertEntries, insertFirstEvents, type Evented } from "../events/queries.ts";
 import { claimColumns, claimKeys, TRY_LOCK, type Claiming } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
+import { ORDINALS, readOrdinals, tellEndpoints, type Ordinals } from "../outbox/queries.ts";
 import { PRIORITY_RANK, type Place } from "../queue/place.ts";
 import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
 import { countChange, countNew, newUsageColumns, usageColumns, type Counting } from "../usage/queries.ts";
@@ -75,15 +76,18 @@ with request as materialized (
    where message_id is not null
 ), event as (${insertFirstEvents}
 ), queued as (${enqueue}
+), told as (${tellEndpoints}
 ), counted as (${countNew}
-)
-select ordinal::integer
-  from accepted`,
+)${ORDINALS}`,
 );
+
+/** Stores what is new, and tells which items it was. */
+export const storeAcceptances = async (db: Queryable, items: readonly Acceptance[]): Promise<Ordinals> =>
+  readOrdinals(await db.rows(acceptStatement(items)));
 
 /** Status, time fields, timeline, queue, carrier's name and counts of many changes in one statement, and so in one
  *  transaction. A change whose message is no longer what it was decided on is left out, and its answer does not name it. */
-export const advanceStatement = batchStatement<Change>(
+const advanceStatement = batchStatement<Change>(
   [
     column("account_id", "uuid", ({ before }) => before.accountId),
     column("environment", "text", ({ before }) => before.environment),
@@ -123,11 +127,14 @@ with accepted as (
 ), left_queue as (${leaveQueue}
 ), moved as (${moveInQueue}
 ), referenced as (${rememberReferences}
+), told as (${tellEndpoints}
 ), counted as (${countChange}
-)
-select ordinal::integer
-  from accepted`,
+)${ORDINALS}`,
 );
+
+/** Writes the changes that still hold, and tells which they were. */
+export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
+  readOrdinals(await db.rows(advanceStatement(changes)));
 
 /** Most messages have none, and an empty object need not be stored. */
 const metadataText = (metadata: Message["metadata"]): string | null => {

@@ -1,14 +1,12 @@
 /** The HTTP face of messages. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, decodeCursor, encodeCursor, pageOf, pageQuery } from "../api/paging.ts";
-import { route, type Answer, type Call, type Route } from "../api/route.ts";
+import { DEFAULT_LIMIT, idRange, NO_ID, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { route, toAnswer, type Call, type Route } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
-import type { Executed, Replay } from "../idempotency/once.ts";
+import { HINT, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
-import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
 import type { ChangeCall, MessageChanger } from "./change-message.ts";
@@ -18,9 +16,6 @@ import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
 import { E164_PATTERN } from "./recipient.ts";
 import { STATUSES } from "./states.ts";
-
-const time = (description: string) =>
-  optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
 
 const ListQuery = Type.Object(
   {
@@ -32,8 +27,8 @@ const ListQuery = Type.Object(
     client_reference: optional(Type.String({ minLength: 1, maxLength: 128 })),
     batch_id: optional(Type.String({ minLength: 1, maxLength: 64 })),
     error_code: optional(Type.String({ minLength: 1, maxLength: 64 })),
-    created_after: time("Only messages created later than this."),
-    created_before: time("Only messages created earlier than this."),
+    created_after: timeParameter("Only messages created later than this."),
+    created_before: timeParameter("Only messages created earlier than this."),
   },
   { additionalProperties: false },
 );
@@ -149,16 +144,11 @@ export const messageRoutes = (db: Database, acceptor: Acceptor, changer: Message
     handle: async ({ params, query, credential }) => {
       const message = await findOwn(db, credential, params.id);
       const limit = query.limit ?? DEFAULT_LIMIT;
-      const before = typeof query.cursor === "string" ? decodeCursor(query.cursor) : END_OF_TIME;
+      const { before } = idRange(query);
       const entries = await listEntries(db, message, before, limit + 1);
       const page = entries.slice(0, limit);
-      const next = entries.length > limit ? page.at(-1)?.id : undefined;
-      const body = {
-        data: page.map(toTimelineEntry),
-        has_more: next !== undefined,
-        next_cursor: next === undefined ? null : encodeCursor(next),
-      };
-      return { status: 200, body: JSON.stringify(body) };
+      const next = entries.length > limit ? (page.at(-1)?.id ?? null) : null;
+      return { status: 200, body: JSON.stringify(toPage(page.map(toTimelineEntry), next)) };
     },
   }),
 ];
@@ -177,23 +167,14 @@ const toChangeCall = ({ credential, params, claim, writeProblem }: Call<unknown,
   writeProblem,
 });
 
-const toAnswer = ({ kind, status, location, body }: Executed | Replay): Answer => ({ status, location, body, isReplay: kind === "replay" });
-
 async function listPage(db: Database, { accountId, environment }: Credential, query: Static<typeof ListQuery>): Promise<object> {
   const { messages, next } = await listMessages(db, accountId, environment, toFilter(query), query.limit ?? DEFAULT_LIMIT);
-  return { data: messages.map(toRecord), has_more: next !== null, next_cursor: next === null ? null : encodeCursor(next) };
+  return toPage(messages.map(toRecord), next);
 }
 
-const END_OF_TIME = Buffer.alloc(16, 0xff);
-const NO_ID = Buffer.alloc(16);
-
 function toFilter(query: Static<typeof ListQuery>): MessageFilter {
-  const cursor = typeof query.cursor === "string" ? decodeCursor(query.cursor) : END_OF_TIME;
-  const before = typeof query.created_before === "string" ? firstUuidAt(ceilToMs(query.created_before)) : END_OF_TIME;
-  const after = typeof query.created_after === "string" ? firstUuidAt(Date.parse(query.created_after) + 1) : NO_ID;
   return {
-    from: after,
-    before: earlier(cursor, before),
+    ...idRange(query),
     recipient: query.recipient ?? null,
     clientReference: query.client_reference ?? null,
     status: query.status ?? null,
@@ -204,8 +185,3 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
     errorCode: query.error_code ?? null,
   };
 }
-
-/** `Date.parse` drops what is finer than a millisecond; a bound that excludes must not exclude more for that. */
-const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
-
-const earlier = (a: Uuid, b: Uuid): Uuid => (Buffer.compare(a, b) < 0 ? a : b);

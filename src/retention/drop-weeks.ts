@@ -119,8 +119,13 @@ const isLockNotHad = (error: unknown): boolean => error instanceof Error && "cod
 
 /** Rows that no week covers go one by one. Messages first: then their events are nobody's. */
 async function emptyDefaults(run: Run, beforeMs: number, log: Log): Promise<Record<Default, number>> {
-  const deleted = { messages: await emptyDefault(run, "messages", beforeMs), events: await emptyDefault(run, "events", beforeMs) };
-  if (deleted.messages + deleted.events > 0) log.info(deleted, "old rows were deleted from the default partitions");
+  const deleted = {
+    messages: await emptyDefault(run, "messages", beforeMs),
+    events: await emptyDefault(run, "events", beforeMs),
+    webhook_deliveries: await emptyDefault(run, "webhook_deliveries", beforeMs),
+  };
+  if (deleted.messages + deleted.events + deleted.webhook_deliveries > 0)
+    log.info(deleted, "old rows were deleted from the default partitions");
   return deleted;
 }
 

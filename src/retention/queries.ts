@@ -51,17 +51,17 @@ export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week):
   return isUnfinished;
 };
 
-/** Both tables go, or neither. Whoever comes while a lock is waited for waits behind it, whichever week they are about. */
-export const dropTables = (run: Run, { messages, events }: Week, lockTimeoutMs: number): Promise<unknown> =>
+/** All tables of a week go, or none. Whoever comes while a lock is waited for waits behind it, whichever week they are about. */
+export const dropTables = (run: Run, { messages, events, webhook_deliveries: deliveries }: Week, lockTimeoutMs: number): Promise<unknown> =>
   run(`begin;
        set local lock_timeout = ${lockTimeoutMs};
-       drop table ${messages}, ${events};
+       drop table ${[messages, events, deliveries].filter((name) => name !== undefined).join(", ")};
        commit`);
 
 export const rollback = (run: Run): Promise<unknown> => run("rollback");
 
 // Tables that catch what no partition covers: usually empty.
-const DEFAULTS = { messages: "messages_default", events: "events_default" } as const;
+const DEFAULTS = { messages: "messages_default", events: "events_default", webhook_deliveries: "webhook_deliveries_default" } as const;
 
 export type Default = keyof typeof DEFAULTS;
 
@@ -80,6 +80,9 @@ const OLD_AND_OVER: Record<Default, string> = {
                        from messages m
                       where m.account_id = old.account_id and m.environment = old.environment and m.id = old.message_id
                         and m.status not in ${FINISHED})`,
+  webhook_deliveries: `not exists (select
+                       from webhook_queue q
+                      where q.id = old.id)`,
 };
 
 /** Removes what is past and over from some blocks of a default partition, and tells how many rows that were. */

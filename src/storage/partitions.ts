@@ -1,12 +1,12 @@
-/** Messages and events lie in weekly partitions by id, which carries the time: a week goes away as a whole, and the
+/** Messages, events and what became of telling them lie in weekly partitions by id, which carries the time: a week goes away as a whole, and the
  *  indexes that are written to stay small. Partitions are made ahead; a default one catches what none covers. */
 import { firstUuidAt, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Database, Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
 
 /** What the partitions of a table are made with. A message changes a few times in its first seconds: half a page left free
- *  keeps each change on the page of the message. An event never changes. */
-const TABLES = { messages: "with (fillfactor = 50)", events: "" } as const;
+ *  keeps each change on the page of the message. An event never changes, and most deliveries are written once. */
+const TABLES = { messages: "with (fillfactor = 50)", events: "", webhook_deliveries: "" } as const;
 const WEEK_MS = 7 * 24 * 3_600_000;
 // The Unix epoch was a Thursday; weeks begin on Mondays.
 const MONDAY_OFFSET_MS = 4 * 24 * 3_600_000;
@@ -42,18 +42,18 @@ export function keepPartitions(db: Database, now: () => number, onError: (error:
 }
 
 /** One week's tables, and the times of its ids: from `fromMs` on, before `toMs`. */
-export type Week = { fromMs: number; toMs: number; messages: string; events: string };
+export type Week = { fromMs: number; toMs: number; messages: string; events: string; webhook_deliveries?: string };
 
 const BOUNDS = /^FOR VALUES FROM \('([0-9a-f-]{36})'\) TO \('([0-9a-f-]{36})'\)$/;
 
-/** The weeks that are there, oldest first. A table without its twin is no week of ours: hands made it, or left it. */
+/** The weeks that are there, oldest first. Those of before there were webhooks have no deliveries; a table of messages without its events is no week of ours: hands made it, or left it. */
 export async function listWeeks(db: Queryable): Promise<Week[]> {
   const tables = await db.rows<{ parent: keyof typeof TABLES; name: string; bounds: string }>(sql`
     select parent.relname as parent, part.oid::regclass::text as name, pg_get_expr(part.relpartbound, part.oid) as bounds
       from pg_inherits
       join pg_class parent on parent.oid = inhparent
       join pg_class part on part.oid = inhrelid
-     where inhparent in ('messages'::regclass, 'events'::regclass)`);
+     where inhparent in ('messages'::regclass, 'events'::regclass, 'webhook_deliveries'::regclass)`);
   const weeks = new Map<string, Partial<Week>>();
   for (const { parent, name, bounds } of tables) {
     const [, from, to] = BOUNDS.exec(bounds) ?? [];

@@ -2,7 +2,7 @@
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
-import { HINT, nullable, oneOf, openEnum, optional, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, oneOf, openEnum, optional, timeParameter, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import { oldestDue } from "../queue/depth.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -18,14 +18,11 @@ const MAX_DAYS = { hour: 31, day: 400 } as const;
 // Some two megabytes. A month of hours with a dozen kinds of messages fits; more is asked for in parts.
 const MAX_ROWS = 10_000;
 
-const time = (description: string) =>
-  optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
-
 const usageQuery = ({ channels, statuses }: Words) =>
   Type.Object(
     {
-      created_after: time(`From the hour of this moment on. Default: the day ${DEFAULT_DAYS} days before the end.`),
-      created_before: time("Up to the end of the hour of this moment; a full hour ends before itself. Default: now."),
+      created_after: timeParameter(`From the hour of this moment on. Default: the day ${DEFAULT_DAYS} days before the end.`),
+      created_before: timeParameter("Up to the end of the hour of this moment; a full hour ends before itself. Default: now."),
       interval: optional(oneOf(INTERVALS, { description: "What a row stands for. Default: day, in UTC." })),
       channel: optional(oneOf(channels)),
       status: optional(oneOf(statuses)),

@@ -3,6 +3,7 @@ import { createLog } from "../../src/lib/log.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { simulatorLink, type Link } from "../../src/routing/link.ts";
 import { Routes } from "../../src/routing/route.ts";
+import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
 import { witnessed } from "./witness-client.ts";
@@ -26,10 +27,12 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   await clock.start();
   // The lane of the only kind of link that there is, with another carrier at its end.
   const link: Link = { ...simulatorLink(1), onUnknown };
+  const announcer = new Announcer(db, node);
   const delivery = new Delivery({
     db,
     clock,
-    node,
+    announcer,
+    bell: { ring: () => undefined },
     links: [link],
     providers: { simulator: witnessed({ port, node, window }) },
     routes: new Routes([link]),
@@ -53,6 +56,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   tell("delivering");
   await stopped;
   await delivery.stop();
+  await announcer.stop();
   clock.stop();
   await db.close();
   // Not by force: whatever is left running shows as a process that does not end.

@@ -1,0 +1,103 @@
+/** Follows a server's event stream: reconnects when it ends, goes on after the last event it saw, and leaves out repeats. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../lib/backoff.ts";
+import { StartupError } from "../storage/startup-error.ts";
+
+export type FollowedEvent = { id: string; type: string; data: string };
+
+export type FollowOptions = {
+  url: string;
+  key: string;
+  type: string | undefined;
+  signal: AbortSignal;
+  /** Told when the connection is there, and why it is not. */
+  onState: (state: "connected" | { lost: string; retryMs: number }) => void;
+};
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
+// The server speaks every fifteen seconds at least.
+const SILENCE_MS = 45_000;
+const MAX_REMEMBERED = 20_000;
+
+/** Until the signal; throws when the server refuses the request for good. */
+export async function* followEvents({ url, key, type, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
+  const seen = new Set<string>();
+  let last: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    let reason = "the server closed the stream";
+    try {
+      for await (const event of readStream({ url, key, type, signal, last, onOpen: () => onState("connected") })) {
+        failures = 0;
+        last = event.id;
+        if (seen.has(event.id)) continue;
+        if (seen.size >= MAX_REMEMBERED) seen.delete(seen.values().next().value ?? "");
+        seen.add(event.id);
+        yield event;
+      }
+    } catch (error) {
+      if (error instanceof StartupError) throw error;
+      const { message, cause } = error as Error;
+      reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+    }
+    if (signal.aborted) return;
+    failures += 1;
+    const retryMs = Math.round(backoffMs(failures, FIRST_RETRY_MS, MAX_RETRY_MS));
+    onState({ lost: reason, retryMs });
+    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+type StreamRequest = Pick<FollowOptions, "url" | "key" | "type" | "signal"> & { last: string | undefined; onOpen: () => void };
+
+async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<FollowedEvent> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
+  try {
+    const response = await fetch(
+      `${url.replace(/\/$/, "")}/v1/events/stream${type === undefined ? "" : `?type=${encodeURIComponent(type)}`}`,
+      {
+        headers: { authorization: `Bearer ${key}`, accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) },
+        redirect: "error",
+        signal: AbortSignal.any([signal, silence.signal]),
+      },
+    );
+    await checkStatus(response);
+    onOpen();
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of response.body ?? []) {
+      timer.refresh();
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = parseBlock(block);
+        if (event !== undefined) yield event;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the person at the terminal must mend ends it; what may pass is tried again. */
+async function checkStatus(response: Response): Promise<void> {
+  if (response.ok) return;
+  const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
+  const told = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
+  if (response.status >= 500 || response.status === 429) throw new Error(told);
+  throw new StartupError(`the server refused: ${told}`);
+}
+
+/** A block of an event stream, without its comments; undefined when it is no event. */
+function parseBlock(block: string): FollowedEvent | undefined {
+  const fields = new Map<string, string>();
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
+  }
+  const [id, type, data] = [fields.get("id"), fields.get("event"), fields.get("data")];
+  return id === undefined || type === undefined || data === undefined ? undefined : { id, type, data };
+}

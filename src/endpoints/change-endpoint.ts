@@ -1,0 +1,173 @@
+/** What a client may do to its endpoints. Each write is one transaction with its key and its stored answer; an answer that shows
+ *  a secret is stored sealed. */
+import type { Credential } from "../access/authenticate.ts";
+import { Problem } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { AddressSet } from "../lib/addresses.ts";
+import { encodeId } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
+import { publishEventTo } from "../outbox/queries.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { MAX_ENDPOINTS_EACH, secretPlace, toRecord, type Endpoint } from "./endpoint.ts";
+import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
+import { countEndpoints, insertEndpoint, lockEndpoint, storeEndpoint } from "./queries.ts";
+import { newSecret } from "./signature.ts";
+
+const OVERLAP_MS = 24 * 3_600_000;
+
+export type EndpointCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
+
+export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; bell: Bell };
+
+export class EndpointChanger {
+  readonly #parts: EndpointChangerParts;
+  readonly #once: Once;
+
+  constructor(parts: EndpointChangerParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db, parts.box);
+  }
+
+  create(call: EndpointCall, request: NewEndpoint): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const refusal = refuseUrl(request.url, this.#parts.allow);
+      if (refusal !== undefined) return refusal;
+      if ((await countEndpoints(tx, call.credential)) >= MAX_ENDPOINTS_EACH)
+        return new Problem("too_many_endpoints", { detail: `an environment may have ${MAX_ENDPOINTS_EACH}` });
+      const { endpoint, secret } = this.#newEndpoint(call.credential, request);
+      await insertEndpoint(tx, endpoint);
+      return this.#shown(endpoint, secret, { status: 201, location: `/v1/webhook_endpoints/${encodeId("whe", endpoint.id)}` });
+    });
+  }
+
+  edit(call: EndpointCall, id: Uuid | undefined, request: EditEndpoint): Promise<Executed | Replay> {
+    return this.#change(call, id, async (tx, endpoint) => {
+      const { url, description, event_types: eventTypes, status } = request;
+      const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.allow) : undefined;
+      if (refusal !== undefined) return refusal;
+      const edited: Endpoint = {
+        ...endpoint,
+        url: url ?? endpoint.url,
+        // Null means absent, so an empty text takes it away.
+        description: description === "" ? null : (description ?? endpoint.description),
+        eventTypes: eventTypes ?? endpoint.eventTypes,
+        ...(typeof status === "string" && status !== endpoint.status ? switchedTo(status) : {}),
+        updatedAtMs: this.now(),
+      };
+      await storeEndpoint(tx, edited);
+      return shownPlain(edited);
+    });
+  }
+
+  /** The secret before goes on signing beside the new one for a day. One that was on its way out already stops. */
+  rotateSecret(call: EndpointCall, id: Uuid | undefined): Promise<Executed | Replay> {
+    return this.#change(call, id, async (tx, endpoint) => {
+      const secret = newSecret();
+      const nowMs = this.now();
+      const rotated: Endpoint = {
+        ...endpoint,
+        secret: this.#parts.box.seal(secret, secretPlace(endpoint)),
+        previousSecret: endpoint.secret,
+        previousSecretUntilMs: nowMs + OVERLAP_MS,
+        updatedAtMs: nowMs,
+      };
+      await storeEndpoint(tx, rotated);
+      return this.#shown(rotated, secret, { status: 200, location: null });
+    });
+  }
+
+  /** An event for this endpoint alone. */
+  test(call: EndpointCall, id: Uuid | undefined): Promise<Executed | Replay> {
+    return this.changeEnabled(call, id, async (tx, endpoint) => {
+      const { accountId, environment } = endpoint;
+      const eventId = newUuid(this.now());
+      const record = JSON.stringify(toRecord(endpoint));
+      await publishEventTo(tx, { accountId, environment, id: eventId, type: "webhook.test", record }, endpoint.id);
+      return { status: 202, location: null, body: JSON.stringify({ event_id: encodeId("evt", eventId) }), eventId: null };
+    });
+  }
+
+  #newEndpoint({ accountId, environment }: Credential, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
+    const nowMs = this.now();
+    const id = newUuid(nowMs);
+    const secret = newSecret();
+    const endpoint: Endpoint = {
+      accountId,
+      environment,
+      id,
+      url: request.url,
+      description: request.description || null,
+      eventTypes: request.event_types ?? ["*"],
+      status: "enabled",
+      disabledReason: null,
+      secret: this.#parts.box.seal(secret, secretPlace({ id })),
+      previousSecret: null,
+      previousSecretUntilMs: null,
+      failingSinceMs: null,
+      recoverAfter: null,
+      recoverUntil: null,
+      updatedAtMs: nowMs,
+    };
+    return { endpoint, secret };
+  }
+
+  #shown(endpoint: Endpoint, secret: string, { status, location }: Pick<Written, "status" | "location">): Written {
+    return { status, location, body: JSON.stringify({ ...toRecord(endpoint), secret }), eventId: null, isSecret: true };
+  }
+
+  /** A change of an endpoint that is told of events. */
+  changeEnabled(
+    call: EndpointCall,
+    id: Uuid | undefined,
+    work: (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>,
+  ): Promise<Executed | Replay> {
+    return this.#change(call, id, async (tx, endpoint) =>
+      endpoint.status === "enabled" ? work(tx, endpoint) : new Problem("endpoint_disabled"),
+    );
+  }
+
+  #change(
+    call: EndpointCall,
+    id: Uuid | undefined,
+    work: (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>,
+  ): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const endpoint = id && (await lockEndpoint(tx, call.credential, id));
+      if (endpoint === undefined) throw new Problem("not_found", { detail: "no such endpoint in this environment" });
+      return work(tx, endpoint);
+    });
+  }
+
+  async #write(
+    { credential, claim, writeProblem }: EndpointCall,
+    work: (tx: Tx) => Promise<Written | Problem>,
+  ): Promise<Executed | Replay> {
+    const answer = await this.#once.transaction(credential, claim, async (tx) => {
+      const done = await work(tx);
+      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
+    });
+    if (answer.kind === "executed") this.#parts.bell.ring();
+    return answer;
+  }
+
+  now(): number {
+    return this.#parts.clock.now();
+  }
+}
+
+export const shownPlain = (endpoint: Endpoint): Written => ({
+  status: 200,
+  location: null,
+  body: JSON.stringify(toRecord(endpoint)),
+  eventId: null,
+});
+
+/** Enabled anew, an endpoint has not failed yet. */
+const switchedTo = (status: Endpoint["status"]): Partial<Endpoint> =>
+  status === "enabled"
+    ? { status, disabledReason: null, failingSinceMs: null }
+    : { status, disabledReason: "requested", recoverAfter: null, recoverUntil: null };

@@ -1,0 +1,106 @@
+/** An endpoint: a customer's URL that is told of events. Its words, its record as the outside sees it, and the schema of that. */
+import type { Environment } from "../access/environment.ts";
+import { EVENT_TYPES } from "../events/event.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+
+export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+
+/** Why an endpoint is disabled: somebody asked for it, it answered 410, or it had nothing but failures for days. */
+const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+/** Each event is matched against all of them, in the transaction that makes it. */
+export const MAX_ENDPOINTS_EACH = 250;
+
+export type Endpoint = {
+  accountId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  url: string;
+  description: string | null;
+  eventTypes: readonly string[];
+  status: EndpointStatus;
+  disabledReason: DisabledReason | null;
+  /** Sealed. */
+  secret: string;
+  previousSecret: string | null;
+  /** Until when what is sent is signed by the previous secret as well. */
+  previousSecretUntilMs: number | null;
+  failingSinceMs: number | null;
+  recoverAfter: Uuid | null;
+  recoverUntil: Uuid | null;
+  updatedAtMs: number;
+};
+
+const Recovery = Type.Object(
+  {
+    reached: timestamp("Events up to here have been looked through."),
+    until: timestamp("Events up to here will be."),
+  },
+  { title: "Recovery", description: "A recovery that is under way." },
+);
+
+export const EndpointRecord = Type.Object(
+  {
+    id: Type.String({ examples: ["whe_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    object: Type.Literal("webhook_endpoint"),
+    environment: openEnum(["test", "live"]),
+    url: Type.String({ examples: ["https://example.com/hooks/godwit"] }),
+    description: nullable(Type.String()),
+    event_types: Type.Array(Type.String({ examples: ["message.*"] }), {
+      description: `What it is told of: types, \`message.*\` for all of a kind, \`*\` for all. Types today: ${EVENT_TYPES.join(", ")}.`,
+    }),
+    status: openEnum(ENDPOINT_STATUSES),
+    disabled_reason: nullable(
+      openEnum(DISABLED_REASONS, "`requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days."),
+    ),
+    failing_since: nullable(timestamp("Since when there has been nothing but failures. Null when the last delivery succeeded.")),
+    previous_secret_until: nullable(timestamp("Until when deliveries are also signed by the secret before the last rotation.")),
+    recovery: nullable(Recovery),
+    created_at: timestamp("When it was made."),
+    updated_at: timestamp("When it was last changed."),
+  },
+  { title: "WebhookEndpoint", description: "A URL that is told of events." },
+);
+
+export type EndpointRecord = Static<typeof EndpointRecord>;
+
+/** The record with its secret, which is shown when it is made and never again. */
+export const EndpointWithSecret = Type.Object(
+  {
+    ...EndpointRecord.properties,
+    secret: Type.String({ examples: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], description: "Shown once." }),
+  },
+  { title: "WebhookEndpointWithSecret", description: "A URL that is told of events, with the secret that its deliveries are signed by." },
+);
+
+const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
+
+export function toRecord(endpoint: Endpoint): EndpointRecord {
+  const { id, environment, url, description, eventTypes, status, disabledReason, failingSinceMs, recoverAfter, recoverUntil } = endpoint;
+  return {
+    id: encodeId("whe", id),
+    object: "webhook_endpoint",
+    environment,
+    url,
+    description,
+    event_types: [...eventTypes],
+    status,
+    disabled_reason: disabledReason,
+    failing_since: timeOrNull(failingSinceMs),
+    previous_secret_until: timeOrNull(endpoint.previousSecretUntilMs),
+    recovery:
+      recoverAfter === null || recoverUntil === null
+        ? null
+        : { reached: isoTime(uuidTimeMs(recoverAfter)), until: isoTime(uuidTimeMs(recoverUntil)) },
+    created_at: isoTime(uuidTimeMs(id)),
+    updated_at: isoTime(endpoint.updatedAtMs),
+  };
+}
+
+/** Where a secret of an endpoint is sealed for. */
+export const secretPlace = ({ id }: { id: Uuid }): string => `webhook_endpoint ${id.toString("hex")}`;

@@ -1,0 +1,82 @@
+/** What a request may say of an endpoint: the schemas, and the rules beyond them. */
+import { TYPE_PATTERNS } from "../events/event.ts";
+import { Problem, type Fault } from "../http/problem.ts";
+import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import type { AddressSet } from "../lib/addresses.ts";
+import { ENDPOINT_STATUSES } from "./endpoint.ts";
+import { urlRefusal } from "./reachable.ts";
+
+const MAX_URL_LENGTH = 2_048;
+const MAX_TYPES = 50;
+
+const url = Type.String({
+  minLength: 1,
+  maxLength: MAX_URL_LENGTH,
+  description: "https, on the public internet. http and private addresses only where the operator of this service allows them.",
+  examples: ["https://example.com/hooks/godwit"],
+});
+const description = optional(Type.String({ maxLength: 256, description: "For people." }));
+const eventTypes = optional(
+  Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_TYPES,
+    description: "What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.",
+    examples: [["message.*"]],
+  }),
+);
+
+export const NewEndpointBody = Type.Object({ url, description, event_types: eventTypes }, { additionalProperties: false });
+export type NewEndpoint = Static<typeof NewEndpointBody>;
+
+export const EditEndpointBody = Type.Object(
+  {
+    url: optional(url),
+    description,
+    event_types: eventTypes,
+    status: optional(oneOf(ENDPOINT_STATUSES, { description: "A disabled endpoint is told nothing. Enabling it forgets its failures." })),
+  },
+  { additionalProperties: false },
+);
+export type EditEndpoint = Static<typeof EditEndpointBody>;
+
+export const RecoverBody = Type.Object(
+  {
+    since: Type.String({
+      format: "date-time",
+      [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
+      description: "Events from this moment on that the endpoint has not acknowledged are delivered again.",
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** Rules beyond the schema. */
+export function checkEndpoint({ url: text, event_types: types }: Readonly<Record<string, unknown>>): Fault[] {
+  return [...(typeof text === "string" ? urlFaults(text) : []), ...(Array.isArray(types) ? typeFaults(types) : [])];
+}
+
+function urlFaults(text: string): Fault[] {
+  const fault = (detail: string): Fault[] => [{ pointer: "/url", code: "invalid_format", detail }];
+  const parsed = URL.parse(text);
+  // A host in the form of its browser, an invisible character: what is stored is what is called.
+  if (parsed === null || /[\s\p{Cc}]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
+  if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return fault("must be an https URL");
+  if (parsed.username !== "" || parsed.password !== "") return fault("must not hold a user name or password");
+  if (parsed.hash !== "") return fault("must not have a fragment");
+  return [];
+}
+
+const typeFaults = (types: readonly unknown[]): Fault[] =>
+  types.flatMap((type, index) =>
+    typeof type === "string" && !TYPE_PATTERNS.includes(type)
+      ? [{ pointer: `/event_types/${index}`, code: "unknown_value", detail: `must be one of ${TYPE_PATTERNS.join(", ")}` }]
+      : [],
+  );
+
+/** A URL that may never be called is a refusal of its own: what is allowed is the operator's to say. */
+export function refuseUrl(text: string, allow: AddressSet): Problem | undefined {
+  const reason = urlRefusal(new URL(text), allow);
+  return reason === undefined
+    ? undefined
+    : new Problem("endpoint_url_refused", { errors: [{ pointer: "/url", code: "not_allowed", detail: reason }] });
+}

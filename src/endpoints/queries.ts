@@ -1,0 +1,145 @@
+/** All SQL of endpoints. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
+
+type Owner = { accountId: Uuid; environment: Environment };
+
+export type EndpointRow = {
+  account_id: Uuid;
+  environment: Environment;
+  id: Uuid;
+  url: string;
+  description: string | null;
+  event_types: string[];
+  status: EndpointStatus;
+  disabled_reason: DisabledReason | null;
+  secret: string;
+  previous_secret: string | null;
+  previous_secret_until: Date | null;
+  failing_since: Date | null;
+  recover_after: Uuid | null;
+  recover_until: Uuid | null;
+  updated_at: Date;
+};
+
+/** A secret whose time is over is as good as none. */
+export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
+       case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
+       case when e.previous_secret_until > now() then e.previous_secret_until end as previous_secret_until,
+       e.failing_since, e.recover_after, e.recover_until, e.updated_at`;
+
+export const toEndpoint = (row: EndpointRow): Endpoint => ({
+  accountId: row.account_id,
+  environment: row.environment,
+  id: row.id,
+  url: row.url,
+  description: row.description,
+  eventTypes: row.event_types,
+  status: row.status,
+  disabledReason: row.disabled_reason,
+  secret: row.secret,
+  previousSecret: row.previous_secret,
+  previousSecretUntilMs: row.previous_secret_until?.getTime() ?? null,
+  failingSinceMs: row.failing_since?.getTime() ?? null,
+  recoverAfter: row.recover_after,
+  recoverUntil: row.recover_until,
+  updatedAtMs: row.updated_at.getTime(),
+});
+
+const ENDPOINTS_LOCK = 7362;
+
+/** How many endpoints an environment has. Whoever else wants to add one waits for this transaction. */
+export async function countEndpoints(tx: Tx, { accountId, environment }: Owner): Promise<number> {
+  await tx.rows(sql`select pg_advisory_xact_lock(${ENDPOINTS_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+  const [row] = await tx.rows<{ count: number }>(sql`
+  select count(*)::integer as count
+    from webhook_endpoints
+   where account_id = ${accountId} and environment = ${environment}`);
+  return row?.count ?? 0;
+}
+
+export const insertEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> =>
+  tx.rows(sql`
+  insert into webhook_endpoints (account_id, environment, id, url, description, event_types, status, secret, updated_at)
+  values (${endpoint.accountId}, ${endpoint.environment}, ${endpoint.id}, ${endpoint.url}, ${endpoint.description},
+          ${endpoint.eventTypes}::text[], ${endpoint.status}, ${endpoint.secret}, to_timestamp(${endpoint.updatedAtMs / 1_000}::float8))`);
+
+const find = (suffix: string): { name: string; text: string } =>
+  prepare(`
+select ${ENDPOINT_COLUMNS}
+  from webhook_endpoints e
+ where e.account_id = $1 and e.environment = $2 and e.id = $3${suffix}`);
+
+const findOne = find("");
+const lockOne = find("\n   for update");
+
+export async function findEndpoint(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+  const [row] = await db.rows<EndpointRow>({ ...findOne, values: [accountId, environment, id] });
+  return row && toEndpoint(row);
+}
+
+/** The endpoint as it is, and stays until the transaction ends. */
+export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+  const [row] = await tx.rows<EndpointRow>({ ...lockOne, values: [accountId, environment, id] });
+  return row && toEndpoint(row);
+}
+
+const list = prepare(`
+select ${ENDPOINT_COLUMNS}
+  from webhook_endpoints e
+ where e.account_id = $1 and e.environment = $2 and e.id < $3
+ order by e.id desc
+ limit $4`);
+
+export const listEndpoints = async (db: Queryable, { accountId, environment }: Owner, before: Uuid, limit: number): Promise<Endpoint[]> =>
+  (await db.rows<EndpointRow>({ ...list, values: [accountId, environment, before, limit] })).map(toEndpoint);
+
+/** Everything of an endpoint that can change. */
+export const storeEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> => {
+  const { failingSinceMs, previousSecretUntilMs } = endpoint;
+  return tx.rows(sql`
+  update webhook_endpoints
+     set url = ${endpoint.url}, description = ${endpoint.description}, event_types = ${endpoint.eventTypes}::text[],
+         status = ${endpoint.status}, disabled_reason = ${endpoint.disabledReason}, secret = ${endpoint.secret},
+         previous_secret = ${endpoint.previousSecret},
+         previous_secret_until = to_timestamp(${previousSecretUntilMs === null ? null : previousSecretUntilMs / 1_000}::float8),
+         failing_since = to_timestamp(${failingSinceMs === null ? null : failingSinceMs / 1_000}::float8),
+         recover_after = ${endpoint.recoverAfter}, recover_until = ${endpoint.recoverUntil},
+         updated_at = to_timestamp(${endpoint.updatedAtMs / 1_000}::float8)
+   where account_id = ${endpoint.accountId} and environment = ${endpoint.environment} and id = ${endpoint.id}`);
+};
+
+export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<{ id: Uuid }[]> =>
+  db.rows<{ id: Uuid }>(sql`
+  delete from webhook_endpoints
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}
+  returning id`);
+
+/** An endpoint whose events are being looked through; locked, so that one node is at it. */
+export async function lockRecovering(tx: Tx): Promise<Endpoint | undefined> {
+  const [row] = await tx.rows<EndpointRow>({ ...recovering, values: [] });
+  return row && toEndpoint(row);
+}
+
+const recovering = prepare(`
+select ${ENDPOINT_COLUMNS}
+  from webhook_endpoints e
+ where e.recover_after is not null
+ order by e.id
+ limit 1
+   for update skip locked`);
+
+/** Endpoints whose secrets may have been sealed by another key, from one on. */
+export const listSealed = async (tx: Tx, after: Uuid, limit: number): Promise<Endpoint[]> =>
+  (await tx.rows<EndpointRow>({ ...sealed, values: [after, limit] })).map(toEndpoint);
+
+const sealed = prepare(`
+select ${ENDPOINT_COLUMNS}
+  from webhook_endpoints e
+ where e.id > $1
+ order by e.id
+ limit $2
+   for update`);

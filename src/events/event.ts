@@ -1,0 +1,68 @@
+/** An event: what happened, with the record as it was at that moment. It reads the same in the API, in the stream and in a
+ *  webhook. */
+import { openEnum, timestamp, Type } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Environment } from "../access/environment.ts";
+
+/** What a customer may be told of, today. */
+export const EVENT_TYPES = [
+  "message.scheduled",
+  "message.queued",
+  "message.sending",
+  "message.sent",
+  "message.delivered",
+  "message.read",
+  "message.undelivered",
+  "message.failed",
+  "message.expired",
+  "message.canceled",
+  "endpoint.disabled",
+  "webhook.test",
+] as const;
+
+const KINDS = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf("."))))];
+
+/** How types are chosen: by name, by kind, or all. */
+export const TYPE_PATTERNS: readonly string[] = ["*", ...KINDS.map((kind) => `${kind}.*`), ...EVENT_TYPES];
+
+export const Event = Type.Object(
+  {
+    id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    type: openEnum(EVENT_TYPES),
+    timestamp: timestamp("When it happened."),
+    environment: openEnum(["test", "live"]),
+    data: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`. Of an endpoint: `webhook_endpoint`.",
+      },
+    ),
+  },
+  { title: "Event", description: "Something that happened. The same in the API, in the stream and in webhooks." },
+);
+
+export type StoredEvent = {
+  id: Uuid;
+  environment: Environment;
+  type: string;
+  sequence: number | null;
+  record: string;
+  previous_status: string | null;
+};
+
+/** What the record of an event is called, by the event's kind. */
+const NOUNS: Readonly<Record<string, string>> = { message: "message", endpoint: "webhook_endpoint", webhook: "webhook_endpoint" };
+
+/** The event as JSON. Its record is JSON already and goes in as it is. */
+export function eventText({ id, environment, type, sequence, record, previous_status: previous }: StoredEvent): string {
+  const kind = type.slice(0, type.indexOf("."));
+  const more = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
+  return (
+    `{"id":"${encodeId("evt", id)}","type":"${type}","timestamp":"${isoTime(uuidTimeMs(id))}","environment":"${environment}",` +
+    `"data":{"${NOUNS[kind] ?? kind}":${record}${more}}}`
+  );
+}

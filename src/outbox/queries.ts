@@ -1,0 +1,162 @@
+/** All SQL of the outbox: which endpoints are to be told of an event. Rows are written by the transaction of the event. */
+import type { Environment } from "../access/environment.ts";
+import { insertEvent, IS_EVENT } from "../events/queries.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { batchStatement, column } from "../storage/batch.ts";
+import type { Tx } from "../storage/database.ts";
+import { prepare, type Sql } from "../storage/sql.ts";
+
+/** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
+export const deliveryId = (eventId: string): string => `(left(${eventId}::text, 18) || right(gen_random_uuid()::text, 18))::uuid`;
+
+/** Whether a row is a delivery of an event: by a range of ids, which an index serves. Two nodes may give two events the same first
+ *  half in the same millisecond, so the range alone does not tell. */
+export const isDeliveryOf = (row: string, eventId: string): string => `
+     ${row}.id >= (left(${eventId}::text, 18) || '-0000-000000000000')::uuid
+     and ${row}.id <= (left(${eventId}::text, 18) || '-ffff-ffffffffffff')::uuid
+     and ${row}.event_id = ${eventId}`;
+
+/** Whether an endpoint's list has a type: by its name, by its kind, or because it has all. */
+export const wantsType = (eventTypes: string, type: string): string =>
+  `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
+
+/** The events in `accepted` join the outbox in their own transaction, once for each endpoint that wants them. */
+export const tellEndpoints = `
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select ${deliveryId("accepted.event_id")}, accepted.account_id, accepted.environment, endpoint.id, accepted.event_id, now()
+    from accepted
+    join webhook_endpoints endpoint on endpoint.account_id = accepted.account_id
+                                   and endpoint.environment = accepted.environment
+                                   and endpoint.status = 'enabled'
+                                   and ${wantsType("endpoint.event_types", "accepted.event_type")}
+   where ${IS_EVENT("accepted.event_type", "accepted.record")}
+  returning 1`;
+
+/** What a statement answers with: its items by their ordinals, and a zero if someone is to be told. */
+export const ORDINALS = `
+select ordinal::integer
+  from accepted
+union all
+select 0
+ where exists (select from told)`;
+
+/** Such an answer, read. */
+export type Ordinals = { done: ReadonlySet<number>; isTold: boolean };
+
+export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
+  const done = new Set<number>();
+  let isTold = false;
+  for (const { ordinal } of rows) {
+    if (ordinal === 0) isTold = true;
+    else done.add(ordinal - 1);
+  }
+  return { done, isTold };
+}
+
+export type NewEvent = { accountId: Uuid; environment: Environment; id: Uuid; type: string; record: string };
+
+const publishToAll = prepare(`
+with accepted as (${insertEvent}
+), told as (${tellEndpoints}
+)
+select 1`);
+
+/** An event that is not a message's, told to every endpoint that wants it. */
+export const publishEvent = async (tx: Tx, { accountId, environment, id, type, record }: NewEvent): Promise<void> => {
+  await tx.rows({ ...publishToAll, values: [accountId, environment, id, type, record] });
+};
+
+const publishToOne = prepare(`
+with accepted as (${insertEvent}
+)
+insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+select ${deliveryId("event_id")}, account_id, environment, $6, event_id, now()
+  from accepted`);
+
+/** An event that one endpoint alone is told of, whether it wants it or not. */
+export const publishEventTo = async (tx: Tx, { accountId, environment, id, type, record }: NewEvent, endpointId: Uuid): Promise<void> => {
+  await tx.rows({ ...publishToOne, values: [accountId, environment, id, type, record, endpointId] });
+};
+
+/** A look at the queue reaches so many endpoints of a kind at most; the next one goes on where it ended. */
+export const MAX_ENDPOINTS = 64;
+const LAST_ENDPOINT = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** The endpoints that have rows, from the cursor on and around to it again: a probe of the index each, however many rows. */
+const walk = (name: string, isRetry: boolean, cursor: string): string => `
+${name}(account_id, environment, endpoint_id, due_at, lap, place) as (
+  select null::uuid, null::text collate "C", ${cursor}::uuid, null::timestamptz, 0, 0
+  union all
+  select next.account_id, next.environment, next.endpoint_id, next.due_at, next.lap, ${name}.place + 1
+    from ${name}
+   cross join lateral ((select q.account_id, q.environment, q.endpoint_id, q.due_at, ${name}.lap
+                          from webhook_queue q
+                         where q.is_retry = ${isRetry} and q.endpoint_id > ${name}.endpoint_id
+                           and q.endpoint_id <= case ${name}.lap when 0 then '${LAST_ENDPOINT}' else ${cursor}::uuid end
+                         order by q.endpoint_id, q.due_at
+                         limit 1)
+                       union all
+                       (select q.account_id, q.environment, q.endpoint_id, q.due_at, 1
+                          from webhook_queue q
+                         where ${name}.lap = 0 and q.is_retry = ${isRetry} and q.endpoint_id <= ${cursor}::uuid
+                         order by q.endpoint_id, q.due_at
+                         limit 1)
+                       limit 1) next
+   where ${name}.place < ${MAX_ENDPOINTS}
+)`;
+
+/** Endpoints with rows, as the relation `waiting` that `select` reads: those with new ones after $1, with others after $2. */
+export const waitingStatement = (select: string): ((afterNew: Uuid, afterRetry: Uuid) => Sql) => {
+  const statement = prepare(`
+with recursive ${walk("fresh", false, "$1")},${walk("again", true, "$2")},
+waiting as (
+  select account_id, environment, endpoint_id, due_at <= now() as is_due, false as is_retry, place from fresh where place > 0
+  union all
+  select account_id, environment, endpoint_id, due_at <= now(), true, place from again where place > 0
+)
+${select}`);
+  return (afterNew, afterRetry) => ({ ...statement, values: [afterNew, afterRetry] });
+};
+
+/** So many due rows of an endpoint. */
+export type Share = { endpointId: Uuid; isRetry: boolean; most: number };
+
+/** Takes due rows into this process's hands, for as long as a lease lasts, as the relation `claimed` that `select` reads. */
+export const claimSharesStatement = (leaseMs: number, select: string): ((shares: readonly Share[]) => Sql) =>
+  batchStatement<Share>(
+    [
+      column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
+      column("is_retry", "boolean", ({ isRetry }) => isRetry),
+      column("most", "integer", ({ most }) => most),
+    ],
+    (items) => `
+with picked as materialized (
+  select due.id
+    from ${items}
+   cross join lateral (select q.id
+                         from webhook_queue q
+                        where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id and q.due_at <= now()
+                        order by q.due_at
+                        limit item.most
+                          for update skip locked) due
+), claimed as (
+  update webhook_queue q
+     set due_at = now() + ${leaseMs} * interval '1 millisecond'
+    from picked
+   where q.id = picked.id
+  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts
+)
+${select}`,
+  );
+
+const release = batchStatement<Uuid>(
+  [column("id", "uuid", (id) => id)],
+  (items) => `
+update webhook_queue q
+   set due_at = now()
+  from ${items}
+ where q.id = item.id`,
+);
+
+/** No longer at it: anybody may. */
+export const releaseStatement = (ids: readonly Uuid[]): Sql => release(ids);

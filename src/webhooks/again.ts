@@ -1,0 +1,40 @@
+/** What a client may have told again: one delivery, or all that an endpoint missed since a moment. */
+import { shownPlain, type EndpointCall, type EndpointChanger } from "../endpoints/change-endpoint.ts";
+import type { Endpoint } from "../endpoints/endpoint.ts";
+import { storeEndpoint } from "../endpoints/queries.ts";
+import { Problem } from "../http/problem.ts";
+import type { Executed, Replay } from "../idempotency/once.ts";
+import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
+import { toDeliveryRecord } from "./delivery-record.ts";
+import { queueAgain } from "./queries.ts";
+
+/** Tries a delivery once more now, whatever became of it before. */
+export const retryDelivery = (
+  changer: EndpointChanger,
+  call: EndpointCall,
+  { endpointId, deliveryId }: { endpointId: Uuid | undefined; deliveryId: Uuid | undefined },
+): Promise<Executed | Replay> =>
+  changer.changeEnabled(call, endpointId, async (tx, endpoint) => {
+    const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId);
+    if (delivery === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
+    return { status: 202, location: null, body: JSON.stringify(toDeliveryRecord(delivery)), eventId: null };
+  });
+
+/** From here on `recover.ts` looks through the events, page by page. One that is under way is given a new beginning. */
+export const beginRecovery = (
+  changer: EndpointChanger,
+  call: EndpointCall,
+  endpointId: Uuid | undefined,
+  sinceMs: number,
+): Promise<Executed | Replay> =>
+  changer.changeEnabled(call, endpointId, async (tx, endpoint) => {
+    const nowMs = changer.now();
+    const recovering: Endpoint = {
+      ...endpoint,
+      recoverAfter: firstUuidAt(Math.max(0, Math.min(sinceMs, nowMs))),
+      recoverUntil: firstUuidAt(nowMs + 1),
+      updatedAtMs: nowMs,
+    };
+    await storeEndpoint(tx, recovering);
+    return { ...shownPlain(recovering), status: 202 };
+  });

@@ -1,0 +1,105 @@
+/** One try at an endpoint: the event signed and sent, and what is to become of the delivery by the answer. */
+import { eventText } from "../events/event.ts";
+import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
+import { VERSION } from "../version.ts";
+import type { DeliveryAttempt } from "./delivery-record.ts";
+import type { Endpoint } from "../endpoints/endpoint.ts";
+import type { Outbound, Reply } from "./outbound.ts";
+import type { ClaimedRow, Settlement } from "./queries.ts";
+import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
+import type { Signer } from "./signer.ts";
+
+/** One event for one endpoint, in this process's hands. */
+export type Delivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
+
+export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number };
+
+export type Attempted = { settlement: Settlement; reply: Reply; isGone: boolean };
+
+const GONE = 410;
+
+export async function attemptDelivery(
+  { outbound, signer, now }: AttemptParts,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<Attempted> {
+  const { row, endpoint } = delivery;
+  const id = encodeId("evt", row.event_id);
+  const body = eventText({ ...row, id: row.event_id });
+  const startedAt = now();
+  const timestamp = String(Math.floor(startedAt / 1_000));
+  const reply = await outbound.post(
+    {
+      url: new URL(endpoint.url),
+      headers: {
+        "content-type": "application/json",
+        "user-agent": `Godwit/${VERSION}`,
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signer.sign(endpoint, { id, timestamp, body }),
+      },
+      body,
+    },
+    signal,
+  );
+  return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "answered" && reply.status === GONE };
+}
+
+/** 2xx is success. Anything else is a failure, a redirection too; 410 is one for good. */
+export const isSuccess = (reply: Reply): boolean => reply.kind === "answered" && reply.status >= 200 && reply.status < 300;
+
+function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: number): Settlement {
+  const attempts = row.attempts + 1;
+  const settlement = {
+    ...namesOf({ row, endpoint }),
+    attempts,
+    attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
+  };
+  if (isSuccess(reply)) return { ...settlement, verdict: "succeeded", delayMs: null };
+  const isAnswered = reply.kind === "answered";
+  if (isAnswered && reply.status === GONE) return { ...settlement, verdict: "failed", delayMs: null };
+  const retryAfterMs = isAnswered ? parseRetryAfter(reply.retryAfter, startedAtMs + reply.durationMs) : null;
+  const delayMs = retryDelayMs(attempts, retryAfterMs) ?? null;
+  return { ...settlement, verdict: delayMs === null ? "failed" : "later", delayMs };
+}
+
+/** Given up without a try: its endpoint is disabled. */
+export const abandoned = (delivery: Delivery): Settlement => ({
+  ...namesOf(delivery),
+  verdict: "failed",
+  delayMs: null,
+  attempts: delivery.row.attempts,
+  attempt: "[]",
+});
+
+/** Nobody's any more: its endpoint or its event is gone. */
+export const dropped = (row: ClaimedRow): Settlement => ({
+  id: row.id,
+  accountId: row.account_id,
+  environment: row.environment,
+  endpointId: row.endpoint_id,
+  eventId: row.event_id,
+  eventType: row.type ?? "",
+  verdict: "dropped",
+  delayMs: null,
+  attempts: row.attempts,
+  attempt: "[]",
+});
+
+const namesOf = ({ row, endpoint }: Delivery) => ({
+  id: row.id,
+  accountId: row.account_id,
+  environment: row.environment,
+  endpointId: endpoint.id,
+  eventId: row.event_id,
+  eventType: row.type,
+});
+
+const toAttempt = (reply: Reply, startedAtMs: number): DeliveryAttempt => ({
+  attempted_at: isoTime(startedAtMs),
+  duration_ms: reply.durationMs,
+  response_status: reply.kind === "answered" ? reply.status : null,
+  response_body: reply.kind === "answered" ? reply.text : null,
+  error: reply.kind === "failed" ? reply.failure : null,
+});

@@ -1,0 +1,306 @@
+/** All SQL of deliveries: what waits, what is claimed, and what became of it. */
+import type { Environment } from "../access/environment.ts";
+import type { Endpoint } from "../endpoints/endpoint.ts";
+import { ENDPOINT_COLUMNS, type EndpointRow } from "../endpoints/queries.ts";
+import type { StoredEvent } from "../events/event.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../outbox/queries.ts";
+import { IS_EVENT } from "../events/queries.ts";
+import { batchStatement, column } from "../storage/batch.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import type { DeliveryRow } from "./delivery-record.ts";
+import { GIVE_UP_AFTER_MS } from "./schedule.ts";
+
+type Owner = { accountId: Uuid; environment: Environment };
+
+const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
+
+export const findDelivery = (db: Queryable, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
+  db.rows<DeliveryRow>({ ...findOneDelivery, values: [accountId, environment, id, deliveryUuid] });
+
+const findOneDelivery = prepare(`
+select ${DELIVERY_COLUMNS}
+  from webhook_deliveries d
+ where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = $4`);
+
+// A status that few deliveries have is looked for in so many at most; a page may then come back short, with a cursor.
+const SCAN_LIMIT = 5_000;
+
+const listDeliveriesBy = prepare(`
+with scanned as materialized (
+  select id, status
+    from webhook_deliveries
+   where account_id = $1 and environment = $2 and endpoint_id = $3 and id < $4
+   order by id desc
+   limit $5
+), found as (
+  select id
+    from scanned
+   where $6::text is null or status = $6
+   order by id desc
+   limit $7
+)
+select d.*, scan.scanned, scan.last_scanned
+  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
+  left join (found cross join lateral (select ${DELIVERY_COLUMNS.replaceAll("d.", "whole.")}
+                                         from webhook_deliveries whole
+                                        where whole.account_id = $1 and whole.environment = $2 and whole.endpoint_id = $3
+                                          and whole.id = found.id
+                                        limit 1) d) on true
+ order by d.id desc`);
+
+type DeliveryListRow = (DeliveryRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
+
+/** A page of an endpoint's deliveries, newest first, and the id after which the next one begins; null when there is no more. */
+export async function listDeliveries(
+  db: Queryable,
+  { accountId, environment, id }: Endpoint,
+  { before, status }: { before: Uuid; status: string | null },
+  limit: number,
+): Promise<{ deliveries: DeliveryRow[]; next: Uuid | null }> {
+  const scanLimit = status === null ? limit + 1 : Math.max(SCAN_LIMIT, limit + 1);
+  const rows = await db.rows<DeliveryListRow>({
+    ...listDeliveriesBy,
+    values: [accountId, environment, id, before, scanLimit, status, limit + 1],
+  });
+  const found = rows.filter((row): row is DeliveryRow & DeliveryListRow => row.id !== null);
+  const deliveries = found.slice(0, limit);
+  if (found.length > limit) return { deliveries, next: deliveries.at(-1)?.id ?? null };
+  const [first] = rows;
+  return { deliveries, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
+}
+
+const ofEvent = prepare(`
+select ${DELIVERY_COLUMNS}
+  from webhook_endpoints e
+  join webhook_deliveries d on d.account_id = e.account_id and d.environment = e.environment and d.endpoint_id = e.id
+                           and ${isDeliveryOf("d", "$3::uuid")}
+ where e.account_id = $1 and e.environment = $2
+ order by d.id desc`);
+
+/** What became of an event at each endpoint that is still there. */
+export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Owner, eventId: Uuid): Promise<DeliveryRow[]> =>
+  db.rows<DeliveryRow>({ ...ofEvent, values: [accountId, environment, eventId] });
+
+const again = prepare(`
+with delivery as (
+  update webhook_deliveries d
+     set status = 'pending', next_attempt_at = now(), updated_at = now()
+   where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = $4
+  returning ${DELIVERY_COLUMNS}
+), queued as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
+  select id, $1, $2, endpoint_id, event_id, true, jsonb_array_length(attempts), now()
+    from delivery
+  on conflict (id) do update set is_retry = true, due_at = excluded.due_at
+)
+select *
+  from delivery`);
+
+/** Puts a delivery into the queue once more, or to its front if it is there. */
+export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
+  tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid] });
+
+/** Endpoints with something in the queue; a deleted one has no row, and its deliveries are nobody's. */
+export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: Uuid } & (EndpointRow | { id: null });
+
+const waiting = waitingStatement(`
+select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${ENDPOINT_COLUMNS}
+  from waiting
+  left join lateral (select *
+                       from webhook_endpoints known
+                      where known.account_id = waiting.account_id and known.environment = waiting.environment
+                        and known.id = waiting.endpoint_id
+                      limit 1) e on true
+ order by waiting.is_retry, waiting.place`);
+
+export const findWaiting = (db: Queryable, afterNew: Uuid, afterRetry: Uuid): Promise<WaitingRow[]> =>
+  db.rows<WaitingRow>(waiting(afterNew, afterRetry));
+
+/** How long a claim holds: longer than a call may take, and seconds, so that what a dead node had in hand is soon another's. */
+export const LEASE_MS = 25_000;
+
+export type ClaimedRow = {
+  id: Uuid;
+  account_id: Uuid;
+  environment: Environment;
+  endpoint_id: Uuid;
+  event_id: Uuid;
+  is_retry: boolean;
+  attempts: number;
+} & Pick<StoredEvent, "sequence" | "previous_status"> & { type: string | null; record: string | null };
+
+const claim = claimSharesStatement(
+  LEASE_MS,
+  `
+select claimed.*, event.type, event.sequence, event.record, event.previous_status
+  from claimed
+  left join lateral (select e.type, e.sequence, e.record, e.previous_status
+                       from events e
+                      where e.account_id = claimed.account_id and e.environment = claimed.environment and e.id = claimed.event_id
+                      limit 1) event on true
+ order by claimed.id`,
+);
+
+export const claimShares = (db: Queryable, shares: readonly Share[]): Promise<ClaimedRow[]> => db.rows<ClaimedRow>(claim(shares));
+
+const VERDICT = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
+
+/** What became of a delivery that was in hand. */
+export type Settlement = {
+  id: Uuid;
+  accountId: Uuid;
+  environment: Environment;
+  endpointId: Uuid;
+  eventId: Uuid;
+  eventType: string;
+  verdict: keyof typeof VERDICT;
+  /** After which it is tried again. */
+  delayMs: number | null;
+  attempts: number;
+  /** JSON of the try, in a list; an empty one when there was none. */
+  attempt: string;
+};
+
+const MAX_KEPT_ATTEMPTS = 50;
+
+/** Only what is still in the queue is settled: of two that had it in hand, one. An endpoint's health changes with its first
+ *  failure and its first success; between them nothing is written to it. */
+const settle = batchStatement<Settlement>(
+  [
+    column("id", "uuid", ({ id }) => id),
+    column("account_id", "uuid", ({ accountId }) => accountId),
+    column("environment", "text", ({ environment }) => environment),
+    column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
+    column("event_id", "uuid", ({ eventId }) => eventId),
+    column("event_type", "text", ({ eventType }) => eventType),
+    column("verdict", "smallint", ({ verdict }) => VERDICT[verdict]),
+    column("delay_ms", "integer", ({ delayMs }) => delayMs),
+    column("attempts", "smallint", ({ attempts }) => attempts),
+    column("attempt", "text", ({ attempt }) => attempt),
+  ],
+  (items) => `
+with request as materialized (
+  select item.*
+    from ${items}
+), left_queue as (
+  delete from webhook_queue q
+   using request
+   where request.verdict <> ${VERDICT.later} and q.id = request.id
+  returning q.id
+), stayed as (
+  update webhook_queue q
+     set is_retry = true, attempts = request.attempts, due_at = now() + request.delay_ms * interval '1 millisecond'
+    from request
+   where request.verdict = ${VERDICT.later} and q.id = request.id
+  returning q.id
+), settled as materialized (
+  select request.*
+    from request
+   where id in (select id from left_queue) or id in (select id from stayed)
+), recorded as (
+  insert into webhook_deliveries as d
+         (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, next_attempt_at, updated_at)
+  select account_id, environment, endpoint_id, id, event_id, event_type,
+         case verdict when ${VERDICT.succeeded} then 'succeeded' when ${VERDICT.later} then 'pending' else 'failed' end,
+         attempt::jsonb, now() + delay_ms * interval '1 millisecond', now()
+    from settled
+   where verdict <> ${VERDICT.dropped}
+  on conflict (account_id, environment, endpoint_id, id) do update
+     set status = excluded.status,
+         attempts = case when jsonb_array_length(d.attempts) < ${MAX_KEPT_ATTEMPTS} then d.attempts else d.attempts - 0 end || excluded.attempts,
+         next_attempt_at = excluded.next_attempt_at,
+         updated_at = excluded.updated_at
+), well as materialized (
+  select distinct account_id, environment, endpoint_id
+    from settled
+   where verdict = ${VERDICT.succeeded}
+), ill as materialized (
+  select distinct account_id, environment, endpoint_id
+    from settled
+   where verdict in (${VERDICT.later}, ${VERDICT.failed}) and attempt <> '[]'
+  except
+  select account_id, environment, endpoint_id
+    from well
+), healed as (
+  update webhook_endpoints e
+     set failing_since = null
+    from well
+   where e.account_id = well.account_id and e.environment = well.environment and e.id = well.endpoint_id
+     and e.failing_since is not null
+), sickened as (
+  update webhook_endpoints e
+     set failing_since = now()
+    from ill
+   where e.account_id = ill.account_id and e.environment = ill.environment and e.id = ill.endpoint_id
+     and e.failing_since is null
+)
+select ill.account_id, ill.environment, ill.endpoint_id
+  from ill
+  join webhook_endpoints e on e.account_id = ill.account_id and e.environment = ill.environment and e.id = ill.endpoint_id
+ where e.status = 'enabled' and e.failing_since <= now() - ${GIVE_UP_AFTER_MS} * interval '1 millisecond'`,
+);
+
+export type FailingRow = { account_id: Uuid; environment: Environment; endpoint_id: Uuid };
+
+/** Writes what became of deliveries; returns the endpoints that have failed for too long. */
+export const storeSettlements = (db: Queryable, settlements: readonly Settlement[]): Promise<FailingRow[]> =>
+  db.rows<FailingRow>(settle(settlements));
+
+const recoverPage = prepare(`
+with page as materialized (
+  select id, type, ${IS_EVENT("type", "record")} as is_event
+    from events
+   where account_id = $1 and environment = $2 and id > $4 and id < $5
+   order by id
+   limit $6
+), known as materialized (
+  select page.id as event_id, delivery.id, delivery.status, delivery.attempts
+    from page
+    left join lateral (select d.id, d.status, jsonb_array_length(d.attempts) as attempts
+                         from webhook_deliveries d
+                        where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and ${isDeliveryOf("d", "page.id")}
+                        limit 1) delivery on true
+   where page.is_event and page.type <> 'webhook.test' and ${wantsType("$7::text[]", "page.type")}
+), queued as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
+  select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, coalesce(known.attempts, 0), now()
+    from known
+   where coalesce(known.status, 'failed') = 'failed'
+     and not exists (select
+                       from webhook_queue q
+                      where q.endpoint_id = $3 and ${isDeliveryOf("q", "known.event_id")})
+  returning id, event_id
+), pending as (
+  update webhook_deliveries d
+     set status = 'pending', next_attempt_at = now(), updated_at = now()
+    from queued
+   where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = queued.id
+)
+select (select count(*) from page)::integer as looked_at, (select count(*) from queued)::integer as queued,
+       (select id from page order by id desc limit 1) as reached`);
+
+export type RecoveredPage = { looked_at: number; queued: number; reached: Uuid | null };
+
+/** Looks through the next events of a recovery, and queues those that the endpoint has not acknowledged. */
+export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {
+  const { accountId, environment, id, recoverAfter, recoverUntil, eventTypes } = endpoint;
+  const [row] = await tx.rows<RecoveredPage>({
+    ...recoverPage,
+    values: [accountId, environment, id, recoverAfter, recoverUntil, most, eventTypes],
+  });
+  return row ?? { looked_at: 0, queued: 0, reached: null };
+}
+
+// Counted no further: past this the number says only "very many", and counting would be work.
+const MAX_DEPTH = 100_000;
+
+export type OutboxDepth = { rows: number; retries: number; oldest_due_seconds: number };
+
+/** How many deliveries wait, and for how long the oldest has been due. */
+export const readDepth = (db: Queryable): Promise<OutboxDepth[]> =>
+  db.rows<OutboxDepth>(sql`
+  select count(*)::integer as rows, (count(*) filter (where is_retry))::integer as retries,
+         coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 as oldest_due_seconds
+    from (select is_retry, due_at from webhook_queue limit ${MAX_DEPTH}) q`);

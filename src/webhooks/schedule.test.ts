@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { GIVE_UP_AFTER_MS, MAX_ATTEMPTS, parseRetryAfter, retryDelayMs } from "./schedule.ts";
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+const DAY = 24 * HOUR;
+
+const DELAYS: readonly (readonly [attempts: number, ms: number])[] = [
+  [1, 5 * SECOND],
+  [2, 30 * SECOND],
+  [3, 2 * MINUTE],
+  [4, 10 * MINUTE],
+  [5, 30 * MINUTE],
+  [6, 2 * HOUR],
+  [7, 5 * HOUR],
+  [8, 10 * HOUR],
+  [9, 14 * HOUR],
+  [10, 20 * HOUR],
+  [11, 24 * HOUR],
+];
+
+for (const [attempts, ms] of DELAYS) {
+  test(`after try ${attempts} the wait is ${ms / SECOND} s, a fifth more or less`, () => {
+    assert.equal(
+      retryDelayMs(attempts, null, () => 0),
+      0.8 * ms,
+    );
+    assert.equal(
+      retryDelayMs(attempts, null, () => 0.5),
+      ms,
+    );
+    assert.equal(
+      retryDelayMs(attempts, null, () => 1),
+      1.2 * ms,
+    );
+    for (let time = 0; time < 50; time += 1) {
+      const wait = retryDelayMs(attempts, null) ?? NaN;
+      assert.ok(Number.isInteger(wait) && wait >= 0.8 * ms && wait <= 1.2 * ms, String(wait));
+    }
+  });
+}
+
+test("there are twelve tries in all", () => {
+  assert.equal(MAX_ATTEMPTS, 12);
+  for (const attempts of [12, 13, 1_000]) {
+    assert.equal(retryDelayMs(attempts, null), undefined);
+    assert.equal(retryDelayMs(attempts, DAY), undefined, "whatever the endpoint asks for");
+  }
+});
+
+test("the last try is made before an endpoint is given up", () => {
+  assert.equal(GIVE_UP_AFTER_MS, 5 * DAY);
+  const longest = DELAYS.reduce((sum, [attempts]) => sum + (retryDelayMs(attempts, null, () => 1) ?? NaN), 0);
+  assert.ok(longest < GIVE_UP_AFTER_MS, `${longest / HOUR} hours`);
+});
+
+test("those who failed together do not come back together", () => {
+  const waits = new Set(Array.from({ length: 50 }, () => retryDelayMs(5, null)));
+  assert.ok(waits.size > 40, `only ${waits.size} different waits of 50`);
+});
+
+describe("an endpoint that asks for a wait", () => {
+  const ASKED: readonly (readonly [sentence: string, attempts: number, asked: number, waits: number])[] = [
+    ["longer than ours gets it", 1, 90 * SECOND, 90 * SECOND],
+    ["shorter than ours does not", 3, SECOND, 2 * MINUTE],
+    ["of nothing does not", 1, 0, 5 * SECOND],
+    ["of a day gets it", 1, DAY, DAY],
+    ["of more than a day gets a day", 1, DAY + SECOND, DAY],
+    ["of years gets a day", 6, 999_999_999 * SECOND, DAY],
+  ];
+  for (const [sentence, attempts, asked, waits] of ASKED) {
+    test(sentence, () =>
+      assert.equal(
+        retryDelayMs(attempts, asked, () => 0.5),
+        waits,
+      ),
+    );
+  }
+});
+
+describe("Retry-After", () => {
+  const NOW_MS = Date.UTC(2030, 0, 1);
+  const TABLE: readonly (readonly [text: string | undefined, ms: number | null])[] = [
+    [undefined, null],
+    ["0", 0],
+    ["7", 7 * SECOND],
+    ["0120", 120 * SECOND],
+    [" 7 ", 7 * SECOND],
+    ["86401", 86_401 * SECOND],
+    ["999999999", 999_999_999 * SECOND],
+    ["1000000000", null],
+    ["Tue, 01 Jan 2030 00:01:30 GMT", 90 * SECOND],
+    ["Wed, 02 Jan 2030 00:00:00 GMT", DAY],
+    ["Mon, 31 Dec 2029 23:59:59 GMT", 0],
+    ["Tue, 01 Jan 1980 00:00:00 GMT", 0],
+    ["Tue, 01 Jan 2030 soon", null],
+    ["Tue, 99 Jan 2030 00:00:00 GMT", null],
+    ["2030-01-01T00:01:30Z", null],
+    ["1893456090", null],
+    ["", null],
+    [" ", null],
+    ["-5", null],
+    ["+5", null],
+    ["1.5", null],
+    ["1e3", null],
+    ["0x10", null],
+    ["5s", null],
+    ["5, 6", null],
+    ["٥", null],
+    ["Infinity", null],
+    ["soon", null],
+  ];
+  for (const [text, ms] of TABLE) {
+    test(`${text === undefined ? "that is missing" : `"${text}"`} is ${ms === null ? "no time" : `${ms} ms`}`, () =>
+      assert.equal(parseRetryAfter(text, NOW_MS), ms));
+  }
+});

@@ -1,0 +1,79 @@
+/** Puts on record what became of deliveries, many in one commit; and disables endpoints for which that was one failure too many. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { disableEndpoint } from "../endpoints/disable.ts";
+import type { DisabledReason, Endpoint } from "../endpoints/endpoint.ts";
+import { encodeId } from "../lib/id.ts";
+import type { Log } from "../lib/log.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import { isRowRefused, type Database } from "../storage/database.ts";
+import { GroupCommit } from "../storage/group-commit.ts";
+import { storeSettlements, type Settlement } from "./queries.ts";
+
+const TRIES = 4;
+const AGAIN_MS = 500;
+
+export type SettlerParts = { db: Database; clock: Clock; bell: Bell; onDisabled: (reason: DisabledReason) => void; log: Log };
+
+export class Settler {
+  readonly #parts: SettlerParts;
+  readonly #commits: GroupCommit<Settlement, void>;
+  #pending = 0;
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+    this.#commits = new GroupCommit({
+      run: (settlements) => this.#store(settlements),
+      isItemFault: isRowRefused,
+      maxBatch: 200,
+      maxWaiting: 10_000,
+      maxConcurrent: 2,
+      minConcurrentBatch: 64,
+      maxWaitMs: 50,
+    });
+  }
+
+  /** Settlements that are not on record yet. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  settle(settlement: Settlement): void {
+    this.#pending += 1;
+    void this.#submit(settlement).finally(() => {
+      this.#pending -= 1;
+    });
+  }
+
+  async disable({ accountId, environment, id }: Pick<Endpoint, "accountId" | "environment" | "id">, reason: DisabledReason): Promise<void> {
+    const { db, clock, bell, onDisabled, log } = this.#parts;
+    if (!(await disableEndpoint(db, clock, { accountId, environment, id }, reason))) return;
+    onDisabled(reason);
+    log.warn({ endpoint: encodeId("whe", id), reason }, "an endpoint was disabled");
+    bell.ring();
+  }
+
+  /** A database that is away for a moment is waited for. After that the delivery is due again by itself. */
+  async #submit(settlement: Settlement): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#commits.submit(settlement);
+      } catch (error) {
+        if (tries === TRIES || isRowRefused(error)) return this.#trouble(error);
+        await sleep(AGAIN_MS * tries);
+      }
+    }
+  }
+
+  async #store(settlements: readonly Settlement[]): Promise<void[]> {
+    const failing = await storeSettlements(this.#parts.db, settlements);
+    for (const { account_id: accountId, environment, endpoint_id: id } of failing) {
+      void this.disable({ accountId, environment, id }, "failing").catch((error: unknown) => this.#trouble(error));
+    }
+    return settlements.map(() => undefined);
+  }
+
+  #trouble(error: unknown): void {
+    this.#parts.log.error({ message: String(error) }, "what became of a webhook could not be put on record");
+  }
+}

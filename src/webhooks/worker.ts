@@ -1,0 +1,291 @@
+/** Tells endpoints what waits for them: claims due deliveries, calls, and puts on record what became of each. Nothing of the
+ *  database is held during a call. What a process had in hand when it died is due again when its lease is over. */
+import type { Log } from "../lib/log.ts";
+import { encodeId } from "../lib/id.ts";
+import { Turns } from "../lib/turns.ts";
+import { poll } from "../lib/wait.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
+import { MAX_ENDPOINTS, releaseStatement, type Share } from "../outbox/queries.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { abandoned, attemptDelivery, dropped, isSuccess, type Delivery } from "./attempt.ts";
+import { toEndpoint } from "../endpoints/queries.ts";
+import type { DisabledReason, Endpoint } from "../endpoints/endpoint.ts";
+import { Load, type Slot } from "./load.ts";
+import type { Outbound, Reply } from "./outbound.ts";
+import { claimShares, findWaiting, LEASE_MS, type ClaimedRow, type WaitingRow } from "./queries.ts";
+import { recoverStep } from "./recover.ts";
+import { Settler } from "./settle.ts";
+import type { Signer } from "./signer.ts";
+
+/** Told of everything that is counted. */
+export type WebhookWatch = {
+  attempted(reply: Reply): void;
+  disabled(reason: DisabledReason): void;
+};
+
+export type WorkerParts = { db: Database; clock: Clock; outbound: Outbound; signer: Signer; bell: Bell; watch: WebhookWatch; log: Log };
+
+const POLL_MS = 1_000;
+// Between two looks at the queue: what ends meanwhile is followed up together.
+const GAP_MS = 3;
+const SLOW_MS = 1_000;
+const SLOW_LOOK_MS = 250;
+// A call may take so long, and its outcome some time to be written: with less of its lease left a delivery is not begun.
+const NEEDED_LEASE_MS = 18_000;
+// Of endpoints that are gone or disabled: there is nothing to call.
+const MOST_TO_DROP = 200;
+const DRAIN_MS = 5_000;
+const MAX_EMPTY_LOOKS = 200;
+const NOBODY: Uuid = Buffer.alloc(16);
+
+type Held = { delivery: Delivery; until: number };
+type Call = { slot: Slot; startedAt: number };
+
+export class WebhookWorker {
+  readonly #parts: WorkerParts;
+  readonly #load = new Load();
+  readonly #turns: Turns;
+  readonly #settler: Settler;
+  readonly #calls = new Set<Call>();
+  /** Claimed and not begun, by endpoint. */
+  readonly #held = new Map<string, Held[]>();
+  readonly #stopping = new AbortController();
+  /** Ends calls that outlast the stop. */
+  readonly #abort = new AbortController();
+  #after: { fresh: Uuid; retry: Uuid } = { fresh: NOBODY, retry: NOBODY };
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  /** There may be due deliveries that were not claimed. */
+  #hasMore = true;
+  /** The last look did not reach all endpoints. */
+  #isCut = false;
+  #emptyLooks = 0;
+  #isBeginning = false;
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#turns = new Turns((error) => this.#trouble(error));
+    this.#settler = new Settler({ ...parts, onDisabled: (reason) => parts.watch.disabled(reason) });
+  }
+
+  get inFlight(): number {
+    return this.#calls.size;
+  }
+
+  start(): void {
+    const { db, clock, bell } = this.#parts;
+    this.#turns.every(async () => {
+      this.wake();
+      return POLL_MS;
+    });
+    this.#turns.every(async () => {
+      this.#findSlow();
+      return SLOW_LOOK_MS;
+    });
+    this.#turns.every(async () => {
+      const step = await recoverStep(db, clock);
+      if (step.queued > 0) bell.ring();
+      return step.hasMore ? 0 : POLL_MS;
+    });
+  }
+
+  /** There may be something new in the queue. */
+  wake(): void {
+    this.#hasMore = true;
+    this.#lookSoon();
+  }
+
+  /** Nothing new is begun; calls under way get some time, and what has not ended by then is another's to send again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#turns.stop();
+    await poll(async () => (this.#isLooking ? undefined : true), { timeoutMs: DRAIN_MS, everyMs: 10 });
+    await this.#giveBack(Array.from(this.#held.values()).flat());
+    this.#held.clear();
+    const isIdle = async (): Promise<true | undefined> => (this.#calls.size === 0 && this.#settler.pending === 0 ? true : undefined);
+    if ((await poll(isIdle, { timeoutMs: DRAIN_MS, everyMs: 10 })) === undefined) {
+      this.#abort.abort();
+      await poll(isIdle, { timeoutMs: 1_000, everyMs: 10 });
+    }
+    await this.#parts.outbound.close();
+  }
+
+  #lookSoon(): void {
+    if (this.#timer !== undefined || this.#isLooking || this.#stopping.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#look();
+    }, GAP_MS);
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    this.#hasMore = false;
+    let claimed = 0;
+    try {
+      claimed = await this.#claim();
+    } catch (error) {
+      this.#trouble(error);
+    } finally {
+      this.#isLooking = false;
+    }
+    this.#begin();
+    // Where nothing could be claimed, the rest is looked at too, once around; then a call must end first.
+    this.#emptyLooks = claimed > 0 ? 0 : this.#emptyLooks + 1;
+    if (this.#hasMore && (claimed > 0 || (this.#isCut && this.#emptyLooks < MAX_EMPTY_LOOKS))) this.#lookSoon();
+  }
+
+  /** How many deliveries it took. */
+  async #claim(): Promise<number> {
+    this.#isCut = false;
+    const rows = await findWaiting(this.#parts.db, this.#after.fresh, this.#after.retry);
+    for (const isRetry of [false, true]) {
+      const mine = rows.filter((row) => row.is_retry === isRetry);
+      if (mine.length < MAX_ENDPOINTS) continue;
+      // It was cut off: the next look goes on from here.
+      this.#after[isRetry ? "retry" : "fresh"] = mine.at(-1)?.endpoint_id ?? NOBODY;
+      this.#hasMore = true;
+      this.#isCut = true;
+    }
+    const due = rows.filter((row) => row.is_due);
+    const shares = this.#sharesOf(due);
+    if (shares.length === 0) return 0;
+    const until = performance.now() + LEASE_MS;
+    const claimed = await claimShares(this.#parts.db, shares);
+    const endpoints = new Map(due.map((row) => [nameOf(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
+    for (const row of claimed) this.#take(row, endpoints.get(nameOf(row.endpoint_id)), until);
+    // Whoever got all that it asked for may have more.
+    const counts = Map.groupBy(claimed, (row) => `${row.is_retry} ${nameOf(row.endpoint_id)}`);
+    if (shares.some(({ endpointId, isRetry, most }) => (counts.get(`${isRetry} ${nameOf(endpointId)}`)?.length ?? 0) >= most)) {
+      this.#hasMore = true;
+    }
+    return claimed.length;
+  }
+
+  /** How much of each endpoint to claim. What is new comes first, but never takes all. */
+  #sharesOf(due: readonly WaitingRow[]): Share[] {
+    const isCallable = (row: WaitingRow): boolean => row.id !== null && row.status === "enabled";
+    const callable = [...Map.groupBy(due.filter(isCallable), (row) => nameOf(row.endpoint_id))];
+    const rooms = this.#load.allot(
+      callable.map(([name, [row]]) => ({
+        name,
+        isFailing: row !== undefined && row.id !== null && row.failing_since !== null,
+        held: this.#held.get(name)?.length ?? 0,
+      })),
+    );
+    const shares = due.filter((row) => !isCallable(row)).map((row) => shareOf(row, MOST_TO_DROP));
+    callable.forEach(([, rows], index) => {
+      const room = rooms[index] ?? 0;
+      const [first, second] = rows;
+      if (room === 0 || first === undefined) this.#hasMore = true;
+      else if (second === undefined) shares.push(shareOf(first, room));
+      else {
+        const forRetries = Math.ceil(room / 4);
+        if (room > forRetries) shares.push(shareOf(first, room - forRetries));
+        shares.push(shareOf(second, forRetries));
+      }
+    });
+    return shares;
+  }
+
+  #take(row: ClaimedRow, endpoint: Endpoint | undefined, until: number): void {
+    if (endpoint === undefined || !isWhole(row)) return this.#settler.settle(dropped(row));
+    const delivery = { row, endpoint };
+    if (endpoint.status !== "enabled") return this.#settler.settle(abandoned(delivery));
+    const name = nameOf(row.endpoint_id);
+    const held = this.#held.get(name);
+    if (held === undefined) this.#held.set(name, [{ delivery, until }]);
+    else held.push({ delivery, until });
+  }
+
+  /** Begins whatever has room. */
+  #begin(): void {
+    this.#isBeginning = false;
+    for (const [name, held] of Array.from(this.#held)) {
+      let slot: Slot | undefined;
+      while (held.length > 0 && (slot = this.#load.begin(name)) !== undefined) {
+        const next = held.shift() as Held;
+        if (next.until - performance.now() > NEEDED_LEASE_MS) void this.#call(next.delivery, slot);
+        else {
+          this.#load.end(slot, true);
+          void this.#giveBack([next, ...held.splice(0)]);
+        }
+      }
+      this.#held.delete(name);
+      // To the end of the line.
+      if (held.length > 0) this.#held.set(name, held);
+    }
+  }
+
+  /** A call has ended. What others left room for is begun together, and more is claimed before there is nothing to begin. */
+  #goOn(): void {
+    if (!this.#isBeginning) {
+      this.#isBeginning = true;
+      setImmediate(() => this.#begin());
+    }
+    if (this.#hasMore && this.#heldCount() < this.#calls.size / 2) this.#lookSoon();
+  }
+
+  #heldCount(): number {
+    let count = 0;
+    for (const held of this.#held.values()) count += held.length;
+    return count;
+  }
+
+  async #call(delivery: Delivery, slot: Slot): Promise<void> {
+    const call = { slot, startedAt: performance.now() };
+    this.#calls.add(call);
+    let isOk = false;
+    try {
+      const { settlement, reply, isGone } = await attemptDelivery(
+        { ...this.#parts, now: () => this.#parts.clock.now() },
+        delivery,
+        this.#abort.signal,
+      );
+      isOk = isSuccess(reply);
+      this.#parts.watch.attempted(reply);
+      if (reply.kind === "failed") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
+      // Whether it arrived is not known, and whoever has it next finds out.
+      if (this.#abort.signal.aborted && !isOk) await this.#giveBack([{ delivery, until: 0 }]);
+      else this.#settler.settle(settlement);
+      if (isGone) await this.#settler.disable(delivery.endpoint, "gone");
+    } catch (error) {
+      this.#trouble(error);
+    } finally {
+      this.#calls.delete(call);
+      this.#load.end(slot, isOk);
+    }
+    this.#goOn();
+  }
+
+  #findSlow(): void {
+    const before = performance.now() - SLOW_MS;
+    for (const { slot, startedAt } of this.#calls) if (startedAt < before) this.#load.slow(slot);
+    this.#begin();
+  }
+
+  async #giveBack(held: readonly Held[]): Promise<void> {
+    if (held.length === 0) return;
+    // Without the database they are free when their leases are over.
+    await this.#parts.db.rows(releaseStatement(held.map(({ delivery }) => delivery.row.id))).catch(() => undefined);
+  }
+
+  #trouble(error: unknown): void {
+    this.#parts.log.error({ message: String(error) }, "telling endpoints met trouble");
+  }
+}
+
+const nameOf = (id: Uuid): string => id.toString("latin1");
+const shareOf = ({ endpoint_id: endpointId, is_retry: isRetry }: WaitingRow, most: number): Share => ({ endpointId, isRetry, most });
+const isWhole = (row: ClaimedRow): row is Delivery["row"] => row.type !== null && row.record !== null;
+
+const explain = ({ row, endpoint }: Delivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({
+  endpoint: encodeId("whe", endpoint.id),
+  event: encodeId("evt", row.event_id),
+  failure,
+  cause,
+  ms: durationMs,
+});
