@@ -57,12 +57,12 @@ export const openBenchDatabase = ({ socketDir }: { socketDir: string }): Databas
   new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
 
 /** A fresh installation with an account whose quota is never reached. */
-export async function startGodwit(name: string, args: readonly string[] = []): Promise<GodwitPeer> {
+export async function startGodwit(name: string, args: readonly string[] = [], moreScopes = ""): Promise<GodwitPeer> {
   const dataDir = join(root, name);
   godwit(dataDir, "accounts", "create", "bench");
   godwit(dataDir, "environments", "define-tier", "bench", "--rate", "1000000", "--burst", "2000000");
   godwit(dataDir, "environments", "set-tier", "test", "bench");
-  const { key } = godwit(dataDir, "keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read");
+  const { key } = godwit(dataDir, "keys", "create", "--environment", "test", "--scopes", `messages:send,messages:read,${moreScopes}`);
   const startedAt = performance.now();
   const { child, url } = await serve(dataDir, join(root, `${name}.log`), args);
   const readyMs = performance.now() - startedAt;

@@ -1,0 +1,232 @@
+/** bench/webhooks: how fast is an endpoint told, against a bare loop of posts; and who waits for the dead?
+ *
+ *  In one run, interleaved over several rounds: a bare undici loop that posts to a local receiver, and the service that works
+ *  off a queue of signed deliveries to the same receiver, put on record one by one: to one endpoint, and to 200 of which 10
+ *  never answer. Then, with a steady stream of events, how late healthy endpoints hear of them, with and without the dead ones
+ *  beside them.
+ *
+ *  npm run bench -- webhooks [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 8] */
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { rssMb, treeCpuUs } from "./cpu.ts";
+import { children, cleanUp, machine, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
+import { quantile } from "./load.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    deliveries: { type: "string", default: "20000" },
+    endpoints: { type: "string", default: "200" },
+    dead: { type: "string", default: "10" },
+    seconds: { type: "string", default: "20" },
+    rate: { type: "string", default: "8" },
+  },
+});
+const rounds = Number(values.rounds);
+const deliveries = Number(values.deliveries);
+const endpointCount = Number(values.endpoints);
+const deadCount = Number(values.dead);
+const seconds = Number(values.seconds);
+const rate = Number(values.rate);
+
+const CONNECTIONS = "64";
+const LOOP_SECONDS = "6";
+const DRAIN_MS = 180_000;
+
+function startPeer(file: string, args: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "peers", file), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  return child;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) return line;
+  throw new Error("a peer ended without a word");
+}
+
+type Stats = { count: number; firstAt: number; lastAt: number; latencies: number[] };
+
+class Receiver {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  async stats(): Promise<Stats> {
+    return (await (await fetch(`${this.url}/stats`)).json()) as Stats;
+  }
+
+  async reset(): Promise<void> {
+    await fetch(`${this.url}/reset`);
+  }
+}
+
+/** An endpoint's id, as the database has it. */
+async function createEndpoint({ url, headers }: GodwitPeer, target: string): Promise<string> {
+  const response = await fetch(`${url}/v1/webhook_endpoints`, { method: "POST", headers, body: JSON.stringify({ url: target }) });
+  const endpoint = (await response.json()) as { id?: string };
+  if (endpoint.id === undefined) throw new Error(`no endpoint: ${JSON.stringify(endpoint)}`);
+  return endpoint.id;
+}
+
+/** Events with a delivery each for one endpoint after the other, as the accept statement would have left them. */
+async function fillQueue(peer: GodwitPeer, urlPattern: string, count: number): Promise<void> {
+  const db = openBenchDatabase(peer);
+  await db.session(5 * 60_000, async (run) => {
+    await run(`begin;
+create temp table filling on commit drop as
+select n, encode(decode('${peer.account}', 'hex'), 'hex')::uuid as account_id,
+       (regexp_replace(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0'), '(.{8})(.{4})', '\\1-\\2') || '-7' || substr(md5(random()::text || n), 1, 3)
+         || '-8' || substr(md5(random()::text || n || 'x'), 1, 3) || '-' || substr(md5(random()::text || n || 'y'), 1, 12))::uuid as id
+  from generate_series(1, ${count}) n;
+insert into events (account_id, environment, id, type, message_id, sequence, record)
+select account_id, 'test', id, 'message.queued', id, 1, '{"object":"message","padding":"' || repeat('x', 750) || '"}' from filling;
+insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+select (left(filling.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid, filling.account_id, 'test', target.id, filling.id, now()
+  from filling
+  join (select id, row_number() over (order by id) - 1 as place, count(*) over () as all_of from webhook_endpoints where url like '${urlPattern}') target
+    on filling.n % target.all_of = target.place;
+notify godwit_work, 'bench @webhooks';
+commit`);
+  });
+  await db.close();
+}
+
+async function waiting(peer: GodwitPeer, urlPattern: string): Promise<number> {
+  const db = openBenchDatabase(peer);
+  const [row] = await db.rows<{ rows: number }>({
+    name: "waiting",
+    text: "select count(*)::integer as rows from webhook_queue q where endpoint_id in (select id from webhook_endpoints where url like $1)",
+    values: [urlPattern],
+  });
+  await db.close();
+  return row?.rows ?? 0;
+}
+
+type Cost = { rate: number; cpuUs: number };
+
+/** Fills the queue for some endpoints and sees it worked off; the CPU is that of the service and its database. */
+async function drain(peer: GodwitPeer, receiver: Receiver, urlPattern: string, count: number): Promise<Cost> {
+  await receiver.reset();
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  await fillQueue(peer, urlPattern, count);
+  const filled = treeCpuUs(peer.child.pid ?? 0) - before;
+  const deadline = performance.now() + DRAIN_MS;
+  while ((await receiver.stats()).count < count) {
+    if (performance.now() > deadline) throw new Error("not everything was told");
+    await sleep(50);
+  }
+  const { firstAt, lastAt } = await receiver.stats();
+  // All is told; the last of it is still being put on record.
+  while ((await waiting(peer, urlPattern)) > 0) await sleep(20);
+  return { rate: count / ((lastAt - firstAt) / 1_000), cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before - filled) / count };
+}
+
+async function bareLoop(receiver: Receiver): Promise<Cost> {
+  return JSON.parse(await firstLine(startPeer("undici-loop.ts", [`${receiver.url}/one`, LOOP_SECONDS, CONNECTIONS]))) as Cost;
+}
+
+const setStatus = async (peer: GodwitPeer, urlPattern: string, status: "enabled" | "disabled"): Promise<void> => {
+  const db = openBenchDatabase(peer);
+  await db.rows({
+    name: "set_status",
+    text: "update webhook_endpoints set status = $2, failing_since = null where url like $1",
+    values: [urlPattern, status],
+  });
+  await db.close();
+};
+
+/** Sends messages at a steady pace; each is an event for every endpoint that is enabled. */
+async function latency(peer: GodwitPeer, receiver: Receiver, forSeconds: number): Promise<{ p50: number; p99: number; count: number }> {
+  await receiver.reset();
+  const body = JSON.stringify({ recipient: "+14155550123", channel: "sms", body: "Your code is 123456" });
+  const startedAt = performance.now();
+  for (let sent = 0; sent < forSeconds * rate; sent += 1) {
+    await sleep(Math.max(0, startedAt + (sent * 1_000) / rate - performance.now()));
+    const response = await fetch(`${peer.url}/v1/messages`, { method: "POST", headers: peer.headers, body });
+    if (response.status !== 202) throw new Error(`the service answered ${response.status}`);
+  }
+  await sleep(2_000);
+  const sorted = Float64Array.from((await receiver.stats()).latencies).toSorted();
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), count: sorted.length };
+}
+
+async function main(): Promise<void> {
+  const receiver = new Receiver(await firstLine(startPeer("receiver.ts", [])));
+  const peer = await startGodwit("webhooks", ["--roles", "api,webhooks", "--webhook-allow", "127.0.0.0/8"], "webhooks:write,webhooks:read");
+  const healthy = endpointCount - deadCount;
+  await createEndpoint(peer, `${receiver.url}/one`);
+  for (let index = 0; index < healthy; index += 1) await createEndpoint(peer, `${receiver.url}/timed/${index}`);
+  for (let index = 0; index < deadCount; index += 1) await createEndpoint(peer, `${receiver.url}/dead/${index}`);
+
+  out(`\n${machine()}; ${rounds} rounds of ${show(deliveries)} deliveries, ${endpointCount} endpoints, ${deadCount} of them dead\n`);
+  await drain(peer, receiver, "%/one", 5_000);
+  await drain(peer, receiver, "%/timed/%", 5_000);
+  const memory = [rssMb(peer.child.pid ?? 0)];
+  const results: { bare: Cost; one: Cost; many: Cost }[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const bare = await bareLoop(receiver);
+    const one = await drain(peer, receiver, "%/one", deliveries);
+    await fillQueue(peer, "%/dead/%", 2_000);
+    const many = await drain(peer, receiver, "%/timed/%", deliveries);
+    memory.push(rssMb(peer.child.pid ?? 0));
+    results.push({ bare, one, many });
+    say(
+      `round ${round} of ${rounds}: bare loop ${show(bare.rate)}/s ${show(bare.cpuUs)} µs; one endpoint ${show(one.rate)}/s ${show(one.cpuUs)} µs; ${endpointCount} endpoints ${show(many.rate)}/s ${show(many.cpuUs)} µs; ${show(memory.at(-1) ?? 0)} MB`,
+    );
+  }
+  out("| median of the rounds | per second | CPU µs per delivery |\n|---|---|---|");
+  const names = {
+    bare: "bare undici loop (its CPU alone)",
+    one: "one endpoint",
+    many: `${endpointCount} endpoints, ${deadCount} of them dead`,
+  } as const;
+  for (const name of ["bare", "one", "many"] as const) {
+    out(
+      `| ${names[name]} | ${show(median(results.map((each) => each[name].rate)))} | ${show(median(results.map((each) => each[name].cpuUs)))} |`,
+    );
+  }
+
+  const ratios: number[] = [];
+  const runs: { without: number; beside: number; p50: number; besideP50: number }[] = [];
+  await setStatus(peer, "%/one", "disabled");
+  for (let round = 1; round <= rounds; round += 1) {
+    await setStatus(peer, "%/dead/%", "disabled");
+    const without = await latency(peer, receiver, seconds);
+    await setStatus(peer, "%/dead/%", "enabled");
+    const beside = await latency(peer, receiver, seconds);
+    ratios.push(beside.p99 / without.p99);
+    runs.push({ without: without.p99, beside: beside.p99, p50: without.p50, besideP50: beside.p50 });
+    memory.push(rssMb(peer.child.pid ?? 0));
+    say(
+      `round ${round} of ${rounds}: p99 ${show(without.p99)} ms without, ${show(beside.p99)} ms beside the dead (${show(beside.count)} deliveries)`,
+    );
+  }
+  out(`\n| event to receiver, ms (${show(rate * healthy)} deliveries a second) | p50 | p99 |\n|---|---|---|`);
+  out(
+    `| ${healthy} healthy endpoints | ${show(median(runs.map(({ p50 }) => p50)))} | ${show(median(runs.map(({ without }) => without)))} |`,
+  );
+  out(
+    `| the same beside ${deadCount} dead ones | ${show(median(runs.map(({ besideP50 }) => besideP50)))} | ${show(median(runs.map(({ beside }) => beside)))} |`,
+  );
+
+  out("\n| figure | measured | must reach |\n|---|---|---|");
+  out(`| rate to one endpoint / bare loop | ${show(median(results.map(({ one, bare }) => one.rate / bare.rate)), 2)} | ≥ 0.4 |`);
+  out(
+    `| rate to ${endpointCount} endpoints, ${deadCount} dead / bare loop | ${show(median(results.map(({ many, bare }) => many.rate / bare.rate)), 2)} | ≥ 0.4 |`,
+  );
+  out(`| p99 of the healthy beside the dead / without them | ${show(median(ratios), 2)} | ≤ 1.5 |`);
+  out(
+    `| node's memory, MB: after the warm-up → highest later → at the end | ${show(memory[0] ?? 0)} → ${show(Math.max(...memory))} → ${show(memory.at(-1) ?? 0)} | flat |`,
+  );
+}
+
+try {
+  await main();
+} finally {
+  await cleanUp();
+}
