@@ -116,6 +116,8 @@ export function readClientConfig(flags: Flags, env: Environment = process.env): 
   if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
     faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
   if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
+  // It goes into a header, which takes no other characters; what is wrong with it is not shown, as it may be a key still.
+  else if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${key.env}: is not an API key`);
   if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
   return { url: address, key: secret };
 }

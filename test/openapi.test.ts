@@ -8,10 +8,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import pg from "pg";
 import { isDateTime } from "../src/api/validate.ts";
 import { isErrorCode } from "../src/http/codes.ts";
-import { decodeId } from "../src/lib/id.ts";
+import { decodeId, encodeId } from "../src/lib/id.ts";
+import { uuidSequence } from "../src/lib/uuid.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "./expect.ts";
-import { adminUrl, sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
-import { Hold, HELD_BODY } from "./hold.ts";
+import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
+import { withoutDatabase } from "./without-database.ts";
 
 type Declared = { description: string; headers: Record<string, unknown>; content: Record<string, { schema: object }> };
 type Operation = {
@@ -24,14 +25,15 @@ type Document = { openapi: string; paths: Record<string, Record<string, Operatio
 type Route = { method: string; path: string; operation: Operation };
 
 const COMMITTED = join(import.meta.dirname, "..", "docs", "openapi.json");
-const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+const STREAM = "/v1/events/stream";
 
 let godwit: Godwit;
 let document: Document;
 let key: string;
 let scopeless: string;
 let exhausted: string;
-let messageId: string;
+/** Things that every reading operation can be asked about: a message, its event, an endpoint, and what the one was told of the other. */
+let known: Ids;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
 
@@ -43,45 +45,118 @@ before(async () => {
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
   scopeless = await godwit.key({ scopes: ["templates:read"] });
-  messageId = String((await godwit.send(key, { metadata: { a: "b" }, client_reference: "c", sender: "Godwit" })).json["id"]);
+  const { message } = await queued({ metadata: { a: "b" }, client_reference: "c", sender: "Godwit" });
+  known = { message, ...(await delivered()) };
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
 after(() => godwit.stop());
 
-const queued = async (): Promise<string> => String((await godwit.send(key)).json["id"]);
-const scheduled = async (): Promise<string> => {
-  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
-  return String((await godwit.send(key, { send_at: inAnHour })).json["id"]);
-};
-const canceled = async (): Promise<string> => {
-  const id = await queued();
-  assert.equal((await godwit.request("POST", `/v1/messages/${id}/cancel`, { key })).status, 200);
-  return id;
+/** What the parameters of a path stand for. */
+type Ids = { message?: string; event?: string; endpoint?: string; delivery?: string };
+const NOTHING: Required<Ids> = {
+  message: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  event: "evt_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  endpoint: "whe_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  delivery: "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
 
-/** Operations that ask for a body, or for a message in a certain state, and what they refuse. */
-type Needs = { body?: object; fit?: () => Promise<string>; unfit?: () => Promise<string>; refused?: object };
+async function make(path: string, body?: object): Promise<Reply["json"]> {
+  const { status, text, json } = await godwit.request("POST", path, { key, body });
+  assert.ok(status < 300, text);
+  return json;
+}
+
+const queued = async (fields: object = {}): Promise<{ message: string }> => ({
+  message: String((await make("/v1/messages", { ...sms(), ...fields }))["id"]),
+});
+const scheduled = (): Promise<Ids> => queued({ send_at: new Date(Date.now() + 3_600_000).toISOString() });
+const canceled = async (): Promise<Ids> => {
+  const { message } = await queued();
+  await make(`/v1/messages/${message}/cancel`);
+  return { message };
+};
+const created = async (): Promise<{ endpoint: string }> => ({
+  endpoint: String((await make("/v1/webhook_endpoints", { url: "https://example.com/hook", description: "d" }))["id"]),
+});
+
+// Times of ids go their own way here.
+const deliveryIds = uuidSequence();
+
+/** An endpoint, and on record an event that it was told of, after a failure, as a worker would have left it. */
+async function delivered(): Promise<Required<Omit<Ids, "message">>> {
+  const { endpoint } = await created();
+  const event = String((await make(`/v1/webhook_endpoints/${endpoint}/test`))["event_id"]);
+  const delivery = deliveryIds(Date.now());
+  const attempt = { attempted_at: new Date().toISOString(), duration_ms: 7, response_status: 500, response_body: "no", error: null };
+  await godwit.rows(
+    `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, next_attempt_at, updated_at)
+     select account_id, environment, id, $2, $3, 'webhook.test', 'pending', $4, now(), now() from webhook_endpoints where id = $1`,
+    [
+      decodeId("whe", endpoint),
+      delivery,
+      decodeId("evt", event),
+      JSON.stringify([{ ...attempt, response_status: null, error: "timeout" }, attempt]),
+    ],
+  );
+  return { endpoint, event, delivery: encodeId("dlv", delivery) };
+}
+
+const disabled = async (): Promise<Ids> => {
+  const ids = await delivered();
+  await godwit.request("PATCH", `/v1/webhook_endpoints/${ids.endpoint}`, { key, body: { status: "disabled" } });
+  return ids;
+};
+
+/** Operations that ask for a body, or for something in a certain state, and what they refuse. */
+type Needs = { body?: object; fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
 const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/messages": { body: sms(), refused: { ...sms(), body: undefined, template_id: "welcome" } },
   "PATCH /v1/messages/{id}": { body: { body: "x" }, fit: scheduled, unfit: queued },
   "POST /v1/messages/{id}/cancel": { fit: queued, unfit: canceled },
   "POST /v1/messages/{id}/redact": { fit: canceled, unfit: queued },
+  "POST /v1/webhook_endpoints": { body: { url: "https://example.com/hook" }, refused: { url: "http://example.com/hook" } },
+  "PATCH /v1/webhook_endpoints/{id}": { body: { event_types: ["message.*"] }, refused: { url: "https://10.0.0.1/hook" } },
+  "DELETE /v1/webhook_endpoints/{id}": { fit: created },
+  "POST /v1/webhook_endpoints/{id}/test": { unfit: disabled },
+  "POST /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry": { unfit: disabled },
+  "POST /v1/webhook_endpoints/{id}/recover": { body: { since: "2030-01-31T09:00:00Z" }, unfit: disabled },
 };
 const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?? {};
 
-/** The path of a route, with the id of a message in place of its parameter. */
-const concrete = ({ path }: Route, id = messageId): string => path.replaceAll(/\{\w+\}/g, id);
+/** The path of a route, with ids in place of its parameters. */
+function concrete({ path }: Route, ids: Ids = {}): string {
+  const { message = "", event = "", endpoint = "", delivery = "" } = { ...known, ...ids };
+  const own = path.startsWith("/v1/messages") ? message : path.startsWith("/v1/events") ? event : endpoint;
+  return path.replace("{id}", own).replace("{delivery_id}", delivery);
+}
 
-/** The same, with a message that the operation can be done to. */
+/** The same, with what the operation can be done to. */
 const fitting = async (route: Route): Promise<string> => concrete(route, await needsOf(route).fit?.());
 
 const ask = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
-  godwit.request(route.method, path, { key, body: needsOf(route).body, ...options });
+  route.path === STREAM
+    ? peek(path, { key, ...options })
+    : godwit.request(route.method, path, { key, body: needsOf(route).body, ...options });
 
+/** The beginning of an answer that goes on, or the whole of one that does not. */
+async function peek(path: string, { key: token }: RequestOptions): Promise<Reply> {
+  const leaving = new AbortController();
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(`${godwit.url}${path}`, { headers, signal: leaving.signal });
+  const { value } = (await response.body?.getReader().read()) ?? {};
+  leaving.abort();
+  const text = Buffer.from(value ?? []).toString();
+  return { status: response.status, headers: response.headers, text, json: response.ok ? {} : (JSON.parse(text) as Reply["json"]) };
+}
+
+/** Refused by a rule of its own, or else because its key was another request's. */
 async function refusal(route: Route): Promise<Reply> {
-  const { unfit, body, refused = body } = needsOf(route);
-  return ask(route, { body: refused }, concrete(route, await unfit?.()));
+  const { unfit, body, refused } = needsOf(route);
+  if (unfit !== undefined || refused !== undefined) return ask(route, { body: refused ?? body }, concrete(route, await unfit?.()));
+  const idempotencyKey = randomUUID();
+  assert.equal((await godwit.send(key, {}, { idempotencyKey })).status, 202);
+  return ask(route, { idempotencyKey });
 }
 
 const head = (route: Route, ...lines: string[]): string =>
@@ -94,80 +169,73 @@ async function overQuota(route: Route): Promise<Reply> {
   });
 }
 
-/** The key's first request is held in mid-transaction while the second one comes. */
-async function conflict(route: Route): Promise<Reply> {
-  const { fit } = needsOf(route);
-  if (fit !== undefined) return conflictOver(route, await fit());
-  const hold = await Hold.take(godwit.databaseUrl ?? "");
-  const options = { idempotencyKey: randomUUID(), body: { ...sms(), body: HELD_BODY } };
-  const first = ask(route, options);
-  try {
-    await hold.waiting();
-    return await ask(route, options);
-  } finally {
-    await hold.release();
-    assert.equal((await first).status, 202);
-  }
+/** The table of what a route is about. */
+function tableOf({ path }: Route): string {
+  if (path === STREAM) return "api_keys";
+  const [, , noun = ""] = path.split("/");
+  return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
 
-/** The first request to change a message waits for whoever has locked it. */
-async function conflictOver(route: Route, id: string): Promise<Reply> {
+/** The key's first request waits for whoever has locked the table, its key claimed, while the second one comes. */
+async function conflict(route: Route): Promise<Reply> {
+  const path = await fitting(route);
   const client = new pg.Client(godwit.databaseUrl);
   await client.connect();
   const options = { idempotencyKey: randomUUID() };
   let first: Promise<Reply> | undefined;
   try {
     await client.query("begin");
-    await client.query("select from messages where id = $1 for update", [decodeId("msg", id)]);
-    first = ask(route, options, concrete(route, id));
+    // Whoever reads may.
+    await client.query(`lock table ${tableOf(route)} in exclusive mode`);
+    first = ask(route, options, path);
     await until("the first request to wait", async () => {
       const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       return (await godwit.rows(waiting)).length > 0 || undefined;
     });
-    return await ask(route, options, concrete(route, id));
+    return await ask(route, options, path);
   } finally {
     await client.end();
-    assert.equal((await first)?.status, 200);
+    const { status, text } = (await first) ?? { status: 0, text: "" };
+    assert.ok(status >= 200 && status < 300, text);
   }
 }
 
 async function withBrokenTable(route: Route): Promise<Reply> {
   const path = await fitting(route);
-  const table = route.path.startsWith("/v1/messages") ? "messages" : "usage_hours";
+  const table = tableOf(route);
+  // Nobody has looked this one up yet.
+  const options = route.path === STREAM ? { key: await godwit.key() } : {};
   await godwit.rows(`alter table ${table} rename to elsewhere`);
   try {
-    return await ask(route, {}, path);
+    return await ask(route, options, path);
   } finally {
     await godwit.rows(`alter table elsewhere rename to ${table}`);
   }
 }
 
-async function withoutDatabase(work: () => Promise<Reply>): Promise<Reply> {
-  const name = new URL((godwit.databaseUrl ?? "").replace("@/", "@localhost/")).pathname.slice(1);
-  const admin = new pg.Client(adminUrl());
-  await admin.connect();
-  const readiness = (status: number): Promise<true> =>
-    until(`readiness to be ${status}`, async () => (await godwit.request("GET", "/readyz")).status === status || undefined, 8_000);
-  try {
-    await admin.query(`alter database ${name} with allow_connections false`);
-    await admin.query("select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = $1", [name]);
-    await readiness(503);
-    return await work();
-  } finally {
-    await admin.query(`alter database ${name} with allow_connections true`);
-    await admin.end();
-    await readiness(200);
-  }
+/** A stream needs no database until its credential is looked up again. */
+const askInVain = (route: Route): Promise<Reply> =>
+  route.path === STREAM ? until("no stream", async () => [await ask(route)].find(({ status }) => status !== 200)) : ask(route);
+
+/** What takes long is done for all routes at once, when the first of them asks. */
+function together(provoke: (routes: readonly Route[]) => Promise<Reply[]>): (route: Route) => Promise<Reply> {
+  let replies: Promise<Reply[]> | undefined;
+  return async (route) => {
+    const reply = (await (replies ??= provoke(ROUTES)))[ROUTES.indexOf(route)];
+    assert.ok(reply !== undefined);
+    return reply;
+  };
 }
 
 const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   200: async (route) => ask(route, {}, await fitting(route)),
+  201: (route) => ask(route),
   202: (route) => ask(route),
   400: (route) => ask(route, {}, `${concrete(route)}?no_such_parameter=1`),
   401: (route) => ask(route, { key: undefined }),
   403: (route) => ask(route, { key: scopeless }),
-  404: (route) => ask(route, {}, concrete(route, NO_MESSAGE)),
-  408: (route) => exchange(godwit.url, head(route, "x-slow: "), { timeoutMs: 6_000 }),
+  404: (route) => ask(route, {}, concrete(route, NOTHING)),
+  408: together((routes) => Promise.all(routes.map((route) => exchange(godwit.url, head(route, "x-slow: "), { timeoutMs: 6_000 })))),
   409: conflict,
   413: (route) => ask(route, { body: " ".repeat(65_537) }),
   415: (route) => ask(route, { headers: { "content-type": "text/plain" } }),
@@ -175,7 +243,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   429: overQuota,
   431: (route) => exchange(godwit.url, head(route, `x-long: ${"a".repeat(20_000)}`, "")),
   500: withBrokenTable,
-  503: (route) => withoutDatabase(() => ask(route)),
+  503: together((routes) => withoutDatabase(godwit, () => Promise.all(routes.map(askInVain)))),
 };
 
 // The rows of this test are those of the committed document, which the first test below holds to the served one.
@@ -191,12 +259,13 @@ function routeOf(method: string, path: string): Route {
 }
 
 /** Held to the schema that the document declares for this very answer. */
-function assertFits({ method, path }: Route, status: string, { json, text }: Reply): void {
-  const type = status.startsWith("2") ? "application/json" : "application/problem+json";
+function assertFits({ method, path, operation }: Route, status: string, { headers, json, text }: Reply): void {
+  const [type = ""] = Object.keys(operation.responses[status]?.content ?? {});
+  assert.equal(headers.get("content-type"), `${type}; charset=utf-8`);
   const place = ["paths", path, method.toLowerCase(), "responses", status, "content", type, "schema"];
   const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
   const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
-  assert.ok(validate(json), `${JSON.stringify(validate.errors)}\n${text}`);
+  assert.ok(validate(type.includes("json") ? json : text), `${JSON.stringify(validate.errors)}\n${text}`);
 }
 
 describe("the document", () => {
@@ -238,8 +307,7 @@ for (const route of ROUTES) {
         assert.equal(String(reply.status), status, reply.text);
         assertCommonHeaders(reply);
         assertFits(route, status, reply);
-        if (reply.status < 400) assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
-        else {
+        if (reply.status >= 400) {
           const code = String(reply.json["code"]);
           assert.ok(isErrorCode(code) && declared.description.includes(`\`${code}\``), `${code} is described`);
           assertProblem(reply, code);
@@ -252,12 +320,27 @@ for (const route of ROUTES) {
   });
 }
 
-test("a list's page fits its schema also with a cursor", async () => {
-  await godwit.send(key, { channel: "whatsapp", body: "x" });
-  const route = routeOf("GET", "/v1/messages");
-  const reply = await ask(route, {}, "/v1/messages?limit=1");
-  assert.equal(typeof reply.json["next_cursor"], "string");
-  assertFits(route, "200", reply);
+for (const path of ["/v1/messages", "/v1/events", "/v1/webhook_endpoints"]) {
+  test(`a page of ${path} fits its schema also with a cursor`, async () => {
+    await queued({ channel: "whatsapp", body: "x" });
+    await delivered();
+    const reply = await ask(routeOf("GET", path), {}, `${path}?limit=1`);
+    assert.equal(typeof reply.json["next_cursor"], "string");
+    assertFits(routeOf("GET", path), "200", reply);
+  });
+}
+
+test("an endpoint fits its schema while it recovers and changes its secret, and when it is disabled", async () => {
+  const { endpoint } = await created();
+  const path = `/v1/webhook_endpoints/${endpoint}`;
+  await make(`${path}/rotate_secret`);
+  await make(`${path}/recover`, { since: "2020-01-31T09:00:00Z" });
+  const route = routeOf("GET", "/v1/webhook_endpoints/{id}");
+  const busy = await ask(route, {}, path);
+  assert.ok(busy.json["recovery"] !== null && busy.json["previous_secret_until"] !== null, busy.text);
+  assertFits(route, "200", busy);
+  await godwit.request("PATCH", path, { key, body: { status: "disabled" } });
+  assertFits(route, "200", await ask(route, {}, path));
 });
 
 test("records and timelines of messages that have travelled fit their schemas, too", async () => {
@@ -277,51 +360,7 @@ test("records and timelines of messages that have travelled fit their schemas, t
     assert.ok((timeline.json["data"] as unknown[]).length >= 3, timeline.text);
     assertFits(routeOf("GET", "/v1/messages/{id}/events"), "200", timeline);
   }
-});
-
-describe("what is served beside the API", () => {
-  test("/livez and /readyz say ok", async () => {
-    for (const path of ["/livez", "/readyz"]) {
-      const reply = await godwit.request("GET", path);
-      assert.deepEqual([reply.status, reply.json], [200, { status: "ok" }]);
-    }
-  });
-
-  test("/livez says ok and /readyz does not while the database is away", async () => {
-    const ready = await withoutDatabase(async () => {
-      assert.equal((await godwit.request("GET", "/livez")).status, 200);
-      return godwit.request("GET", "/readyz");
-    });
-    assertProblem(ready, "service_unavailable");
-  });
-
-  test("/ leads to /docs, which is a page about every route, without scripts", async () => {
-    const root = await godwit.request("GET", "/");
-    assert.deepEqual([root.status, root.headers.get("location")], [303, "/docs"]);
-    const docs = await godwit.request("GET", "/docs");
-    assert.equal(docs.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.match(docs.headers.get("content-security-policy") ?? "", /default-src 'none'/);
-    for (const { path } of ROUTES) assert.ok(docs.text.includes(path), path);
-    assert.ok(!/<script/i.test(docs.text));
-  });
-
-  test("/metrics counts requests by route, method and status, and never by what clients make up", async () => {
-    await godwit.request("GET", "/v1/made-up-by-a-client");
-    await godwit.request("GET", `/v1/messages/${NO_MESSAGE}`, { key });
-    const { status, headers, text } = await godwit.request("GET", "/metrics");
-    assert.equal(status, 200);
-    assert.match(headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
-    assert.match(text, /^godwit_http_requests_total\{route="\/v1\/messages",method="POST",status="202"\} \d+$/m);
-    assert.match(text, /^godwit_http_requests_total\{[^}]*status="404"[^}]*\} \d+$/m);
-    for (const secret of ["made-up", NO_MESSAGE, key]) assert.ok(!text.includes(secret), secret);
-  });
-
-  test("/metrics is not found for clients behind a proxy, but for those allowed", async () => {
-    const env = { GODWIT_TRUSTED_PROXIES: "127.0.0.0/8", GODWIT_METRICS_ALLOW: "203.0.113.0/24" };
-    await using server = await startGodwit({ databaseUrl: godwit.databaseUrl, env });
-    const from = (address: string): Promise<Reply> => server.request("GET", "/metrics", { headers: { "x-forwarded-for": address } });
-    assertProblem(await from("198.51.100.7"), "not_found");
-    assertProblem(await from("203.0.113.7, 198.51.100.7"), "not_found");
-    assert.equal((await from("203.0.113.7")).status, 200);
-  });
+  const events = await travelling.request("GET", "/v1/events?limit=100", { key: own });
+  assert.ok((events.json["data"] as unknown[]).length > 20, events.text);
+  assertFits(routeOf("GET", "/v1/events"), "200", events);
 });

@@ -20,6 +20,7 @@ const FIRST_WEEK_MS = Date.UTC(2024, 0, 1);
 const WEEKS = ["2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22", "2024-01-29"];
 const RETENTION_DAYS = 90;
 const ACCOUNT = newUuid(FIRST_WEEK_MS);
+const ENDPOINT = newUuid(FIRST_WEEK_MS);
 /** All five old weeks are past. */
 const LATER_MS = FIRST_WEEK_MS + 5 * WEEK_MS + RETENTION_DAYS * DAY_MS;
 
@@ -43,7 +44,7 @@ beforeEach(async () => {
   await makePartitions(db, FIRST_WEEK_MS);
 });
 afterEach(async () => {
-  await db.script("truncate messages, events, delivery_queue");
+  await db.script("truncate messages, events, delivery_queue, webhook_deliveries, webhook_queue");
   await db.close();
 });
 
@@ -81,6 +82,23 @@ const enqueue = (messageId: Uuid): Promise<unknown> =>
      values ($1, $2, 'live', 1, now(), 'x', now())`,
     [messageId, ACCOUNT],
   );
+
+async function addDelivery(timeMs: number): Promise<Uuid> {
+  const id = idAt(timeMs);
+  await rows(
+    `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
+     values ($1, 'live', $2, $3, $3, 'message.sent', 'failed', '[]', now())`,
+    [ACCOUNT, ENDPOINT, id],
+  );
+  return id;
+}
+
+const enqueueDelivery = (id: Uuid): Promise<unknown> =>
+  rows("insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at) values ($1, $2, 'live', $3, $1, now())", [
+    id,
+    ACCOUNT,
+    ENDPOINT,
+  ]);
 
 const turnAt = async (nowMs: number, node = db): Promise<Turn> => {
   const turn = await applyRetention(node, { retentionDays: RETENTION_DAYS, nowMs, log });
@@ -126,8 +144,19 @@ describe("weeks", () => {
   test("a table without its twin is no week, and stays", async () => {
     await db.script("drop table messages_20240101");
     assert.deepEqual((await turnAt(LATER_MS)).dropped, without("2024-01-01"));
-    assert.deepEqual(await oldTables(), ["events_20240101"]);
+    assert.deepEqual(await oldTables(), ["events_20240101", "webhook_deliveries_20240101"]);
     await db.script("drop table events_20240101");
+  });
+
+  test("those of before there were webhooks have no deliveries, and go all the same", async () => {
+    await db.script("drop table webhook_deliveries_20240101, webhook_deliveries_20240108");
+    await addMessage(inWeek(0));
+    await addDelivery(inWeek(2));
+    const [first] = await listWeeks(db);
+    assert.equal(first?.webhook_deliveries, undefined);
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+    assert.deepEqual(await oldTables(), []);
+    assert.deepEqual([await count("messages"), await count("webhook_deliveries")], [0, 0]);
   });
 });
 
@@ -143,7 +172,10 @@ describe("what goes", () => {
     assert.deepEqual([await count("messages"), await count("events")], [1, 2]);
     assert.deepEqual(
       lines.map(({ msg, week, tables }) => ({ msg, week, tables })),
-      WEEKS.map((week) => ({ msg: "an old week was dropped", week, tables: tablesOf([week]).toReversed() })),
+      WEEKS.map((week) => {
+        const [events, messages, deliveries] = tablesOf([week]);
+        return { msg: "an old week was dropped", week, tables: [messages, events, deliveries] };
+      }),
     );
   });
 
@@ -212,6 +244,21 @@ describe("the default partitions", () => {
       [sending, recent].map(uuidToText),
     );
     assert.ok(lines.some(({ msg }) => msg === "old rows were deleted from the default partitions"));
+  });
+
+  test("lose old deliveries, but for those that wait to be tried once more", async () => {
+    await addDelivery(LONG_AGO_MS);
+    await addDelivery(LONG_AGO_MS + 1);
+    const waiting = await addDelivery(LONG_AGO_MS + 2);
+    await enqueueDelivery(waiting);
+    const recent = await addDelivery(LATER_MS - RETENTION_DAYS * DAY_MS + 1);
+    assert.equal(await count("webhook_deliveries_default"), 4);
+    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 0, events: 0, webhook_deliveries: 2 });
+    const left = await rows<{ id: Uuid }>("select id from webhook_deliveries_default order by id");
+    assert.deepEqual(
+      left.map(({ id }) => uuidToText(id)),
+      [waiting, recent].map(uuidToText),
+    );
   });
 
   test("are gone through to the end, however many blocks they have", async () => {

@@ -237,7 +237,7 @@ export class Server {
   async #stream({ status, contentType, frames }: StreamAnswer, reply: FastifyReply): Promise<FastifyReply> {
     reply.hijack();
     reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
-    await pumpFrames(reply.raw, frames).catch((error: unknown) => {
+    await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
       this.#options.log.error({ request_id: reply.request.id, ...causeOf(error) }, "a stream was cut off");
       reply.raw.destroy();
     });

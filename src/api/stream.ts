@@ -3,6 +3,8 @@ import type { ServerResponse } from "node:http";
 
 // Longer than a phone takes to change networks. Until then what waits for the client is one buffer of its socket.
 const STALL_MS = 30_000;
+// A client that does not read does not take the end of its answer either.
+const LAST_WORDS_MS = 500;
 
 /** Aborted when the client has left, or when the service says so. */
 export function goneSignal(response: ServerResponse, stopping: AbortSignal): AbortSignal {
@@ -11,26 +13,39 @@ export function goneSignal(response: ServerResponse, stopping: AbortSignal): Abo
   return AbortSignal.any([left.signal, stopping]);
 }
 
-export async function pumpFrames(response: ServerResponse, frames: AsyncGenerator<string>, stallMs = STALL_MS): Promise<void> {
+export async function pumpFrames(
+  response: ServerResponse,
+  frames: AsyncGenerator<string>,
+  { signal, stallMs = STALL_MS }: { signal: AbortSignal; stallMs?: number },
+): Promise<void> {
+  const isHead = response.req.method === "HEAD";
   for await (const frame of frames) {
-    if (response.destroyed) break;
-    if (!response.write(frame) && !(await hasDrained(response, stallMs))) break;
+    if (response.destroyed || isHead) break;
+    if (!response.write(frame) && !(await happens(response, "drain", { signal, limitMs: stallMs }))) break;
   }
   if (response.writableNeedDrain) response.destroy();
   else response.end();
+  if (!response.closed && !(await happens(response, "close", { limitMs: LAST_WORDS_MS }))) response.destroy();
 }
 
-/** False when the client has left, or has not read for too long. */
-const hasDrained = (response: ServerResponse, stallMs: number): Promise<boolean> =>
+/** False when the client has left, when the service stops, or when it takes too long. */
+const happens = (
+  response: ServerResponse,
+  event: "drain" | "close",
+  { signal, limitMs }: { signal?: AbortSignal; limitMs: number },
+): Promise<boolean> =>
   new Promise((resolve) => {
-    const end = (isDrained: boolean) => (): void => {
+    const end = (hasHappened: boolean) => (): void => {
       clearTimeout(timer);
-      response.off("drain", drained);
-      response.off("close", closed);
-      resolve(isDrained);
+      response.off(event, happened);
+      response.off("close", missed);
+      signal?.removeEventListener("abort", missed);
+      resolve(hasHappened);
     };
-    const [drained, closed] = [end(true), end(false)];
-    const timer = setTimeout(closed, stallMs);
-    response.once("drain", drained);
-    response.once("close", closed);
+    const [happened, missed] = [end(true), end(false)];
+    const timer = setTimeout(missed, limitMs);
+    response.once(event, happened);
+    response.once("close", missed);
+    signal?.addEventListener("abort", missed);
+    if (signal?.aborted === true) missed();
   });

@@ -18,7 +18,8 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 // The server speaks every fifteen seconds at least.
 const SILENCE_MS = 45_000;
-const MAX_REMEMBERED = 20_000;
+// The last twenty seconds may come again.
+const MAX_REMEMBERED = 100_000;
 
 /** Until the signal; throws when the server refuses the request for good. */
 export async function* followEvents({ url, key, type, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
@@ -27,14 +28,17 @@ export async function* followEvents({ url, key, type, signal, onState }: FollowO
   let failures = 0;
   while (!signal.aborted) {
     let reason = "the server closed the stream";
+    const onOpen = (): void => {
+      failures = 0;
+      onState("connected");
+    };
     try {
-      for await (const event of readStream({ url, key, type, signal, last, onOpen: () => onState("connected") })) {
-        failures = 0;
-        last = event.id;
-        if (seen.has(event.id)) continue;
+      for await (const { id, type: name, data } of readStream({ url, key, type, signal, last, onOpen })) {
+        last = id ?? last;
+        if (id === undefined || name === undefined || data === undefined || seen.has(id)) continue;
         if (seen.size >= MAX_REMEMBERED) seen.delete(seen.values().next().value ?? "");
-        seen.add(event.id);
-        yield event;
+        seen.add(id);
+        yield { id, type: name, data };
       }
     } catch (error) {
       if (error instanceof StartupError) throw error;
@@ -50,10 +54,13 @@ export async function* followEvents({ url, key, type, signal, onState }: FollowO
 }
 
 type StreamRequest = Pick<FollowOptions, "url" | "key" | "type" | "signal"> & { last: string | undefined; onOpen: () => void };
+/** A block of the stream. One without an event may still say where the stream is. */
+type Block = Partial<FollowedEvent>;
 
-async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<FollowedEvent> {
+async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<Block> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
+  const listenFor = (): NodeJS.Timeout => setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
+  let timer = listenFor();
   try {
     const response = await fetch(
       `${url.replace(/\/$/, "")}/v1/events/stream${type === undefined ? "" : `?type=${encodeURIComponent(type)}`}`,
@@ -68,14 +75,13 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
     const decoder = new TextDecoder();
     let text = "";
     for await (const chunk of response.body ?? []) {
-      timer.refresh();
+      // Whoever takes the events may take long: that is no silence of the server's.
+      clearTimeout(timer);
       text += decoder.decode(chunk as Uint8Array, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const event = parseBlock(block);
-        if (event !== undefined) yield event;
-      }
+      for (const block of blocks) yield parseBlock(block);
+      timer = listenFor();
     }
   } finally {
     clearTimeout(timer);
@@ -84,20 +90,21 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
 
 /** What the person at the terminal must mend ends it; what may pass is tried again. */
 async function checkStatus(response: Response): Promise<void> {
-  if (response.ok) return;
+  const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
+  if (response.ok && isStream) return;
+  if (response.ok) throw new StartupError("what answers there is no event stream: is it the URL of a godwit?");
   const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
   const told = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
   if (response.status >= 500 || response.status === 429) throw new Error(told);
   throw new StartupError(`the server refused: ${told}`);
 }
 
-/** A block of an event stream, without its comments; undefined when it is no event. */
-function parseBlock(block: string): FollowedEvent | undefined {
+/** A block without its comments. */
+function parseBlock(block: string): Block {
   const fields = new Map<string, string>();
   for (const line of block.split("\n")) {
     const colon = line.indexOf(":");
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
   }
-  const [id, type, data] = [fields.get("id"), fields.get("event"), fields.get("data")];
-  return id === undefined || type === undefined || data === undefined ? undefined : { id, type, data };
+  return Object.fromEntries([...fields].map(([name, value]) => [name === "event" ? "type" : name, value]));
 }

@@ -17,10 +17,12 @@ export const listen: Command = {
   },
   async run({ flags }) {
     const { url, key } = readClientConfig(flags);
-    const forward = textFlag(flags, "forward-to");
-    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward));
     const stopping = new AbortController();
+    const forward = textFlag(flags, "forward-to");
+    const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), stopping.signal);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+    // Whoever read our output has had enough, as `head` does.
+    process.stdout.once("error", () => stopping.abort());
     if (forwarder !== undefined) say(`forwarding to ${forward}, signed by ${forwarder.secret}`);
     const events = followEvents({
       url,
@@ -58,7 +60,7 @@ function lineOf({ id, type, data }: FollowedEvent): string {
 }
 
 /** Posts events as a webhook would, each once: what it tells is what a receiver made of it. */
-function createForwarder(url: string): { secret: string; post: (event: FollowedEvent) => Promise<string> } {
+function createForwarder(url: string, stopping: AbortSignal): { secret: string; post: (event: FollowedEvent) => Promise<string> } {
   const secret = newSecret();
   const keys = [signingKey(secret)];
   const post = async ({ id, data }: FollowedEvent): Promise<string> => {
@@ -75,7 +77,7 @@ function createForwarder(url: string): { secret: string; post: (event: FollowedE
           "webhook-signature": signatureOf({ id, timestamp, body: data }, keys),
         },
         body: data,
-        signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+        signal: AbortSignal.any([stopping, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]),
       });
       await response.body?.cancel();
       return `${response.status} in ${Math.round(performance.now() - startedAt)} ms`;

@@ -14,7 +14,8 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { MAX_ENDPOINTS_EACH, secretPlace, toRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
-import { countEndpoints, insertEndpoint, lockEndpoint, storeEndpoint } from "./queries.ts";
+import { noSuchEndpoint } from "./own-endpoint.ts";
+import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./queries.ts";
 import { newSecret } from "./signature.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;
@@ -22,6 +23,9 @@ const OVERLAP_MS = 24 * 3_600_000;
 export type EndpointCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
 
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; bell: Bell };
+
+/** What is done in the transaction; a problem that is returned is remembered, one that is thrown undoes it. */
+type Work = (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>;
 
 export class EndpointChanger {
   readonly #parts: EndpointChangerParts;
@@ -120,26 +124,17 @@ export class EndpointChanger {
   }
 
   /** A change of an endpoint that is told of events. */
-  changeEnabled(
-    call: EndpointCall,
-    id: Uuid | undefined,
-    work: (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>,
-  ): Promise<Executed | Replay> {
-    return this.#change(call, id, async (tx, endpoint) =>
-      endpoint.status === "enabled" ? work(tx, endpoint) : new Problem("endpoint_disabled"),
-    );
+  changeEnabled(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+    return this.#change(call, id, whileEnabled(work));
   }
 
-  #change(
-    call: EndpointCall,
-    id: Uuid | undefined,
-    work: (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>,
-  ): Promise<Executed | Replay> {
-    return this.#write(call, async (tx) => {
-      const endpoint = id && (await lockEndpoint(tx, call.credential, id));
-      if (endpoint === undefined) throw new Problem("not_found", { detail: "no such endpoint in this environment" });
-      return work(tx, endpoint);
-    });
+  /** Something for an endpoint that is told of events, which leaves the endpoint as it is. */
+  doForEnabled(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
+  }
+
+  #change(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
   }
 
   async #write(
@@ -157,6 +152,16 @@ export class EndpointChanger {
   now(): number {
     return this.#parts.clock.now();
   }
+}
+
+const whileEnabled =
+  (work: Work): Work =>
+  async (tx, endpoint) =>
+    endpoint.status === "enabled" ? work(tx, endpoint) : new Problem("endpoint_disabled");
+
+function found(endpoint: Endpoint | undefined): Endpoint {
+  if (endpoint === undefined) throw noSuchEndpoint();
+  return endpoint;
 }
 
 export const shownPlain = (endpoint: Endpoint): Written => ({

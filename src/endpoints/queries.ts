@@ -75,6 +75,7 @@ select ${ENDPOINT_COLUMNS}
 
 const findOne = find("");
 const lockOne = find("\n   for update");
+const holdOne = find("\n   for key share");
 
 export async function findEndpoint(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
   const [row] = await db.rows<EndpointRow>({ ...findOne, values: [accountId, environment, id] });
@@ -84,6 +85,13 @@ export async function findEndpoint(db: Queryable, { accountId, environment }: Ow
 /** The endpoint as it is, and stays until the transaction ends. */
 export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...lockOne, values: [accountId, environment, id] });
+  return row && toEndpoint(row);
+}
+
+/** The endpoint as it is. Until the transaction ends nobody changes it, but for its health. What is told to it is put on record with
+ *  that, after its row in the queue: whoever wants such a row and had locked the endpoint before would wait in a circle. */
+export async function holdEndpoint(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+  const [row] = await tx.rows<EndpointRow>({ ...holdOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
 }
 
@@ -118,16 +126,16 @@ export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner,
    where account_id = ${accountId} and environment = ${environment} and id = ${id}
   returning id`);
 
-/** An endpoint whose events are being looked through; locked, so that one node is at it. */
-export async function lockRecovering(tx: Tx): Promise<Endpoint | undefined> {
-  const [row] = await tx.rows<EndpointRow>({ ...recovering, values: [] });
+/** An endpoint whose events are to be looked through, by a recovery that was begun before; locked, so that one node is at it. */
+export async function lockRecovering(tx: Tx, before: Uuid): Promise<Endpoint | undefined> {
+  const [row] = await tx.rows<EndpointRow>({ ...recovering, values: [before] });
   return row && toEndpoint(row);
 }
 
 const recovering = prepare(`
 select ${ENDPOINT_COLUMNS}
   from webhook_endpoints e
- where e.recover_after is not null
+ where e.recover_after is not null and e.recover_until < $1
  order by e.id
  limit 1
    for update skip locked`);

@@ -16,14 +16,13 @@ const LATE_MS = 20_000;
 // Nearly all are there within a second: the whole of the time is gone over less often.
 const USUALLY_LATE_MS = 1_000;
 const LOOK_BACK_EVERY_MS = 5_000;
-/** What a reader that comes back is sent again. */
-const REPEAT_MS = 5_000;
 const PAGE = 500;
 const CHUNK = 50;
 const BUSY_POLL_MS = 200;
 const IDLE_POLL_MS = 1_000;
 const IDLE_AFTER_MS = 10_000;
 const HEARTBEAT_MS = 15_000;
+const CHECK_EVERY_MS = 5_000;
 const RECONNECT_MS = 2_000;
 // Each asks the database for itself.
 const MAX_STREAMS = 100;
@@ -45,11 +44,13 @@ export type StreamRequest = {
 export class EventStreams {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #heartbeatMs: number;
   readonly #open = new Map<string, number>();
 
-  constructor(db: Database, clock: Clock) {
+  constructor(db: Database, clock: Clock, { heartbeatMs = HEARTBEAT_MS } = {}) {
     this.#db = db;
     this.#clock = clock;
+    this.#heartbeatMs = heartbeatMs;
   }
 
   get count(): number {
@@ -76,28 +77,29 @@ export class EventStreams {
 
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
     try {
-      yield `retry: ${RECONNECT_MS}\n\n`;
-      const reader = new Reader(this.#db, owner, type);
-      reader.cursor = firstUuidAt(after === undefined ? this.#clock.now() : Math.max(0, uuidTimeMs(after) - REPEAT_MS));
-      let [spokeAt, checkedAt, lookedBackAt] = [performance.now(), performance.now(), performance.now()];
+      const nowMs = this.#clock.now();
+      const last = after ?? firstUuidAt(nowMs);
+      // Its id is where a reader goes on from that is cut off before it saw an event.
+      yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", last)}\n\n`;
+      // What was late for a reader that left may have come while it was away.
+      const reader = new Reader(this.#db, { owner, type, nowMs, fromMs: after === undefined ? nowMs : uuidTimeMs(last) - LATE_MS });
+      let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
-        for await (const frame of reader.news()) {
+        for await (const frame of reader.news(this.#clock.now())) {
           yield frame;
           if (signal.aborted) return;
           spokeAt = performance.now();
         }
         const now = performance.now();
-        if (now - spokeAt > HEARTBEAT_MS) {
+        if (now - spokeAt > this.#heartbeatMs) {
           yield ":\n\n";
           spokeAt = now;
         }
-        if (now - checkedAt > LOOK_BACK_EVERY_MS) {
+        if (now - checkedAt > CHECK_EVERY_MS) {
           if (!(await isAdmitted())) return;
           checkedAt = now;
         }
-        const isLookingBack = now - lookedBackAt > LOOK_BACK_EVERY_MS;
-        if (isLookingBack) lookedBackAt = now;
-        reader.lookBack(this.#clock.now(), isLookingBack ? LATE_MS : USUALLY_LATE_MS);
+        if (reader.isBehind) continue;
         await sleep(now - spokeAt > IDLE_AFTER_MS ? IDLE_POLL_MS : BUSY_POLL_MS, undefined, { signal }).catch(() => undefined);
       }
     } finally {
@@ -106,33 +108,42 @@ export class EventStreams {
   }
 }
 
-/** What one reader has had, and where it is. */
+type ReaderOptions = Pick<StreamRequest, "owner" | "type"> & { nowMs: number; fromMs: number };
+
+/** What one reader has had, and where it is. A look goes over all from some time on, a page at a time. What it does not find
+ *  because it was not committed was made shortly before the look began, or later: there the next look begins. */
 class Reader {
   readonly #db: Database;
   readonly #owner: StreamRequest["owner"];
   readonly #type: string;
-  /** When each was made, by id: of the last seconds alone. */
+  /** When each was made, by id: of those alone that will be looked at again. */
   readonly #seen = new Map<string, number>();
   /** Nothing before this is looked at again. */
-  #start: Uuid | undefined;
-  cursor: Uuid = firstUuidAt(0);
+  #fromMs: number;
+  #cursor: Uuid;
+  /** When the last look began, and the last that went back all the way. */
+  #lookedMs: number;
+  #lookedBackMs: number;
+  /** Whether there is more than was read. */
+  isBehind = true;
 
-  constructor(db: Database, owner: StreamRequest["owner"], type: string) {
+  constructor(db: Database, { owner, type, nowMs, fromMs }: ReaderOptions) {
     this.#db = db;
     this.#owner = owner;
     this.#type = type;
+    this.#fromMs = fromMs;
+    this.#cursor = firstUuidAt(fromMs);
+    [this.#lookedMs, this.#lookedBackMs] = [nowMs, nowMs];
   }
 
-  /** All that is there after the cursor and was not sent, oldest first. */
-  async *news(): AsyncGenerator<string> {
-    this.#start ??= this.cursor;
-    for (;;) {
-      const page = await listIdsAfter(this.#db, this.#owner, this.cursor, this.#type, PAGE);
-      const fresh = page.filter(({ id }) => !this.#seen.has(id.toString("latin1")));
-      for (let at = 0; at < fresh.length; at += CHUNK) yield* this.#read(fresh.slice(at, at + CHUNK));
-      this.cursor = page.at(-1)?.id ?? this.cursor;
-      if (page.length < PAGE) return;
-    }
+  /** A page of what was not sent, oldest first. */
+  async *news(nowMs: number): AsyncGenerator<string> {
+    this.#turn(nowMs);
+    const page = await listIdsAfter(this.#db, this.#owner, this.#cursor, this.#type, PAGE);
+    const fresh = page.filter(({ id }) => !this.#seen.has(id.toString("latin1")));
+    for (let at = 0; at < fresh.length; at += CHUNK) yield* this.#read(fresh.slice(at, at + CHUNK));
+    this.#cursor = page.at(-1)?.id ?? this.#cursor;
+    this.isBehind = page.length === PAGE;
   }
 
   async *#read(ids: readonly { id: Uuid }[]): AsyncGenerator<string> {
@@ -141,16 +152,28 @@ class Reader {
       ids.map((entry) => ({ ...this.#owner, entry })),
     );
     for (const event of events) {
-      this.#seen.set(event.id.toString("latin1"), uuidTimeMs(event.id));
+      const madeMs = uuidTimeMs(event.id);
+      if (madeMs >= this.#lookedBackMs - LATE_MS) this.#seen.set(event.id.toString("latin1"), madeMs);
       yield `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
     }
   }
 
-  /** The next look begins so long before now, or before the last event where that was earlier. */
-  lookBack(nowMs: number, forMs: number): void {
-    const from = firstUuidAt(Math.min(nowMs, uuidTimeMs(this.cursor)) - forMs);
-    const start = this.#start ?? from;
-    this.cursor = Buffer.compare(from, start) < 0 ? start : from;
-    for (const [id, madeAt] of this.#seen) if (madeAt < nowMs - LATE_MS - LOOK_BACK_EVERY_MS) this.#seen.delete(id);
+  /** Begins a look when the last one is over. One that takes long, with a slow reader, is left for a look back: else what that
+   *  reader has had could not be forgotten. */
+  #turn(nowMs: number): void {
+    const sinceMs = nowMs - this.#lookedBackMs;
+    if (sinceMs > (this.isBehind ? LATE_MS : LOOK_BACK_EVERY_MS)) this.#lookBack(nowMs);
+    else if (!this.isBehind) {
+      this.#cursor = firstUuidAt(Math.max(this.#lookedMs - USUALLY_LATE_MS, this.#fromMs));
+      this.#lookedMs = nowMs;
+    }
+  }
+
+  #lookBack(nowMs: number): void {
+    this.#fromMs = Math.max(this.#lookedBackMs - LATE_MS, this.#fromMs);
+    const from = firstUuidAt(this.#fromMs);
+    if (!this.isBehind || Buffer.compare(from, this.#cursor) < 0) this.#cursor = from;
+    for (const [id, madeMs] of this.#seen) if (madeMs < this.#fromMs) this.#seen.delete(id);
+    [this.#lookedMs, this.#lookedBackMs] = [nowMs, nowMs];
   }
 }

@@ -118,8 +118,8 @@ ${select}`);
   return (afterNew, afterRetry) => ({ ...statement, values: [afterNew, afterRetry] });
 };
 
-/** So many due rows of an endpoint. */
-export type Share = { endpointId: Uuid; isRetry: boolean; most: number };
+/** So many due rows of an endpoint; of one that is gone or disabled, due or not. */
+export type Share = { endpointId: Uuid; isRetry: boolean; isOver: boolean; most: number };
 
 /** Takes due rows into this process's hands, for as long as a lease lasts, as the relation `claimed` that `select` reads. */
 export const claimSharesStatement = (leaseMs: number, select: string): ((shares: readonly Share[]) => Sql) =>
@@ -127,6 +127,7 @@ export const claimSharesStatement = (leaseMs: number, select: string): ((shares:
     [
       column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
       column("is_retry", "boolean", ({ isRetry }) => isRetry),
+      column("is_over", "boolean", ({ isOver }) => isOver),
       column("most", "integer", ({ most }) => most),
     ],
     (items) => `
@@ -135,7 +136,8 @@ with picked as materialized (
     from ${items}
    cross join lateral (select q.id
                          from webhook_queue q
-                        where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id and q.due_at <= now()
+                        where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
+                          and q.due_at <= case when item.is_over then 'infinity' else now() end
                         order by q.due_at
                         limit item.most
                           for update skip locked) due

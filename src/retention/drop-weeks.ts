@@ -12,6 +12,7 @@ import {
   readSessionName,
   readWeeks,
   rollback,
+  tablesOf,
   tryLock,
   unlock,
   type Default,
@@ -85,7 +86,7 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Om
     if (await hasUnfinished(run, week)) kept.push(name);
     else if (await tryDrop(run, week)) {
       dropped.push(name);
-      log.info({ week: name, tables: [week.messages, week.events] }, "an old week was dropped");
+      log.info({ week: name, tables: tablesOf(week) }, "an old week was dropped");
     } else {
       inUse = name;
       log.warn({ week: name }, "an old week could not be dropped: its tables are in use");

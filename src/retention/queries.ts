@@ -51,11 +51,14 @@ export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week):
   return isUnfinished;
 };
 
+export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>
+  deliveries === undefined ? [messages, events] : [messages, events, deliveries];
+
 /** All tables of a week go, or none. Whoever comes while a lock is waited for waits behind it, whichever week they are about. */
-export const dropTables = (run: Run, { messages, events, webhook_deliveries: deliveries }: Week, lockTimeoutMs: number): Promise<unknown> =>
+export const dropTables = (run: Run, week: Week, lockTimeoutMs: number): Promise<unknown> =>
   run(`begin;
        set local lock_timeout = ${lockTimeoutMs};
-       drop table ${[messages, events, deliveries].filter((name) => name !== undefined).join(", ")};
+       drop table ${tablesOf(week).join(", ")};
        commit`);
 
 export const rollback = (run: Run): Promise<unknown> => run("rollback");

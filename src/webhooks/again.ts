@@ -14,7 +14,7 @@ export const retryDelivery = (
   call: EndpointCall,
   { endpointId, deliveryId }: { endpointId: Uuid | undefined; deliveryId: Uuid | undefined },
 ): Promise<Executed | Replay> =>
-  changer.changeEnabled(call, endpointId, async (tx, endpoint) => {
+  changer.doForEnabled(call, endpointId, async (tx, endpoint) => {
     const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId);
     if (delivery === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
     return { status: 202, location: null, body: JSON.stringify(toDeliveryRecord(delivery)), eventId: null };

@@ -62,11 +62,13 @@ export class Load {
     this.#state(slot.endpoint, false).slow += 1;
   }
 
-  end(slot: Slot, isSuccess: boolean): void {
+  /** With what became of it; without, when the call was not made and nothing was learned. */
+  end(slot: Slot, isSuccess?: boolean): void {
     const state = this.#state(slot.endpoint, false);
     state.underWay -= 1;
     this.#underWay[slot.health] -= 1;
     if (slot.isSlow) state.slow -= 1;
+    if (isSuccess === undefined) return;
     if (isSuccess) {
       state.cap = state.health === "failing" ? FIRST_CAP : Math.min(MAX_CAP, state.cap * 2);
       state.health = "proven";

@@ -83,20 +83,22 @@ select ${DELIVERY_COLUMNS}
 export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Owner, eventId: Uuid): Promise<DeliveryRow[]> =>
   db.rows<DeliveryRow>({ ...ofEvent, values: [accountId, environment, eventId] });
 
+/** The row in the queue comes first, as it does where a delivery is settled: two that took them in other orders would wait for
+ *  each other. */
 const again = prepare(`
-with delivery as (
-  update webhook_deliveries d
-     set status = 'pending', next_attempt_at = now(), updated_at = now()
-   where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = $4
-  returning ${DELIVERY_COLUMNS}
-), queued as (
+with queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
-  select id, $1, $2, endpoint_id, event_id, true, jsonb_array_length(attempts), now()
-    from delivery
+  select id, account_id, environment, endpoint_id, event_id, true, jsonb_array_length(attempts), now()
+    from webhook_deliveries
+   where account_id = $1 and environment = $2 and endpoint_id = $3 and id = $4
   on conflict (id) do update set is_retry = true, due_at = excluded.due_at
+  returning id
 )
-select *
-  from delivery`);
+update webhook_deliveries d
+   set status = 'pending', next_attempt_at = now(), updated_at = now()
+  from queued
+ where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = queued.id
+returning ${DELIVERY_COLUMNS}`);
 
 /** Puts a delivery into the queue once more, or to its front if it is there. */
 export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
@@ -256,16 +258,16 @@ with page as materialized (
    order by id
    limit $6
 ), known as materialized (
-  select page.id as event_id, delivery.id, delivery.status, delivery.attempts
+  select page.id as event_id, delivery.id, delivery.status
     from page
-    left join lateral (select d.id, d.status, jsonb_array_length(d.attempts) as attempts
+    left join lateral (select d.id, d.status
                          from webhook_deliveries d
                         where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and ${isDeliveryOf("d", "page.id")}
                         limit 1) delivery on true
    where page.is_event and page.type <> 'webhook.test' and ${wantsType("$7::text[]", "page.type")}
 ), queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
-  select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, coalesce(known.attempts, 0), now()
+  select coalesce(known.id, ${deliveryId("known.event_id")}), $1, $2, $3, known.event_id, true, 0, now()
     from known
    where coalesce(known.status, 'failed') = 'failed'
      and not exists (select
@@ -283,7 +285,7 @@ select (select count(*) from page)::integer as looked_at, (select count(*) from 
 
 export type RecoveredPage = { looked_at: number; queued: number; reached: Uuid | null };
 
-/** Looks through the next events of a recovery, and queues those that the endpoint has not acknowledged. */
+/** Looks through the next events of a recovery, and queues those that the endpoint has not acknowledged, with all tries before them. */
 export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {
   const { accountId, environment, id, recoverAfter, recoverUntil, eventTypes } = endpoint;
   const [row] = await tx.rows<RecoveredPage>({

@@ -36,7 +36,9 @@ const SLOW_LOOK_MS = 250;
 const NEEDED_LEASE_MS = 18_000;
 // Of endpoints that are gone or disabled: there is nothing to call.
 const MOST_TO_DROP = 200;
-const DRAIN_MS = 5_000;
+// Together with what stops before it, within what a stop may take.
+const DRAIN_MS = 3_000;
+const LAST_LOOK_MS = 1_000;
 const MAX_EMPTY_LOOKS = 200;
 const NOBODY: Uuid = Buffer.alloc(16);
 
@@ -59,7 +61,7 @@ export class WebhookWorker {
   #isLooking = false;
   /** There may be due deliveries that were not claimed. */
   #hasMore = true;
-  /** The last look did not reach all endpoints. */
+  /** The last look did not reach the last endpoint. */
   #isCut = false;
   #emptyLooks = 0;
   #isBeginning = false;
@@ -77,6 +79,7 @@ export class WebhookWorker {
   start(): void {
     const { db, clock, bell } = this.#parts;
     this.#turns.every(async () => {
+      this.#emptyLooks = 0;
       this.wake();
       return POLL_MS;
     });
@@ -102,7 +105,7 @@ export class WebhookWorker {
     this.#stopping.abort();
     clearTimeout(this.#timer);
     await this.#turns.stop();
-    await poll(async () => (this.#isLooking ? undefined : true), { timeoutMs: DRAIN_MS, everyMs: 10 });
+    await poll(async () => (this.#isLooking ? undefined : true), { timeoutMs: LAST_LOOK_MS, everyMs: 10 });
     await this.#giveBack(Array.from(this.#held.values()).flat());
     this.#held.clear();
     const isIdle = async (): Promise<true | undefined> => (this.#calls.size === 0 && this.#settler.pending === 0 ? true : undefined);
@@ -145,12 +148,15 @@ export class WebhookWorker {
     for (const isRetry of [false, true]) {
       const mine = rows.filter((row) => row.is_retry === isRetry);
       if (mine.length < MAX_ENDPOINTS) continue;
-      // It was cut off: the next look goes on from here.
-      this.#after[isRetry ? "retry" : "fresh"] = mine.at(-1)?.endpoint_id ?? NOBODY;
+      // It was cut off: the next look goes on from here, until it has been around.
+      const kind = isRetry ? "retry" : "fresh";
+      const reached = mine.at(-1)?.endpoint_id ?? NOBODY;
+      if (reached.compare(this.#after[kind]) > 0) this.#isCut = true;
+      this.#after[kind] = reached;
       this.#hasMore = true;
-      this.#isCut = true;
     }
-    const due = rows.filter((row) => row.is_due);
+    // Of an endpoint that is gone or disabled nothing waits for its time.
+    const due = rows.filter((row) => row.is_due || !isCallable(row));
     const shares = this.#sharesOf(due);
     if (shares.length === 0) return 0;
     const until = performance.now() + LEASE_MS;
@@ -167,7 +173,6 @@ export class WebhookWorker {
 
   /** How much of each endpoint to claim. What is new comes first, but never takes all. */
   #sharesOf(due: readonly WaitingRow[]): Share[] {
-    const isCallable = (row: WaitingRow): boolean => row.id !== null && row.status === "enabled";
     const callable = [...Map.groupBy(due.filter(isCallable), (row) => nameOf(row.endpoint_id))];
     const rooms = this.#load.allot(
       callable.map(([name, [row]]) => ({
@@ -183,9 +188,11 @@ export class WebhookWorker {
       if (room === 0 || first === undefined) this.#hasMore = true;
       else if (second === undefined) shares.push(shareOf(first, room));
       else {
-        const forRetries = Math.ceil(room / 4);
+        // A quarter, by chance where there is room for few: else the last place would always be taken by the same of the two.
+        const forRetries = Math.floor(room / 4 + Math.random());
         if (room > forRetries) shares.push(shareOf(first, room - forRetries));
-        shares.push(shareOf(second, forRetries));
+        if (forRetries > 0) shares.push(shareOf(second, forRetries));
+        if (forRetries === 0 || forRetries === room) this.#hasMore = true;
       }
     });
     return shares;
@@ -208,9 +215,9 @@ export class WebhookWorker {
       let slot: Slot | undefined;
       while (held.length > 0 && (slot = this.#load.begin(name)) !== undefined) {
         const next = held.shift() as Held;
-        if (next.until - performance.now() > NEEDED_LEASE_MS) void this.#call(next.delivery, slot);
+        if (next.until - performance.now() > NEEDED_LEASE_MS) void this.#call(next, slot);
         else {
-          this.#load.end(slot, true);
+          this.#load.end(slot);
           void this.#giveBack([next, ...held.splice(0)]);
         }
       }
@@ -235,7 +242,7 @@ export class WebhookWorker {
     return count;
   }
 
-  async #call(delivery: Delivery, slot: Slot): Promise<void> {
+  async #call({ delivery, until }: Held, slot: Slot): Promise<void> {
     const call = { slot, startedAt: performance.now() };
     this.#calls.add(call);
     let isOk = false;
@@ -249,9 +256,9 @@ export class WebhookWorker {
       this.#parts.watch.attempted(reply);
       if (reply.kind === "failed") this.#parts.log.info(explain(delivery, reply), "a webhook was not delivered");
       // Whether it arrived is not known, and whoever has it next finds out.
-      if (this.#abort.signal.aborted && !isOk) await this.#giveBack([{ delivery, until: 0 }]);
+      if (this.#abort.signal.aborted && !isOk) await this.#giveBack([{ delivery, until }]);
       else this.#settler.settle(settlement);
-      if (isGone) await this.#settler.disable(delivery.endpoint, "gone");
+      if (isGone) await this.#leave(delivery.endpoint);
     } catch (error) {
       this.#trouble(error);
     } finally {
@@ -261,6 +268,18 @@ export class WebhookWorker {
     this.#goOn();
   }
 
+  /** It wants nothing more, and what is held for it is not begun. */
+  async #leave(endpoint: Endpoint): Promise<void> {
+    const name = nameOf(endpoint.id);
+    const held = this.#held.get(name) ?? [];
+    this.#held.delete(name);
+    try {
+      await this.#settler.disable(endpoint, "gone");
+    } finally {
+      await this.#giveBack(held);
+    }
+  }
+
   #findSlow(): void {
     const before = performance.now() - SLOW_MS;
     for (const { slot, startedAt } of this.#calls) if (startedAt < before) this.#load.slow(slot);
@@ -268,9 +287,12 @@ export class WebhookWorker {
   }
 
   async #giveBack(held: readonly Held[]): Promise<void> {
-    if (held.length === 0) return;
+    // What was held beyond its lease may be another's by now.
+    const now = performance.now();
+    const mine = held.filter(({ until }) => until > now);
+    if (mine.length === 0) return;
     // Without the database they are free when their leases are over.
-    await this.#parts.db.rows(releaseStatement(held.map(({ delivery }) => delivery.row.id))).catch(() => undefined);
+    await this.#parts.db.rows(releaseStatement(mine.map(({ delivery }) => delivery.row.id))).catch(() => undefined);
   }
 
   #trouble(error: unknown): void {
@@ -279,7 +301,13 @@ export class WebhookWorker {
 }
 
 const nameOf = (id: Uuid): string => id.toString("latin1");
-const shareOf = ({ endpoint_id: endpointId, is_retry: isRetry }: WaitingRow, most: number): Share => ({ endpointId, isRetry, most });
+const isCallable = (row: WaitingRow): boolean => row.id !== null && row.status === "enabled";
+const shareOf = (row: WaitingRow, most: number): Share => ({
+  endpointId: row.endpoint_id,
+  isRetry: row.is_retry,
+  isOver: !isCallable(row),
+  most,
+});
 const isWhole = (row: ClaimedRow): row is Delivery["row"] => row.type !== null && row.record !== null;
 
 const explain = ({ row, endpoint }: Delivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Load, type Slot } from "./load.ts";
+
+const PROVEN_ROOM = 192;
+const UNPROVEN_ROOM = 96;
+const FAILING_ROOM = 64;
+
+/** Begins as many calls as it may. */
+function fill(load: Load, name: string): Slot[] {
+  const slots: Slot[] = [];
+  for (let slot = load.begin(name); slot !== undefined; slot = load.begin(name)) slots.push(slot);
+  return slots;
+}
+
+/** One call after the other, each with its end. */
+function calls(load: Load, name: string, ...ends: readonly boolean[]): void {
+  for (const isSuccess of ends) {
+    const slot = load.begin(name);
+    assert.ok(slot !== undefined);
+    load.end(slot, isSuccess);
+  }
+}
+
+/** How many may be under way at once; they are ended again as if nothing had become of them. */
+function capOf(load: Load, name: string): number {
+  const slots = fill(load, name);
+  for (const slot of slots) load.end(slot);
+  return slots.length;
+}
+
+const prove = (load: Load, name: string): void => calls(load, name, true, true, true, true, true);
+
+const allot = (load: Load, names: readonly string[], held = 0): number[] =>
+  load.allot(names.map((name) => ({ name, isFailing: false, held })));
+
+const named = (kind: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${kind} ${index}`);
+
+describe("one endpoint", () => {
+  const ROWS: readonly (readonly [sentence: string, ends: readonly boolean[], cap: number])[] = [
+    ["nothing is known of", [], 2],
+    ["answered once", [true], 4],
+    ["answered three times", [true, true, true], 16],
+    ["answered five times", [true, true, true, true, true], 64],
+    ["answered seven times", Array<boolean>(7).fill(true), 64],
+    ["failed at first", [false], 2],
+    ["failed after many answers", [true, true, true, true, false], 2],
+    ["answered once after a failure", [true, true, true, false, true], 2],
+    ["answered three times after a failure", [true, true, true, false, true, true, true], 8],
+    ["fails every other time", [true, false, true, false, true, false], 2],
+  ];
+  for (const [sentence, ends, cap] of ROWS) {
+    test(`that ${sentence} gets ${cap} calls at a time`, () => {
+      const load = new Load();
+      calls(load, "it", ...ends);
+      assert.equal(capOf(load, "it"), cap);
+    });
+  }
+
+  test("that lets a call wait gets two at a time, however many it had earned", () => {
+    const load = new Load();
+    prove(load, "it");
+    const [first, second, third] = [load.begin("it"), load.begin("it"), load.begin("it")];
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    load.slow(first);
+    load.slow(first);
+    assert.equal(load.begin("it"), undefined);
+    assert.deepEqual(allot(load, ["it"]), [0]);
+    load.end(second, true);
+    load.end(third, true);
+    assert.equal(fill(load, "it").length, 1, "two at a time, with the slow one");
+  });
+
+  test("whose slow call is answered after all has what it had earned", () => {
+    const load = new Load();
+    prove(load, "it");
+    const slot = load.begin("it");
+    assert.ok(slot !== undefined);
+    load.slow(slot);
+    load.end(slot, true);
+    assert.equal(capOf(load, "it"), 64);
+  });
+
+  test("whose call was not made is known no better, and no worse, than before", () => {
+    const load = new Load();
+    for (const [name, ends, cap] of [
+      ["new", [], 2],
+      ["failing", [true, true, false], 2],
+      ["proven", [true, true], 8],
+    ] as const) {
+      calls(load, name, ...ends);
+      for (let time = 0; time < 3; time += 1) {
+        const slot = load.begin(name);
+        assert.ok(slot !== undefined);
+        load.end(slot);
+      }
+      assert.equal(capOf(load, name), cap, name);
+    }
+    // Ahead is claimed only for those that answer.
+    assert.deepEqual(allot(load, ["failing"]), [2]);
+    assert.equal(load.underWay, 0);
+  });
+});
+
+describe("what is claimed", () => {
+  test("for one that answers is more than is called at once; for any other it is not", () => {
+    const load = new Load();
+    calls(load, "proven", true);
+    calls(load, "failing", false);
+    assert.deepEqual(allot(load, ["proven", "failing", "new"]), [12, 2, 2]);
+  });
+
+  test("is less by what is held and by what is under way", () => {
+    const load = new Load();
+    calls(load, "it", true);
+    assert.deepEqual(allot(load, ["it"], 5), [7]);
+    fill(load, "it");
+    assert.deepEqual(allot(load, ["it"], 5), [3]);
+    assert.deepEqual(allot(load, ["it"], 20), [0]);
+  });
+
+  test("is little for one that failed before this process knew it", () => {
+    const load = new Load();
+    const failing = named("failing", FAILING_ROOM / 2);
+    load.allot(failing.map((name) => ({ name, isFailing: true, held: 0 })));
+    for (const name of failing) fill(load, name);
+    assert.deepEqual(load.allot([{ name: "another", isFailing: true, held: 0 }]), [0], "they have a room of their own");
+    assert.deepEqual(allot(load, ["new"]), [2]);
+  });
+
+  test("is an equal share of the room for each of many that answer", () => {
+    const load = new Load();
+    const names = named("proven", 12);
+    for (const name of names) prove(load, name);
+    const shares = allot(load, names);
+    assert.deepEqual(new Set(shares), new Set([(3 * PROVEN_ROOM) / 12]));
+  });
+
+  test("is one of each where there are more endpoints than room, and none where there is no room", () => {
+    const load = new Load();
+    const names = named("new", 2 * UNPROVEN_ROOM);
+    assert.deepEqual(new Set(allot(load, names)), new Set([1]));
+    for (const name of names) fill(load, name);
+    assert.deepEqual(new Set(allot(load, [...names, "another"])), new Set([0]));
+  });
+
+  test("of new ones does not depend on how many fail", () => {
+    const load = new Load();
+    const failing = named("failing", 50);
+    for (const name of failing) calls(load, name, false);
+    assert.deepEqual(allot(load, [...failing, "new"]).at(-1), 2);
+  });
+});
+
+describe("rooms", () => {
+  /** Makes as many endpoints of a kind as it takes to fill their room, and fills it. */
+  const KINDS: readonly (readonly [kind: string, room: number, make: (load: Load, name: string) => void])[] = [
+    ["proven", PROVEN_ROOM, prove],
+    ["new", UNPROVEN_ROOM, () => undefined],
+    ["failing", FAILING_ROOM, (load, name) => calls(load, name, false)],
+  ];
+  for (const [kind, room, make] of KINDS) {
+    test(`${room} calls to ${kind} endpoints and no more are under way, and others have room beside them`, () => {
+      const load = new Load();
+      const others = KINDS.filter(([other]) => other !== kind);
+      for (const [other, , makeOther] of others) makeOther(load, `other ${other}`);
+      const names = named(kind, room);
+      for (const name of names) make(load, name);
+      assert.equal(names.flatMap((name) => fill(load, name)).length, room);
+      assert.equal(load.underWay, room);
+      for (const [other] of others) assert.ok(fill(load, `other ${other}`).length >= 2, `no room for the ${other} one`);
+    });
+  }
+
+  test("slow calls leave the room of those that answer", () => {
+    const load = new Load();
+    const slow = named("slow", 3);
+    for (const name of [...slow, "prompt"]) prove(load, name);
+    const slots = slow.flatMap((name) => fill(load, name));
+    assert.equal(slots.length, PROVEN_ROOM);
+    assert.equal(load.begin("prompt"), undefined);
+    for (const slot of slots) load.slow(slot);
+    assert.equal(capOf(load, "prompt"), 64);
+    assert.equal(load.underWay, PROVEN_ROOM);
+    for (const slot of slots) load.end(slot, false);
+    assert.equal(load.underWay, 0);
+  });
+
+  test("slow calls take the room of those that fail", () => {
+    const load = new Load();
+    prove(load, "slow");
+    calls(load, "failing", false);
+    const slots = fill(load, "slow");
+    for (const slot of slots) load.slow(slot);
+    assert.equal(load.begin("failing"), undefined);
+    for (const slot of slots) load.end(slot, true);
+    assert.equal(capOf(load, "failing"), 2);
+  });
+});
+
+describe("what is remembered", () => {
+  test("of ten thousand endpoints one more makes forget those that are idle, and none that is called", () => {
+    const load = new Load();
+    prove(load, "idle");
+    prove(load, "busy");
+    const slot = load.begin("busy");
+    assert.ok(slot !== undefined);
+    allot(load, named("new", 9_998));
+    assert.equal(capOf(load, "idle"), 64);
+    allot(load, ["one more"]);
+    assert.equal(capOf(load, "idle"), 2);
+    load.end(slot, true);
+    assert.equal(capOf(load, "busy"), 64);
+    assert.equal(load.underWay, 0);
+  });
+});

@@ -1,0 +1,72 @@
+/** A customer's server that takes webhooks: keeps what it was told, and answers as it is asked to. */
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { until } from "./expect.ts";
+
+/** Receivers are on this machine, which the operator has to allow. */
+export const ALLOW_LOOPBACK = { GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" };
+
+export type Call = { id: string; path: string; type: string; headers: Record<string, string>; body: string };
+
+export class HookServer {
+  readonly calls: Call[] = [];
+  /** The status of the next answers. */
+  status = 200;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = Buffer.concat(chunks).toString();
+        const { type } = JSON.parse(body) as { type: string };
+        const headers = plain(request.headers);
+        this.calls.push({ id: headers["webhook-id"] ?? "", path: request.url ?? "", type, headers, body });
+        response.writeHead(this.status).end();
+      });
+    });
+  }
+
+  static async listen(): Promise<HookServer> {
+    const server = new HookServer();
+    server.#server.listen(0, "127.0.0.1");
+    await once(server.#server, "listening");
+    return server;
+  }
+
+  url(path = "/hook"): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
+  }
+
+  /** Ids of the events that it was told of, as often as it was. */
+  ids(path = "/hook"): string[] {
+    return this.calls.filter((call) => call.path === path).map(({ id }) => id);
+  }
+
+  /** The n-th call about an event, counted from one. */
+  told(id: unknown, number = 1, path = "/hook"): Promise<Call> {
+    const about = (): Call | undefined => this.calls.filter((call) => call.id === id && call.path === path)[number - 1];
+    return until(`${String(id)} is told to ${path}, time ${number}`, about, 10_000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+}
+
+const plain = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+/** Whether a receiver with this secret takes the call for genuine, by the stock library. */
+export function isSignedBy(secret: unknown, { body, headers }: Call): boolean {
+  try {
+    new Webhook(String(secret)).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
