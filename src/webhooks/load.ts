@@ -2,10 +2,11 @@
  *  is left with few, and all of those together have a room of their own: so nobody who answers waits for anyone who does not. */
 
 /** It answered last, nothing is known of it, or it failed last. */
-type Health = "proven" | "unproven" | "failing";
+export type Health = "proven" | "unproven" | "failing";
 
 /** Calls under way at most, in all of a kind. */
 const ROOM: Readonly<Record<Health, number>> = { proven: 192, unproven: 96, failing: 64 };
+const HEALTHS: readonly Health[] = ["proven", "unproven", "failing"];
 // Of one endpoint: from the first success on twice as many with each, up to a limit.
 const FIRST_CAP = 2;
 const MAX_CAP = 64;
@@ -40,6 +41,11 @@ export class Load {
       const share = Math.max(Math.min(room, 1), Math.floor((room * (1 + ahead)) / (counts.get(health)?.length ?? 1)));
       return Math.max(0, Math.min(share, capOf(state) * (1 + ahead) - state.underWay - held));
     });
+  }
+
+  /** Where no further call can begin, whoever's it is. */
+  fullRooms(): ReadonlySet<Health> {
+    return new Set(HEALTHS.filter((health) => this.#underWay[health] >= ROOM[health]));
   }
 
   /** A place for one call, or none now. */

@@ -1,4 +1,5 @@
 /** Opens the secrets of endpoints and signs by them. Opening costs more than signing, so what was opened is kept for a while. */
+import type { KeyObject } from "node:crypto";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { secretPlace, type Endpoint } from "../endpoints/endpoint.ts";
 import { signatureOf, signingKey, type Signed } from "../endpoints/signature.ts";
@@ -7,7 +8,7 @@ const MAX_KEPT = 5_000;
 
 export class Signer {
   readonly #box: SecretBox;
-  readonly #keys = new Map<string, Buffer>();
+  readonly #keys = new Map<string, KeyObject>();
 
   constructor(box: SecretBox) {
     this.#box = box;
@@ -21,7 +22,7 @@ export class Signer {
     return signatureOf(signed, keys);
   }
 
-  #open(sealed: string, endpoint: Endpoint): Buffer {
+  #open(sealed: string, endpoint: Endpoint): KeyObject {
     let key = this.#keys.get(sealed);
     if (key === undefined) {
       key = signingKey(this.#box.open(sealed, secretPlace(endpoint)));

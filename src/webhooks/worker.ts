@@ -12,7 +12,7 @@ import type { Database } from "../storage/database.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type Delivery } from "./attempt.ts";
 import { toEndpoint } from "../endpoints/queries.ts";
 import type { DisabledReason, Endpoint } from "../endpoints/endpoint.ts";
-import { Load, type Slot } from "./load.ts";
+import { Load, type Health, type Slot } from "./load.ts";
 import type { Outbound, Reply } from "./outbound.ts";
 import { claimShares, findWaiting, LEASE_MS, type ClaimedRow, type WaitingRow } from "./queries.ts";
 import { recoverStep } from "./recover.ts";
@@ -35,7 +35,7 @@ const SLOW_LOOK_MS = 250;
 // A call may take so long, and its outcome some time to be written: with less of its lease left a delivery is not begun.
 const NEEDED_LEASE_MS = 18_000;
 // Of endpoints that are gone or disabled: there is nothing to call.
-const MOST_TO_DROP = 200;
+const MOST_TO_DROP = 100;
 // Together with what stops before it, within what a stop may take.
 const DRAIN_MS = 3_000;
 const LAST_LOOK_MS = 1_000;
@@ -59,8 +59,13 @@ export class WebhookWorker {
   #after: { fresh: Uuid; retry: Uuid } = { fresh: NOBODY, retry: NOBODY };
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
-  /** There may be due deliveries that were not claimed. */
+  /** Endpoints with due deliveries for which there was no room, and the rooms that were full: when a call of theirs ends, there is. */
+  readonly #blocked = new Set<string>();
+  #crowded: ReadonlySet<Health> = new Set();
+  /** There may be due deliveries that were not claimed, of endpoints that have room. */
   #hasMore = true;
+  /** Something new came since the last look began. */
+  #isWoken = false;
   /** The last look did not reach the last endpoint. */
   #isCut = false;
   #emptyLooks = 0;
@@ -97,6 +102,7 @@ export class WebhookWorker {
   /** There may be something new in the queue. */
   wake(): void {
     this.#hasMore = true;
+    this.#isWoken = true;
     this.#lookSoon();
   }
 
@@ -127,6 +133,8 @@ export class WebhookWorker {
   async #look(): Promise<void> {
     this.#isLooking = true;
     this.#hasMore = false;
+    this.#blocked.clear();
+    this.#isWoken = false;
     let claimed = 0;
     try {
       claimed = await this.#claim();
@@ -138,7 +146,8 @@ export class WebhookWorker {
     this.#begin();
     // Where nothing could be claimed, the rest is looked at too, once around; then a call must end first.
     this.#emptyLooks = claimed > 0 ? 0 : this.#emptyLooks + 1;
-    if (this.#hasMore && (claimed > 0 || (this.#isCut && this.#emptyLooks < MAX_EMPTY_LOOKS))) this.#lookSoon();
+    const isWorthIt = claimed > 0 || (this.#isCut && this.#emptyLooks < MAX_EMPTY_LOOKS);
+    if (this.#isWoken || (this.#hasMore && isWorthIt)) this.#lookSoon();
   }
 
   /** How many deliveries it took. */
@@ -182,10 +191,11 @@ export class WebhookWorker {
       })),
     );
     const shares = due.filter((row) => !isCallable(row)).map((row) => shareOf(row, MOST_TO_DROP));
-    callable.forEach(([, rows], index) => {
+    this.#crowded = this.#load.fullRooms();
+    callable.forEach(([name, rows], index) => {
       const room = rooms[index] ?? 0;
       const [first, second] = rows;
-      if (room === 0 || first === undefined) this.#hasMore = true;
+      if (room === 0 || first === undefined) this.#blocked.add(name);
       else if (second === undefined) shares.push(shareOf(first, room));
       else {
         // A quarter, by chance where there is room for few: else the last place would always be taken by the same of the two.
@@ -228,12 +238,13 @@ export class WebhookWorker {
   }
 
   /** A call has ended. What others left room for is begun together, and more is claimed before there is nothing to begin. */
-  #goOn(): void {
+  #goOn({ endpoint, health }: Slot): void {
     if (!this.#isBeginning) {
       this.#isBeginning = true;
       setImmediate(() => this.#begin());
     }
-    if (this.#hasMore && this.#heldCount() < this.#calls.size / 2) this.#lookSoon();
+    const mayClaim = this.#hasMore || this.#blocked.has(endpoint) || this.#crowded.has(health);
+    if (mayClaim && this.#heldCount() <= this.#calls.size / 2) this.#lookSoon();
   }
 
   #heldCount(): number {
@@ -265,7 +276,7 @@ export class WebhookWorker {
       this.#calls.delete(call);
       this.#load.end(slot, isOk);
     }
-    this.#goOn();
+    this.#goOn(slot);
   }
 
   /** It wants nothing more, and what is held for it is not begun. */
