@@ -36,6 +36,7 @@ import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
 import { keepFolding } from "./usage/fold.ts";
 import { usageRoutes } from "./usage/routes.ts";
+import { Event } from "./events/event.ts";
 import { EventStreams } from "./events/stream.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { SecretBox } from "./lib/secret-box.ts";
@@ -136,7 +137,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       tls: config.tls && readTlsFiles(config.tls),
       routes,
       pages: publicPages({
-        document: openApiDocument(routes, VERSION),
+        document: openApiDocument(routes, VERSION, Event),
         metrics,
         metricsAllow: config.metricsAllow,
         isReady: readiness(db),

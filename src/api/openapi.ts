@@ -20,7 +20,8 @@ const CHECKED: readonly ErrorCode[] = [
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
-export function openApiDocument(routes: readonly Route[], version: string): Json {
+/** `event` is what endpoints are told. */
+export function openApiDocument(routes: readonly Route[], version: string, event: TSchema): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -37,13 +38,37 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
+    webhooks: { event: { post: toldOperation(event) } },
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." } },
-      schemas: { ...titledSchemas(routes), Problem: PROBLEM_SCHEMA },
+      schemas: { ...titledSchemas(routes, event), Problem: PROBLEM_SCHEMA },
       headers: HEADERS,
     },
   };
 }
+
+/** What we call, rather than are called by: Standard Webhooks 1.0. */
+const toldOperation = (event: TSchema): Json => ({
+  operationId: "webhook_event",
+  summary: "An event, as an endpoint is told of it",
+  description: "Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.",
+  tags: ["Webhooks"],
+  security: [],
+  parameters: [
+    ["webhook-id", "The event's id, the same on every try."],
+    ["webhook-timestamp", "When this try was made, in seconds since 1970."],
+    [
+      "webhook-signature",
+      "`v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated.",
+    ],
+  ].map(([name, description]) => ({ name, in: "header", required: true, description, schema: { type: "string" } })),
+  requestBody: { required: true, content: { "application/json": { schema: published(event) } } },
+  responses: {
+    "2XX": { description: "Acknowledged, within 15 seconds." },
+    "410": { description: "Tell this endpoint nothing more: it is disabled." },
+    default: { description: "Not acknowledged: tried again for days." },
+  },
+});
 
 function operation(route: Route): Json {
   const { method, path, summary, description, tag, scope, body, query, params, reply, isIdempotent, problems } = route;
@@ -132,7 +157,7 @@ const plain = (schema: object): Json =>
   ) as Json;
 
 /** Every schema with a title, by it. */
-function titledSchemas(routes: readonly Route[]): Record<string, Json> {
+function titledSchemas(routes: readonly Route[], event: TSchema): Record<string, Json> {
   const found: Record<string, Json> = {};
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
@@ -140,7 +165,7 @@ function titledSchemas(routes: readonly Route[]): Record<string, Json> {
     if (typeof title === "string") found[title] ??= plain(rest);
     for (const child of Object.values(value)) visit(child);
   };
-  for (const { body, reply } of routes) for (const schema of [body, reply.schema]) visit(schema);
+  for (const schema of [...routes.flatMap(({ body, reply }) => [body, reply.schema]), event]) visit(schema);
   return found;
 }
 
