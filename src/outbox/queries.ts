@@ -20,7 +20,8 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
 export const wantsType = (eventTypes: string, type: string): string =>
   `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
-/** The events in `accepted` join the outbox in their own transaction, once for each endpoint that wants them. */
+/** The events in `accepted` join the outbox in their own transaction, once for each endpoint that wants them. Where there is no
+ *  endpoint at all, none is looked for. */
 export const tellEndpoints = `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select ${deliveryId("accepted.event_id")}, accepted.account_id, accepted.environment, endpoint.id, accepted.event_id, now()
@@ -29,7 +30,7 @@ export const tellEndpoints = `
                                    and endpoint.environment = accepted.environment
                                    and endpoint.status = 'enabled'
                                    and ${wantsType("endpoint.event_types", "accepted.event_type")}
-   where ${IS_EVENT("accepted.event_type", "accepted.record")}
+   where (select true from webhook_endpoints limit 1) and ${IS_EVENT("accepted.event_type", "accepted.record")}
   returning 1`;
 
 /** What a statement answers with: its items by their ordinals, and a zero if someone is to be told. */
