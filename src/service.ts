@@ -12,6 +12,7 @@ import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
 import type { Log, LogOutput } from "./lib/log.ts";
+import { remembered } from "./lib/remembered.ts";
 import { within } from "./lib/wait.ts";
 import { announcingHandover, Delivery } from "./delivery/delivery.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
@@ -268,21 +269,14 @@ const READY_TIMEOUT_MS = 2_000;
 const READY_TRUST_MS = 1_000;
 
 /** Asked by every load balancer in front: one question a second reaches the database. */
-function readiness(db: Database): () => Promise<boolean> {
-  let answer: Promise<boolean> | undefined;
-  let askedAt = 0;
-  return () => {
-    if (answer === undefined || performance.now() - askedAt > READY_TRUST_MS) {
-      askedAt = performance.now();
-      const asked = db.rows(sql`select 1`).then(
-        () => true,
-        () => false,
-      );
-      answer = within(asked, READY_TIMEOUT_MS).then((isReady) => isReady ?? false);
-    }
-    return answer;
-  };
-}
+const readiness = (db: Database): (() => Promise<boolean>) =>
+  remembered(READY_TRUST_MS, async () => {
+    const asked = db.rows(sql`select 1`).then(
+      () => true,
+      () => false,
+    );
+    return (await within(asked, READY_TIMEOUT_MS)) ?? false;
+  });
 
 function logPostgres(log: Log, line: string): void {
   if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ postgres: line }, "postgres");

@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readLaneDepths } from "../queue/queries.ts";
+import { remembered } from "../lib/remembered.ts";
 import type { Database } from "../storage/database.ts";
 import { readHealth } from "../storage/health.ts";
 import type { Delivery, DeliveryWatch } from "./delivery.ts";
@@ -88,15 +89,7 @@ export function watchQueue(registry: Registry, db: Database): void {
     "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
     [],
   );
-  let askedAt = -TRUST_MS;
-  let answer = Promise.resolve();
-  const refresh = (): Promise<void> => {
-    if (performance.now() - askedAt < TRUST_MS) return answer;
-    askedAt = performance.now();
-    answer = ask();
-    return answer;
-  };
-  const ask = async (): Promise<void> => {
+  const refresh = remembered(TRUST_MS, async () => {
     try {
       const [lanes, health] = await Promise.all([readLaneDepths(db), readHealth(db)]);
       for (const each of [depth, held, oldest]) each.reset();
@@ -110,5 +103,5 @@ export function watchQueue(registry: Registry, db: Database): void {
     } catch {
       // Without a database there are other figures that tell; these keep their last value.
     }
-  };
+  });
 }

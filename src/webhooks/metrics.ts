@@ -1,5 +1,6 @@
 /** What telling endpoints counts, for Prometheus. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { remembered } from "../lib/remembered.ts";
 import type { Database } from "../storage/database.ts";
 import { isSuccess } from "./attempt.ts";
 import { readDepth } from "./queries.ts";
@@ -54,15 +55,7 @@ export function watchOutbox(registry: Registry, db: Database): void {
     new Gauge({ name, help, labelNames, registers, collect: () => refresh() });
   const depth = gauge("godwit_webhook_queue_depth", "Deliveries that wait, new ones and retries; counted up to 100,000.", ["kind"]);
   const oldest = gauge("godwit_webhook_queue_oldest_due_seconds", "For how long the oldest due delivery has waited.", []);
-  let askedAt = -TRUST_MS;
-  let answer = Promise.resolve();
-  const refresh = (): Promise<void> => {
-    if (performance.now() - askedAt < TRUST_MS) return answer;
-    askedAt = performance.now();
-    answer = ask();
-    return answer;
-  };
-  const ask = async (): Promise<void> => {
+  const refresh = remembered(TRUST_MS, async () => {
     try {
       const [found] = await readDepth(db);
       if (found === undefined) return;
@@ -72,5 +65,5 @@ export function watchOutbox(registry: Registry, db: Database): void {
     } catch {
       // Without a database there are other figures that tell; these keep their last value.
     }
-  };
+  });
 }
