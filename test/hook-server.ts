@@ -1,6 +1,6 @@
 /** A customer's server that takes webhooks: keeps what it was told, and answers as it is asked to. */
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { until } from "./expect.ts";
@@ -10,6 +10,14 @@ export const ALLOW_LOOPBACK = { GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" };
 
 export type Call = { id: string; path: string; type: string; headers: Record<string, string>; body: string };
 
+/** Takes requests with their bodies. */
+export const bodyServer = (take: (request: IncomingMessage, body: string, response: ServerResponse) => void): Server =>
+  createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => take(request, Buffer.concat(chunks).toString(), response));
+  });
+
 export class HookServer {
   readonly calls: Call[] = [];
   /** The status of the next answers. */
@@ -17,16 +25,11 @@ export class HookServer {
   readonly #server: Server;
 
   private constructor() {
-    this.#server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        const body = Buffer.concat(chunks).toString();
-        const { type } = JSON.parse(body) as { type: string };
-        const headers = plain(request.headers);
-        this.calls.push({ id: headers["webhook-id"] ?? "", path: request.url ?? "", type, headers, body });
-        response.writeHead(this.status).end();
-      });
+    this.#server = bodyServer((request, body, response) => {
+      const { type } = JSON.parse(body) as { type: string };
+      const headers = plain(request.headers);
+      this.calls.push({ id: headers["webhook-id"] ?? "", path: request.url ?? "", type, headers, body });
+      response.writeHead(this.status).end();
     });
   }
 

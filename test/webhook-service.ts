@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
@@ -10,6 +10,7 @@ import type { Environment } from "../src/access/environment.ts";
 import { decodeId } from "../src/lib/id.ts";
 import { uuidToText } from "../src/lib/uuid.ts";
 import { until } from "./expect.ts";
+import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
 import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
 
 export type Json = Record<string, unknown>;
@@ -19,7 +20,7 @@ export const startTelling = ({ env, ...options }: StartOptions = {}): Promise<Go
   startGodwit({
     roles: "api,dispatch,webhooks",
     ...options,
-    env: { GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8", GODWIT_SIMULATOR_SPEED: "50", ...env },
+    env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", ...env },
   });
 
 export type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
@@ -45,14 +46,8 @@ export class Hook {
   readonly #server: Server;
 
   private constructor() {
-    this.#server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        const { url: path = "", method = "", headers } = request;
-        void this.#take({ path, method, headers, text, event: JSON.parse(text) as Event, at: performance.now() }, response);
-      });
+    this.#server = bodyServer(({ url: path = "", method = "", headers }, text, response) => {
+      void this.#take({ path, method, headers, text, event: JSON.parse(text) as Event, at: performance.now() }, response);
     });
     this.#server.keepAliveTimeout = 60_000;
   }

@@ -1,7 +1,7 @@
 /** What a request may say of an endpoint: the schemas, and the rules beyond them. */
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
+import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
 import { urlRefusal } from "./reachable.ts";
@@ -38,17 +38,6 @@ export const EditEndpointBody = Type.Object(
   { additionalProperties: false },
 );
 export type EditEndpoint = Static<typeof EditEndpointBody>;
-
-export const RecoverBody = Type.Object(
-  {
-    since: Type.String({
-      format: "date-time",
-      [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
-      description: "Events from this moment on that the endpoint has not acknowledged are delivered again.",
-    }),
-  },
-  { additionalProperties: false },
-);
 
 /** Rules beyond the schema. */
 export function checkEndpoint({ url: text, event_types: types }: Readonly<Record<string, unknown>>): Fault[] {

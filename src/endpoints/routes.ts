@@ -7,10 +7,9 @@ import type { Database } from "../storage/database.ts";
 import type { EndpointChanger } from "./change-endpoint.ts";
 import { EndpointRecord, EndpointWithSecret, toRecord } from "./endpoint.ts";
 import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
-import { findOwnEndpoint, noSuchEndpoint } from "./own-endpoint.ts";
+import { EndpointParams, findOwnEndpoint, noSuchEndpoint } from "./own-endpoint.ts";
 import { deleteEndpoint, listEndpoints } from "./queries.ts";
 
-const IdParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 
 const Deleted = Type.Object(
@@ -58,7 +57,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     path: "/v1/webhook_endpoints/{id}",
     summary: "Read an endpoint",
     description: "The endpoint as it is now, without its secret.",
-    params: IdParams,
+    params: EndpointParams,
     reply: { status: 200, description: "The endpoint.", schema: EndpointRecord },
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
@@ -73,7 +72,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     summary: "Change an endpoint",
     description:
       "Changes what is named. A disabled endpoint is told nothing, and what waited for it is given up; once enabled again, `recover` brings what it missed.",
-    params: IdParams,
+    params: EndpointParams,
     body: EditEndpointBody,
     check: checkEndpoint,
     reply: { status: 200, description: "The endpoint after the change.", schema: EndpointRecord },
@@ -87,7 +86,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     path: "/v1/webhook_endpoints/{id}",
     summary: "Delete an endpoint",
     description: "It is told nothing more. What is known of its deliveries goes with it.",
-    params: IdParams,
+    params: EndpointParams,
     reply: { status: 200, description: "Deleted.", schema: Deleted },
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
@@ -104,7 +103,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     summary: "Rotate an endpoint's secret",
     description:
       "The answer shows the new secret, this once. For 24 hours deliveries are signed by both, so that the receiver can change over.",
-    params: IdParams,
+    params: EndpointParams,
     reply: { status: 200, description: "The endpoint with its new secret.", schema: EndpointWithSecret },
     problems: ["not_found"],
     handle: async (call) => toAnswer(await changer.rotateSecret(call, decodeId("whe", call.params.id))),
@@ -115,7 +114,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     path: "/v1/webhook_endpoints/{id}/test",
     summary: "Send a test event",
     description: "A `webhook.test` event for this endpoint alone, whatever types it asks for. What became of it is in its deliveries.",
-    params: IdParams,
+    params: EndpointParams,
     reply: { status: 202, description: "On its way.", schema: TestEvent },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) => toAnswer(await changer.test(call, decodeId("whe", call.params.id))),

@@ -43,11 +43,6 @@ export class SecretBox {
       .setAuthTag(tag);
     return Buffer.concat([decipher.update(bytes.subarray(NAME_BYTES + NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString("utf8");
   }
-
-  /** Sealed by a key that is no longer the first. */
-  isOld(text: string): boolean {
-    return !Buffer.from(text.slice(PREFIX.length), "base64").subarray(0, NAME_BYTES).equals(this.#key.name);
-  }
 }
 
 /** A key of its own for this use, and a name for it that tells nothing of it. */

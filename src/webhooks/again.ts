@@ -3,10 +3,22 @@ import { shownPlain, type EndpointCall, type EndpointChanger } from "../endpoint
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import { storeEndpoint } from "../endpoints/queries.ts";
 import { Problem } from "../http/problem.ts";
+import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
 import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import { toDeliveryRecord } from "./delivery-record.ts";
 import { queueAgain } from "./queries.ts";
+
+export const RecoverBody = Type.Object(
+  {
+    since: Type.String({
+      format: "date-time",
+      [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z",
+      description: "Events from this moment on that the endpoint has not acknowledged are delivered again.",
+    }),
+  },
+  { additionalProperties: false },
+);
 
 /** Tries a delivery once more now, whatever became of it before. */
 export const retryDelivery = (

@@ -167,7 +167,8 @@ export type Settlement = {
 
 const MAX_KEPT_ATTEMPTS = 50;
 
-/** Only what is still in the queue is settled: of two that had it in hand, one. An endpoint's health changes with its first
+/** Only what is still in the queue, and as it was, is settled: of two that had it in hand, one; and one that is settled again,
+ *  because the word of its commit was lost, stays as it is. An endpoint's health changes with its first
  *  failure and its first success; between them nothing is written to it. */
 const settle = batchStatement<Settlement>(
   [
@@ -195,7 +196,7 @@ with request as materialized (
   update webhook_queue q
      set is_retry = true, attempts = request.attempts, due_at = now() + request.delay_ms * interval '1 millisecond'
     from request
-   where request.verdict = ${VERDICT.later} and q.id = request.id
+   where request.verdict = ${VERDICT.later} and q.id = request.id and q.attempts < request.attempts
   returning q.id
 ), settled as materialized (
   select request.*

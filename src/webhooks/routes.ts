@@ -3,20 +3,18 @@ import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging
 import { route, toAnswer, type Route } from "../api/route.ts";
 import type { EndpointChanger } from "../endpoints/change-endpoint.ts";
 import { EndpointRecord } from "../endpoints/endpoint.ts";
-import { RecoverBody } from "../endpoints/new-endpoint.ts";
-import { findOwnEndpoint } from "../endpoints/own-endpoint.ts";
+import { EndpointParams, findOwnEndpoint } from "../endpoints/own-endpoint.ts";
 import { findEvent } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { beginRecovery, retryDelivery } from "./again.ts";
+import { beginRecovery, RecoverBody, retryDelivery } from "./again.ts";
 import { DELIVERY_STATUSES, DeliveryRecord, toDeliveryRecord } from "./delivery-record.ts";
 import { deliveriesOfEvent, findDelivery, listDeliveries } from "./queries.ts";
 
-const IdParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
 const DeliveryParams = Type.Object({
-  id: Type.String({ description: "The endpoint's id." }),
+  ...EndpointParams.properties,
   delivery_id: Type.String({ description: "The delivery's id." }),
 });
 const EventParams = Type.Object({ id: Type.String({ description: "The event's id." }) });
@@ -33,7 +31,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     summary: "List an endpoint's deliveries",
     description:
       "Newest event first, from the first try on. A filter that would look at very many may return a short page with `has_more: true`: go on with `next_cursor`.",
-    params: IdParams,
+    params: EndpointParams,
     query: DeliveryQuery,
     reply: { status: 200, description: "A page of deliveries.", schema: pageOf("WebhookDeliveryPage", DeliveryRecord) },
     problems: ["not_found"],
@@ -85,7 +83,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     summary: "Recover what an endpoint missed",
     description:
       "Delivers every event since then that the endpoint wants and has not acknowledged: those that were given up, and those of a time when it was disabled or not there. `recovery` of the endpoint shows how far it is.",
-    params: IdParams,
+    params: EndpointParams,
     body: RecoverBody,
     reply: { status: 202, description: "Under way.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_disabled"],
