@@ -1,6 +1,7 @@
 /** What becomes of an event whose endpoint does not take it: tried again by the schedule, given up, or asked for again. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { storeSettlements } from "../src/webhooks/queries.ts";
 import { until } from "./expect.ts";
 import type { Godwit } from "./harness.ts";
 import { readMetrics, seriesOf } from "./metrics-text.ts";
@@ -510,4 +511,31 @@ describe("what waits for an endpoint", () => {
     assert.equal(endpoint.calls.length, 1);
     assert.deepEqual(idsOf(hook.at("/moved")), idsOf(endpoint.calls));
   });
+});
+
+test("a try whose commit was in doubt is put on record once, though it is settled twice", async () => {
+  const endpoint = await endpointThat({ status: 500, headers: { "retry-after": "3600" } });
+  const delivery = await triedOnce(endpoint);
+  const dueAt = async (): Promise<number[]> => (await endpoint.queue()).map(({ due_at_ms: at }) => at);
+  const dueBefore = await dueAt();
+  const [row] = await godwit.rows<{ account_id: Buffer; endpoint_id: Buffer; id: Buffer; event_id: Buffer }>(
+    "select account_id, endpoint_id, id, event_id from webhook_queue where endpoint_id = $1",
+    [endpoint.uuid],
+  );
+  assert.ok(row !== undefined && godwit.db !== undefined);
+  const settlement = {
+    id: row.id,
+    accountId: row.account_id,
+    environment: "test",
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    eventType: "message.queued",
+    delayMs: 5_000,
+    attempt: JSON.stringify(delivery.attempts),
+  } as const;
+  await storeSettlements(godwit.db, [{ ...settlement, verdict: "later", attempts: 1 }]);
+  assert.deepEqual(await dueAt(), dueBefore);
+  assert.equal((await endpoint.deliveries())[0]?.attempts.length, 1);
+  await storeSettlements(godwit.db, [{ ...settlement, verdict: "later", attempts: 2 }]);
+  assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next try is another");
 });
