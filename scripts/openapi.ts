@@ -7,8 +7,23 @@ import { allRoutes } from "../src/service.ts";
 import { VERSION } from "../src/version.ts";
 
 // A document needs the rows, not what their handlers work with.
-const nobody = undefined as never;
+const nobody: never = undefined as never;
+const routes = allRoutes({
+  db: nobody,
+  clock: nobody,
+  acceptor: nobody,
+  composer: nobody,
+  batches: nobody,
+  verifier: nobody,
+  messages: nobody,
+  endpoints: nobody,
+  suppressions: nobody,
+  templates: nobody,
+  streams: nobody,
+});
+const document = openApiDocument(routes, VERSION, Event);
 writeFileSync(
   join(import.meta.dirname, "..", "docs", "openapi.json"),
-  `${JSON.stringify(openApiDocument(allRoutes({ db: nobody, clock: nobody, acceptor: nobody, messages: nobody, endpoints: nobody, streams: nobody }), VERSION, Event), null, 2)}\n`,
+  `${JSON.stringify(document, null, 2)}
+`,
 );

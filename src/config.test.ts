@@ -56,6 +56,7 @@ test("without any setting the defaults hold", () => {
     // Three days.
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
+    verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
   });
   assert.equal(metricsAllow.isEmpty, true);
   assert.equal(webhookAllow.isEmpty, true);

@@ -32,6 +32,8 @@ export type Config = {
   /** How long a carrier's word on a message is waited for. */
   receiptWaitMs: number;
   retentionDays: number;
+  /** How often verification codes are sent. */
+  verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 };
 
 const ROLES = ["api", "dispatch", "webhooks"] as const;
@@ -80,6 +82,24 @@ export const SETTINGS = {
     env: "GODWIT_RETENTION_DAYS",
     fallback: "90",
     help: "days after which messages and events go away; 40 at least",
+  },
+  verifyCooldown: {
+    flag: "verify-cooldown",
+    env: "GODWIT_VERIFY_COOLDOWN",
+    fallback: "30",
+    help: "seconds between two verification codes to one recipient",
+  },
+  verifyPerRecipient: {
+    flag: "verify-per-recipient",
+    env: "GODWIT_VERIFY_PER_RECIPIENT",
+    fallback: "5",
+    help: "verification codes an hour to one recipient",
+  },
+  verifyPerPrefix: {
+    flag: "verify-per-prefix",
+    env: "GODWIT_VERIFY_PER_PREFIX",
+    fallback: "100",
+    help: "verification codes an hour to numbers that differ in their last four digits alone",
   },
   webhookAllow: {
     flag: "webhook-allow",
@@ -176,6 +196,11 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
+    verificationLimits: {
+      cooldownSeconds: readNumber(read("verifyCooldown"), { least: 0, most: 3_600, what: "a number of seconds" }, faults),
+      perRecipientHour: readNumber(read("verifyPerRecipient"), { least: 1, most: 1_000, what: "a number of codes" }, faults),
+      perPrefixHour: readNumber(read("verifyPerPrefix"), { least: 1, most: 100_000, what: "a number of codes" }, faults),
+    },
   };
   if (purpose === "serve") {
     if (!isLoopback(host) && tls === undefined && proxies.length === 0) faults.push(clearTextRefusal(host));

@@ -16,12 +16,22 @@ import { remembered } from "./lib/remembered.ts";
 import { within } from "./lib/wait.ts";
 import { announcingHandover, Delivery } from "./delivery/delivery.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
+import { suppressionRoutes } from "./consent/routes.ts";
+import { SuppressionChanger } from "./consent/suppression-changer.ts";
 import { keepForgettingKeys } from "./idempotency/forget-keys.ts";
+import { BatchAcceptor } from "./batches/accept-batch.ts";
+import { keepCompletingBatches } from "./batches/complete.ts";
+import { batchRoutes } from "./batches/routes.ts";
+import { keepForgettingVerifications } from "./verifications/forget.ts";
+import { verificationRoutes } from "./verifications/routes.ts";
+import { Verifier } from "./verifications/verifier.ts";
 import { Acceptor } from "./messages/accept.ts";
 import { MessageChanger } from "./messages/change-message.ts";
+import { Composer } from "./messages/compose.ts";
 import type { Handover } from "./messages/handover.ts";
-import { CHANNELS } from "./messages/message.ts";
+import { CHANNELS } from "./routing/channel.ts";
 import { messageRoutes } from "./messages/routes.ts";
+import { segmentsOf } from "./messages/segments.ts";
 import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
@@ -35,6 +45,10 @@ import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
 import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
+import { TemplateChanger } from "./templates/change-template.ts";
+import { Templates } from "./templates/find-template.ts";
+import { templateRoutes } from "./templates/routes.ts";
+import { seedTemplates } from "./templates/seed.ts";
 import { keepFolding } from "./usage/fold.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { Event } from "./events/event.ts";
@@ -106,7 +120,9 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const bell = startWebhooks(parts, box);
     const links = [simulatorLink(config.simulatorSpeed)];
     const routing = new Routes(links);
-    const handover = await startDelivery(parts, { links, routing, bell });
+    const templates = new Templates(db);
+    const composer = new Composer({ clock, routes: routing, templates });
+    const handover = await startDelivery(parts, { links, routing, composer, box, bell });
     const upkeep = [
       keepFolding(db, (error) => log.error({ message: String(error) }, "usage could not be folded")),
       keepRetention(db, {
@@ -116,10 +132,16 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
         onError: (error) => log.error({ message: String(error) }, "old messages could not be dropped"),
       }),
       keepForgettingKeys(db, (error) => log.error({ message: String(error) }, "expired keys could not be forgotten")),
+      keepForgettingVerifications({ db, clock, retentionDays: config.retentionDays }, (error) =>
+        log.error({ message: String(error) }, "old verifications could not be forgotten"),
+      ),
+      ...(config.roles.has("dispatch")
+        ? [keepCompletingBatches({ db, clock, bell }, (error) => log.error({ message: String(error) }, "batches could not be completed"))]
+        : []),
     ];
     stops.push(() => Promise.all(upkeep.map((each) => each.stop())));
 
-    const acceptor = new Acceptor({ db, clock, routes: routing, handover, bell, watch: metrics });
+    const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
     const streams = new EventStreams(db, clock);
     metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
@@ -128,9 +150,14 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           db,
           clock,
           acceptor,
+          composer,
           streams,
+          batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics }),
+          verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
           messages: new MessageChanger({ db, clock, bell }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+          suppressions: new SuppressionChanger({ db, clock, bell }),
+          templates: new TemplateChanger({ db, clock, bell, templates }),
         })
       : [];
     const server = new Server({
@@ -169,19 +196,31 @@ type RouteParts = {
   db: Database;
   clock: Clock;
   acceptor: Acceptor;
+  composer: Composer;
+  batches: BatchAcceptor;
+  verifier: Verifier;
   messages: MessageChanger;
   endpoints: EndpointChanger;
+  suppressions: SuppressionChanger;
+  templates: TemplateChanger;
   streams: EventStreams;
 };
 
 /** Every route of the API. The handlers of a document that is only read are never called. */
-export const allRoutes = ({ db, clock, acceptor, messages, endpoints, streams }: RouteParts): Route[] => [
-  ...messageRoutes(db, acceptor, messages),
-  ...eventRoutes(db, streams),
-  ...endpointRoutes(db, endpoints),
-  ...webhookRoutes(db, endpoints),
-  ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
-];
+export const allRoutes = (parts: RouteParts): Route[] => {
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, suppressions, templates, streams } = parts;
+  return [
+    ...messageRoutes({ db, acceptor, composer, changer: messages }),
+    ...batchRoutes(db, batches),
+    ...eventRoutes(db, streams),
+    ...endpointRoutes(db, endpoints),
+    ...webhookRoutes(db, endpoints),
+    ...suppressionRoutes(db, suppressions),
+    ...templateRoutes(db, templates, segmentsOf),
+    ...verificationRoutes(db, verifier),
+    ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
+  ];
+};
 
 /** What the parts of a process are made of. */
 type Parts = {
@@ -197,7 +236,7 @@ type Parts = {
 /** The lanes of this process, or, where it only accepts, a word to those that have some. */
 async function startDelivery(
   { config, db, clock, announcer, metrics, log, stops }: Parts,
-  { links, routing, bell }: { links: readonly Link[]; routing: Routes; bell: Bell },
+  { links, routing, composer, box, bell }: { links: readonly Link[]; routing: Routes; composer: Composer; box: SecretBox; bell: Bell },
 ): Promise<Handover> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return announcingHandover(announcer);
@@ -209,6 +248,8 @@ async function startDelivery(
     links,
     providers: PROVIDERS,
     routes: routing,
+    composer,
+    box,
     receiptWaitMs: config.receiptWaitMs,
     answerWithinMs: ANSWER_WITHIN_MS,
     watch: deliveryWatch(metrics.registry),
@@ -254,7 +295,7 @@ const ANSWER_WITHIN_MS = 60_000;
 
 /** The key of the very first start, with which the first request can be sent. */
 async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {
-  const account = await createFirstAccount(db, clock);
+  const account = await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
   if (account === undefined) return undefined;
   const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
   return (await createKey(db, clock, { ...request, scopes: ["messages:send", "messages:read", "events:read"] })).secret;

@@ -7,6 +7,9 @@ import { decodeId, encodeId } from "../src/lib/id.ts";
 import { createLog } from "../src/lib/log.ts";
 import { newUuid, type Uuid } from "../src/lib/uuid.ts";
 import { Acceptor } from "../src/messages/accept.ts";
+import { Composer } from "../src/messages/compose.ts";
+import { SecretBox } from "../src/lib/secret-box.ts";
+import { Templates } from "../src/templates/find-template.ts";
 import type { Handover } from "../src/messages/handover.ts";
 import type { Message } from "../src/messages/message.ts";
 import type { NewMessage } from "../src/messages/new-message.ts";
@@ -34,6 +37,7 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   provider: name as ProviderName,
   settings: { speed: 1 },
   sender: "+15005550000",
+  unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown,
 });
 
@@ -63,6 +67,7 @@ const silentWatch: DeliveryWatch = {
   advanced: () => undefined,
   received: () => undefined,
   parked: () => undefined,
+  inbound: () => undefined,
 };
 
 export type DeliveryOptions = {
@@ -128,6 +133,8 @@ export class Rig {
       links: all,
       providers: carriers,
       routes: new OneWay(all[0] ?? linkTo(LINK)),
+      composer: this.#composer(all[0] ?? linkTo(LINK)),
+      box: new SecretBox(Buffer.alloc(32)),
       receiptWaitMs,
       answerWithinMs,
       watch: silentWatch,
@@ -165,7 +172,7 @@ export class Rig {
       tier: { name: "unlimited", limit: null },
     };
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
-    const answer = await this.#acceptor(link, handover).accept(request, credential, undefined, () => "");
+    const answer = await this.#acceptor(link, handover).accept(request, { credential, claim: undefined, writeProblem: () => "" });
     const id = decodeId("msg", (JSON.parse(answer.body) as { id: string }).id);
     assert.ok(id !== undefined);
     return this.message({ accountId, environment, id });
@@ -182,14 +189,17 @@ export class Rig {
     return messages;
   }
 
+  #composer(link: Link): Composer {
+    return new Composer({ clock: this.clock, routes: new OneWay(link), templates: new Templates(this.db) });
+  }
+
   #acceptor(link: string, handover: Handover): Acceptor {
     const known = this.#acceptors.get(link)?.find((each) => each.handover === handover);
     if (known !== undefined) return known.acceptor;
     const acceptor = new Acceptor({
       bell: deafBell,
       db: this.db,
-      clock: this.clock,
-      routes: new OneWay(linkTo(link)),
+      composer: this.#composer(linkTo(link)),
       handover,
       watch: { committed: () => undefined },
     });

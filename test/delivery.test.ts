@@ -129,6 +129,7 @@ describe("the carrier's answer", () => {
       recipient: RECIPIENT,
       sender: "+15005550000",
       body: "Hello",
+      template: null,
     };
     assert.deepEqual(handed, expected);
     assert.equal(expiresAtMs, message.expiresAtMs);

@@ -5,10 +5,12 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createAccount } from "../src/access/accounts.ts";
+import { createAccount, type Furnish } from "../src/access/accounts.ts";
 import type { Uuid } from "../src/lib/uuid.ts";
 import { poll, within } from "../src/lib/wait.ts";
 import { Acceptor } from "../src/messages/accept.ts";
+import { Composer } from "../src/messages/compose.ts";
+import { Templates } from "../src/templates/find-template.ts";
 import type { Handover } from "../src/messages/handover.ts";
 import { PRIORITIES } from "../src/messages/message.ts";
 import { simulatorLink, type Link } from "../src/routing/link.ts";
@@ -17,6 +19,7 @@ import { DatabaseClock } from "../src/storage/database-clock.ts";
 import { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { makePartitions } from "../src/storage/partitions.ts";
+import { seedTemplates } from "../src/templates/seed.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
 import { createDatabase, spawnGodwit, type Run } from "./harness.ts";
@@ -110,12 +113,14 @@ export class Scene {
 
   /** Puts messages of two accounts and all priorities into the queue. */
   async accept(count: number): Promise<void> {
-    const accounts = await Promise.all(["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`)));
+    const furnish: Furnish = (tx, owner) => seedTemplates(tx, this.#clock, owner);
+    const accounts = await Promise.all(
+      ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, furnish)),
+    );
     const routes = new Routes([simulatorLink(1)]);
     const acceptor = new Acceptor({
       db: this.db,
-      clock: this.#clock,
-      routes,
+      composer: new Composer({ clock: this.#clock, routes, templates: new Templates(this.db) }),
       handover: NOBODY,
       bell: { ring: () => undefined },
       watch: { committed: () => undefined },
@@ -125,7 +130,10 @@ export class Scene {
       const tier = { name: "unlimited", limit: null };
       const credential = { accountId, keyId: accountId, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
-      return acceptor.accept({ recipient: "+14155550123", channel: "sms", body: "Hello", priority }, credential, undefined, String);
+      return acceptor.accept(
+        { recipient: "+14155550123", channel: "sms", body: "Hello", priority },
+        { credential, claim: undefined, writeProblem: String },
+      );
     };
     await Promise.all(Array.from({ length: count }, (_, index) => acceptOne(index)));
   }

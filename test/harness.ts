@@ -11,6 +11,7 @@ import { listAccounts } from "../src/access/queries.ts";
 import { SCOPES, type Scope } from "../src/access/scope.ts";
 import { poll } from "../src/lib/wait.ts";
 import { Database } from "../src/storage/database.ts";
+import { seedTemplates } from "../src/templates/seed.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -68,7 +69,7 @@ export class Godwit {
   async key({ scopes = SCOPES, environment = "test", account, expiresAt = null }: KeyOptions = {}): Promise<string> {
     if (this.db === undefined) throw new Error("this godwit has an embedded database");
     const clock = { now: () => Date.now() };
-    if (account !== undefined) await createAccount(this.db, clock, account);
+    if (account !== undefined) await createAccount(this.db, clock, account, (tx, owner) => seedTemplates(tx, clock, owner));
     const accounts = await listAccounts(this.db);
     const owner = accounts.find(({ name }) => name === (account ?? "default"));
     if (owner === undefined) throw new Error("no account");

@@ -56,6 +56,16 @@ describe("bytes that are not HTTP", () => {
 });
 
 describe("requests that are odd but readable", () => {
+  test("a body that is too large does not stand in the way of the next request, also where the credential is looked up first", async () => {
+    const newKey = await godwit.key();
+    const wire = await Wire.open(godwit.url);
+    const large = "x".repeat(600_000);
+    wire.write(`${postHead(newKey)}content-length: ${large.length}\r\n\r\n${large}`);
+    assertProblem(await wire.reply(), "payload_too_large");
+    wire.write(get("/livez"));
+    assert.equal((await wire.reply()).status, 200);
+  });
+
   test("HTTP/1.1 without a Host is refused, HTTP/1.0 is not", async () => {
     const refused = await exchange(godwit.url, "GET /livez HTTP/1.1\r\n\r\n");
     assertProblem(refused, "invalid_request_payload");
@@ -106,8 +116,8 @@ describe("requests that are odd but readable", () => {
   });
 });
 
-const postHead = (): string =>
-  `POST /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+const postHead = (credential = key): string =>
+  `POST /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${credential}\r\ncontent-type: application/json\r\n`;
 
 describe("a client that is too slow", () => {
   test("gets a 408 when its header does not end", async () => {

@@ -84,7 +84,7 @@ describe("the common headers", () => {
       "unsupported_media_type",
       () => godwit.send(key, {}, { headers: { "content-type": "text/plain" } }),
     ],
-    ["a feature to come", "feature_not_available", () => godwit.send(key, { body: undefined, template_id: "welcome" })],
+    ["a template that is not there", "template_not_found", () => godwit.send(key, { body: undefined, template_id: "welcome" })],
     ["an environment without a link", "no_route", () => godwit.send(live)],
     ["a message at its end that is canceled", "message_not_cancelable", () => godwit.request("POST", `${canceled}/cancel`, { key })],
     ["a message at its end that is edited", "message_not_editable", () => godwit.request("PATCH", canceled, { key, body: { body: "x" } })],

@@ -275,7 +275,7 @@ describe("what is not stored", () => {
 describe("a refusal by a business rule", () => {
   const refusals: readonly (readonly [what: string, code: string, fields: object, environment?: "live"])[] = [
     ["more parts than max_segments", "max_segments_exceeded", { body: "x".repeat(500), max_segments: 1 }],
-    ["a template, which this version does not know", "feature_not_available", { body: undefined, template_id: "no_such_template" }],
+    ["a template that is not there", "template_not_found", { body: undefined, template_id: "no_such_template" }],
     ["an environment without a link", "no_route", {}, "live"],
   ];
   for (const [what, code, fields, environment = "test"] of refusals) {

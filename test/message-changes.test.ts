@@ -329,7 +329,6 @@ describe("edit", () => {
 
   const REFUSALS: readonly (readonly [what: string, message: object, request: Json, code: string, pointer: string])[] = [
     ["more parts than the first request allowed", { max_segments: 1 }, { body: "x".repeat(161) }, "max_segments_exceeded", "/body"],
-    ["template variables", {}, { template_variables: { 1: "a" } }, "feature_not_available", "/template_variables"],
   ];
   for (const [what, extra, request, code, pointer] of REFUSALS) {
     test(`${what} are refused, and a key remembers that`, async () => {

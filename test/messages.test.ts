@@ -42,6 +42,7 @@ describe("the record", () => {
       sender: "+15005550000",
       body: "Your code is 123456",
       template_id: null,
+      template_version: null,
       template_variables: null,
       status: "queued",
       sequence: 1,
@@ -353,23 +354,4 @@ describe("fields", () => {
       [["", "too_large"]],
     );
   });
-});
-
-describe("what this version cannot do yet", () => {
-  const STEP = { channel: "sms", body: "x", after_seconds: 60 };
-  const ROWS: readonly (readonly [object, string[]])[] = [
-    [{ body: undefined, template_id: "welcome" }, ["/template_id"]],
-    [{ body: undefined, template_id: "welcome", template_variables: { "1": "x" } }, ["/template_id"]],
-    [{ fallback: [STEP] }, ["/fallback"]],
-    [{ body: undefined, template_id: "welcome", fallback: [STEP] }, ["/template_id", "/fallback"]],
-  ];
-  for (const [fields, pointers] of ROWS) {
-    test(`is told of ${pointers.join(" and ")}`, async () => {
-      const already = await count("messages");
-      const reply = await godwit.send(key, fields);
-      assertProblem(reply, "feature_not_available");
-      assert.deepEqual(pointersOf(reply), pointers);
-      assert.equal(await count("messages"), already);
-    });
-  }
 });

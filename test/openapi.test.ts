@@ -1,12 +1,12 @@
 /** The OpenAPI document is held to its word: every status that it declares is provoked, and every body fits its schema. */
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import pg from "pg";
-import { isDateTime } from "../src/api/validate.ts";
+import { isDateTime } from "../src/http/validate.ts";
 import { isErrorCode } from "../src/http/codes.ts";
 import { decodeId, encodeId } from "../src/lib/id.ts";
 import { uuidSequence } from "../src/lib/uuid.ts";
@@ -32,7 +32,7 @@ let document: Document;
 let key: string;
 let scopeless: string;
 let exhausted: string;
-/** Things that every reading operation can be asked about: a message, its event, an endpoint, and what the one was told of the other. */
+/** Things that every reading operation can be asked about. */
 let known: Ids;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
@@ -44,21 +44,25 @@ before(async () => {
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
-  scopeless = await godwit.key({ scopes: ["templates:read"] });
+  scopeless = await godwit.key({ scopes: ["links:read"] });
   const { message } = await queued({ metadata: { a: "b" }, client_reference: "c", sender: "Godwit" });
-  known = { message, ...(await delivered()) };
+  known = { message, ...(await delivered()), ...(await batched()), ...(await suppressed()), ...(await templated()), ...(await verified()) };
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
 after(() => godwit.stop());
 
 /** What the parameters of a path stand for. */
-type Ids = { message?: string; event?: string; endpoint?: string; delivery?: string };
+type Ids = Partial<Record<"message" | "event" | "endpoint" | "delivery" | "batch" | "suppression" | "template" | "verification", string>>;
 const NOTHING: Required<Ids> = {
   message: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
   event: "evt_01k9zs3v8mf4tb2xg1qj6n0d5c",
   endpoint: "whe_01k9zs3v8mf4tb2xg1qj6n0d5c",
   delivery: "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  batch: "batch_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  suppression: "sup_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  template: "tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  verification: "ver_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
 
 async function make(path: string, body?: object): Promise<Reply["json"]> {
@@ -80,11 +84,40 @@ const created = async (): Promise<{ endpoint: string }> => ({
   endpoint: String((await make("/v1/webhook_endpoints", { url: "https://example.com/hook", description: "d" }))["id"]),
 });
 
+/** Nobody was sent anything at this number, nor at those beside it. */
+const newNumber = (): string => `+1${randomInt(200, 1_000)}${randomInt(2_000_000, 10_000_000)}`;
+const newTemplate = () => ({
+  name: `t_${randomUUID().replaceAll("-", "")}`,
+  language: "en",
+  category: "utility",
+  channels: ["sms", "whatsapp"],
+  body: "Hello {{name}}",
+  header: "Hi",
+  footer: "Bye",
+  buttons: [{ type: "url", text: "Go", url: "https://example.com" }],
+  examples: { name: "Ada" },
+});
+const idOf = async (made: Promise<Reply["json"]>): Promise<string> => String((await made)["id"]);
+const batched = async () => ({ batch: await idOf(make("/v1/batches", { items: [sms(), { recipient: "x" }] })) });
+const suppressed = async () => ({ suppression: await idOf(make("/v1/suppressions", { recipient: newNumber(), note: "n" })) });
+const templated = async () => ({ template: await idOf(make("/v1/templates", newTemplate())) });
+const archived = async (): Promise<Ids> => {
+  const { template } = await templated();
+  await godwit.request("DELETE", `/v1/templates/${template}`, { key });
+  return { template };
+};
+const verified = async () => ({ verification: await idOf(make("/v1/verifications", { recipient: newNumber(), channel: "sms" })) });
+const unverified = async (): Promise<Ids> => {
+  const { verification } = await verified();
+  await make(`/v1/verifications/${verification}/cancel`);
+  return { verification };
+};
+
 // Times of ids go their own way here.
 const deliveryIds = uuidSequence();
 
 /** An endpoint, and on record an event that it was told of, after a failure, as a worker would have left it. */
-async function delivered(): Promise<Required<Omit<Ids, "message">>> {
+async function delivered(): Promise<Required<Pick<Ids, "endpoint" | "event" | "delivery">>> {
   const { endpoint } = await created();
   const event = String((await make(`/v1/webhook_endpoints/${endpoint}/test`))["event_id"]);
   const delivery = deliveryIds(Date.now());
@@ -109,9 +142,24 @@ const disabled = async (): Promise<Ids> => {
 };
 
 /** Operations that ask for a body, or for something in a certain state, and what they refuse. */
-type Needs = { body?: object; fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
+type Needs = { body?: object | (() => object); fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
 const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/messages": { body: sms(), refused: { ...sms(), body: undefined, template_id: "welcome" } },
+  "POST /v1/messages/validate": { body: sms() },
+  "POST /v1/batches": { body: { items: [sms()] } },
+  "POST /v1/suppressions": { body: () => ({ recipient: newNumber() }) },
+  "POST /v1/suppressions/import": { body: () => ({ entries: [{ recipient: newNumber() }] }) },
+  "DELETE /v1/suppressions/{id}": { fit: suppressed },
+  "POST /v1/templates": { body: newTemplate, refused: { ...newTemplate(), name: "verification_code" } },
+  "PATCH /v1/templates/{id}": { body: { body: "Dear {{name}}" }, fit: templated, unfit: archived },
+  "DELETE /v1/templates/{id}": { fit: templated },
+  "POST /v1/templates/{id}/preview": { body: {}, refused: { template_variables: { other: "x" } } },
+  "POST /v1/verifications": {
+    body: () => ({ recipient: newNumber(), channel: "sms" }),
+    refused: { recipient: "+14155550123", channel: "sms", template_id: "no_such_template" },
+  },
+  "POST /v1/verifications/{id}/check": { body: { code: "000000" }, fit: verified, unfit: unverified },
+  "POST /v1/verifications/{id}/cancel": { fit: verified, unfit: unverified },
   "PATCH /v1/messages/{id}": { body: { body: "x" }, fit: scheduled, unfit: queued },
   "POST /v1/messages/{id}/cancel": { fit: queued, unfit: canceled },
   "POST /v1/messages/{id}/redact": { fit: canceled, unfit: queued },
@@ -126,18 +174,23 @@ const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?
 
 /** The path of a route, with ids in place of its parameters. */
 function concrete({ path }: Route, ids: Ids = {}): string {
-  const { message = "", event = "", endpoint = "", delivery = "" } = { ...known, ...ids };
-  const own = path.startsWith("/v1/messages") ? message : path.startsWith("/v1/events") ? event : endpoint;
-  return path.replace("{id}", own).replace("{delivery_id}", delivery);
+  const all = { ...known, ...ids };
+  const [, , noun = ""] = path.split("/");
+  // What a path is about is its noun in the plural.
+  const own = noun === "webhook_endpoints" ? all.endpoint : all[noun.replace(/(?<=ch)es$|s$/, "") as keyof Ids];
+  return path.replace("{id}", own ?? "").replace("{delivery_id}", all.delivery ?? "");
+}
+
+function bodyOf(route: Route): object | undefined {
+  const { body } = needsOf(route);
+  return typeof body === "function" ? (body as () => object)() : body;
 }
 
 /** The same, with what the operation can be done to. */
 const fitting = async (route: Route): Promise<string> => concrete(route, await needsOf(route).fit?.());
 
 const ask = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
-  route.path === STREAM
-    ? peek(path, { key, ...options })
-    : godwit.request(route.method, path, { key, body: needsOf(route).body, ...options });
+  route.path === STREAM ? peek(path, { key, ...options }) : godwit.request(route.method, path, { key, body: bodyOf(route), ...options });
 
 /** The beginning of an answer that goes on, or the whole of one that does not. */
 async function peek(path: string, { key: token }: RequestOptions): Promise<Reply> {
@@ -152,8 +205,8 @@ async function peek(path: string, { key: token }: RequestOptions): Promise<Reply
 
 /** Refused by a rule of its own, or else because its key was another request's. */
 async function refusal(route: Route): Promise<Reply> {
-  const { unfit, body, refused } = needsOf(route);
-  if (unfit !== undefined || refused !== undefined) return ask(route, { body: refused ?? body }, concrete(route, await unfit?.()));
+  const { unfit, refused } = needsOf(route);
+  if (unfit !== undefined || refused !== undefined) return ask(route, { body: refused ?? bodyOf(route) }, concrete(route, await unfit?.()));
   const idempotencyKey = randomUUID();
   assert.equal((await godwit.send(key, {}, { idempotencyKey })).status, 202);
   return ask(route, { idempotencyKey });
@@ -172,6 +225,8 @@ async function overQuota(route: Route): Promise<Reply> {
 /** The table of what a route is about. */
 function tableOf({ path }: Route): string {
   if (path === STREAM) return "api_keys";
+  if (path === "/v1/messages/validate") return "suppressions";
+  if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
   const [, , noun = ""] = path.split("/");
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
@@ -181,7 +236,7 @@ async function conflict(route: Route): Promise<Reply> {
   const path = await fitting(route);
   const client = new pg.Client(godwit.databaseUrl);
   await client.connect();
-  const options = { idempotencyKey: randomUUID() };
+  const options = { idempotencyKey: randomUUID(), body: bodyOf(route) };
   let first: Promise<Reply> | undefined;
   try {
     await client.query("begin");
@@ -237,7 +292,8 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   404: (route) => ask(route, {}, concrete(route, NOTHING)),
   408: together((routes) => Promise.all(routes.map((route) => exchange(godwit.url, head(route, "x-slow: "), { timeoutMs: 6_000 })))),
   409: conflict,
-  413: (route) => ask(route, { body: " ".repeat(65_537) }),
+  // More than any route takes.
+  413: (route) => ask(route, { body: " ".repeat(2_097_153) }),
   415: (route) => ask(route, { headers: { "content-type": "text/plain" } }),
   422: refusal,
   429: overQuota,
@@ -320,10 +376,12 @@ for (const route of ROUTES) {
   });
 }
 
-for (const path of ["/v1/messages", "/v1/events", "/v1/webhook_endpoints"]) {
+for (const path of ["/v1/messages", "/v1/events", "/v1/webhook_endpoints", "/v1/suppressions", "/v1/templates"]) {
   test(`a page of ${path} fits its schema also with a cursor`, async () => {
     await queued({ channel: "whatsapp", body: "x" });
     await delivered();
+    await suppressed();
+    await templated();
     const reply = await ask(routeOf("GET", path), {}, `${path}?limit=1`);
     assert.equal(typeof reply.json["next_cursor"], "string");
     assertFits(routeOf("GET", path), "200", reply);

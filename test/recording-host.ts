@@ -4,7 +4,7 @@ import { encodeId } from "../src/lib/id.ts";
 import { createLog } from "../src/lib/log.ts";
 import { newUuid } from "../src/lib/uuid.ts";
 import { poll, within } from "../src/lib/wait.ts";
-import type { Host, Outgoing, Receipt, SendOutcome } from "../src/providers/provider.ts";
+import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../src/providers/provider.ts";
 
 // Far beyond what a carrier that is a fake needs: who runs into it hangs.
 const LIMIT_MS = 10_000;
@@ -18,6 +18,7 @@ export class RecordingHost implements Host {
   readonly calls: (readonly Receipt[])[] = [];
   /** What was acknowledged, in order. */
   readonly receipts: Receipt[] = [];
+  readonly messages: InboundMessage[] = [];
   #behaviour: HostBehaviour = "takes";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
@@ -25,6 +26,12 @@ export class RecordingHost implements Host {
     if (this.#behaviour === "rejects") throw new Error("the database is away");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.receipts.push(...receipts);
+  }
+
+  async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
+    if (this.#behaviour === "rejects") throw new Error("the database is away");
+    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    this.messages.push(...messages);
   }
 
   behave(behaviour: HostBehaviour): this {
@@ -65,6 +72,7 @@ export const outgoing = (fields: Partial<Outgoing> & Pick<Outgoing, "recipient">
   channel: "sms",
   sender: null,
   body: "Your code is 123456",
+  template: null,
   expiresAtMs: Date.now() + 3_600_000,
   ...fields,
 });

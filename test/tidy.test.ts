@@ -10,17 +10,22 @@ type Rule = (file: SourceFile) => string[];
 
 // Higher may import lower. Files beside the folders are named with their ending.
 const RANKS: Readonly<Record<string, number>> = {
-  "main.ts": 10,
-  cli: 9,
-  "service.ts": 8,
-  api: 7,
-  delivery: 6,
-  webhooks: 6,
-  retention: 6,
-  endpoints: 5,
-  messages: 5,
+  "main.ts": 12,
+  cli: 11,
+  "service.ts": 10,
+  api: 9,
+  delivery: 8,
+  webhooks: 8,
+  retention: 8,
+  batches: 7,
+  verifications: 7,
+  endpoints: 6,
+  messages: 6,
+  templates: 5,
+  consent: 5,
   usage: 4,
   outbox: 4,
+  fallback: 4,
   events: 3,
   idempotency: 3,
   queue: 3,
@@ -49,10 +54,15 @@ const UPWARD: readonly Exception[] = [
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\/queries\.ts$/, to: /./, why: "the accept statement is composed from fragments that the owners export" },
   { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
-  { from: /^delivery\//, to: /^(queue|receipts)\//, why: "it works them off; they stand below because accept and advance write to them" },
+  { from: /^messages\//, to: /^fallback\//, why: "a step of a fallback begins, moves and ends with its message" },
+  {
+    from: /^delivery\//,
+    to: /^(queue|receipts|fallback)\//,
+    why: "it works them off; they stand below because accept and advance write to them",
+  },
   { from: /^outbox\/queries\.ts$/, to: /^events\//, why: "an event is stored and put into the outbox by one statement" },
   {
-    from: /^(endpoints|webhooks)\//,
+    from: /^(endpoints|webhooks|templates|consent|batches)\//,
     to: /^(outbox|events)\//,
     why: "events are told from the outbox; it stands below because accept and advance write to it",
   },
@@ -69,7 +79,7 @@ const CONFIG_READERS: readonly Exception[] = [
 const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
-    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing)\//,
+    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback)\//,
     why: "api knows no feature's rules: service.ts hands it the feature's routes",
   },
 ];
@@ -276,7 +286,7 @@ const FINE: readonly Sample[] = [
   ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../lib/id.ts";'],
   ["types of access in a neighbour", importDirection, "src/events/x.ts", 'import { type A, type B } from "../access/scope.ts";'],
   ["a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
-  ["a test that reaches across", importDirection, "src/messages/x.test.ts", 'import { compile } from "../api/validate.ts";'],
+  ["a test that reaches across", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
   ["a migration", depth, "src/storage/migrations/0001_x.sql", ""],
   ["a provider's folder", depth, "src/providers/smpp/session.ts", ""],
   ["a skip with its reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { isDateTime } from "../src/api/validate.ts";
+import { isDateTime } from "../src/http/validate.ts";
 import { afterSeconds, assertChanged, callerOf, eventsOf, typesOf, type Caller, type Entry, type Json } from "./changing.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "./expect.ts";
 import { startGodwit, type Godwit, type Reply } from "./harness.ts";

@@ -5,13 +5,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { keyClaim } from "../../src/idempotency/key.ts";
 import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
-import { toMessage } from "../../src/messages/accept.ts";
-import { toRecord } from "../../src/messages/message.ts";
-import { acceptStatement, type Acceptance } from "../../src/messages/queries.ts";
+import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
+import { toMessage } from "../../src/messages/compose.ts";
+import { acceptStatement } from "../../src/messages/queries.ts";
 import { simulatorLink } from "../../src/routing/link.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
-import { countedOf } from "../../src/usage/usage.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
@@ -21,19 +20,19 @@ function acceptance(): Acceptance {
   const nowMs = Date.now();
   const recipient = `+1415555${String(nowMs % 10_000).padStart(4, "0")}`;
   const body = "Your verification code is 123456. It is valid for ten minutes.";
-  const message = toMessage({ recipient, channel: "sms", body }, { accountId, environment: "test" }, newUuid(nowMs), simulatorLink(1));
-  const record = toRecord(message);
-  return {
-    accountId,
-    environment: "test",
-    message,
-    claim: keyClaim(account, uuidFromText(randomUUID()), randomBytes(32)),
-    event: { id: message.id, type: "message.queued", record: JSON.stringify(record) },
-    // Leased, so that the service it shares the database with leaves it alone.
-    place: { lane: "bench", dueAtMs: null, leaseMs: 3_600_000 },
-    counted: countedOf(message),
-    answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
-  };
+  const link = { ...simulatorLink(1), name: "bench" };
+  const message = toMessage({
+    request: { recipient, channel: "sms", body },
+    content: { body, template: null },
+    owner: { accountId, environment: "test" },
+    id: newUuid(nowMs),
+    link,
+    standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false },
+  });
+  const claim = keyClaim(account, uuidFromText(randomUUID()), randomBytes(32));
+  const made = toAcceptance({ message, link, steps: [], secret: null }, claim);
+  // Leased, so that the service it shares the database with leaves it alone.
+  return { ...made, place: { ...made.place, leaseMs: 3_600_000 } };
 }
 
 async function store(size: number, seconds: number): Promise<number> {

@@ -17,12 +17,18 @@ import {
 } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
+/** Puts into a new environment what it has to begin with: the features that keep it stand above. */
+export type Furnish = (tx: Tx, owner: { accountId: Uuid; environment: Environment }) => Promise<void>;
+
 /** Undefined when an account of that name exists. */
-export async function createAccount(db: Database, clock: Clock, name: string): Promise<AccountRow | undefined> {
+export async function createAccount(db: Database, clock: Clock, name: string, furnish: Furnish): Promise<AccountRow | undefined> {
   return db.transaction(async (tx) => {
     const [account] = await insertAccount(tx, newUuid(clock.now()), name);
     if (account === undefined) return undefined;
-    for (const environment of ENVIRONMENTS) await insertEnvironment(tx, account.id, environment, FIRST_TIER[environment]);
+    for (const environment of ENVIRONMENTS) {
+      await insertEnvironment(tx, account.id, environment, FIRST_TIER[environment]);
+      await furnish(tx, { accountId: account.id, environment });
+    }
     return account;
   });
 }
@@ -30,8 +36,8 @@ export async function createAccount(db: Database, clock: Clock, name: string): P
 const FIRST_ACCOUNT = "default";
 
 /** On a database without accounts, makes the first one. Undefined when there was one, or a neighbour made it just now. */
-export async function createFirstAccount(db: Database, clock: Clock): Promise<AccountRow | undefined> {
-  return (await listAccounts(db)).length > 0 ? undefined : createAccount(db, clock, FIRST_ACCOUNT);
+export async function createFirstAccount(db: Database, clock: Clock, furnish: Furnish): Promise<AccountRow | undefined> {
+  return (await listAccounts(db)).length > 0 ? undefined : createAccount(db, clock, FIRST_ACCOUNT, furnish);
 }
 
 export type KeyRequest = {

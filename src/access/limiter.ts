@@ -41,14 +41,16 @@ export class Limiter {
     this.#node = node;
   }
 
-  /** Takes one request from the environment's quota. Resolved at once while this node holds tokens. */
-  take(credential: Credential): Verdict | Promise<Verdict> | undefined {
+  /** Takes requests from the environment's quota: all of them, or none. Resolved at once while this node holds the tokens. */
+  take(credential: Credential, asked = 1): Verdict | Promise<Verdict> | undefined {
     const { limit } = credential.tier;
     if (limit === null) return undefined;
     const share = this.#shareOf(credential);
     const now = performance.now();
-    if (share.tokens >= 1 && now < share.spendUntil) return this.#spend(share, credential, limit, now);
-    return this.#takeSlowly(share, credential, limit);
+    // More than the bucket ever has could never be had.
+    const count = Math.min(asked, limit.burst);
+    if (share.tokens >= count && now < share.spendUntil) return this.#spend(share, credential, limit, count);
+    return this.#takeSlowly(share, credential, limit, count);
   }
 
   #shareOf({ environmentKey }: Credential): Share {
@@ -69,27 +71,28 @@ export class Limiter {
     }
   }
 
-  #spend(share: Share, credential: Credential, limit: Limit, now: number): Verdict {
-    share.tokens -= 1;
+  #spend(share: Share, credential: Credential, limit: Limit, count: number): Verdict {
+    const now = performance.now();
+    share.tokens -= count;
     // Refill before it runs dry, so that under steady load nobody waits. A failure here shows when it has run dry.
     if (share.tokens < share.granted / 2 && share.settling === undefined && now >= share.emptyUntil) {
       void this.#settleOnce(share, credential, limit).catch(() => undefined);
     }
-    return verdict(true, share, limit, now);
+    return verdict(true, share, limit, { now, count });
   }
 
-  async #takeSlowly(share: Share, credential: Credential, limit: Limit): Promise<Verdict> {
-    share.waiting += 1;
+  async #takeSlowly(share: Share, credential: Credential, limit: Limit, count: number): Promise<Verdict> {
+    share.waiting += count;
     try {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
         if (performance.now() >= share.emptyUntil || share.settling !== undefined) await this.#settleOnce(share, credential, limit);
         const now = performance.now();
-        if (share.tokens >= 1 && now < share.spendUntil) return this.#spend(share, credential, limit, now);
+        if (share.tokens >= count && now < share.spendUntil) return this.#spend(share, credential, limit, count);
         if (now < share.emptyUntil) break;
       }
-      return verdict(false, share, limit, performance.now());
+      return verdict(false, share, limit, { now: performance.now(), count });
     } finally {
-      share.waiting -= 1;
+      share.waiting -= count;
     }
   }
 
@@ -145,13 +148,18 @@ function wanted(share: Share, { burst }: Limit, now: number): number {
 }
 
 /** What a client is told: the bucket as this node knows it, its own tokens included. */
-function verdict(isAdmitted: boolean, share: Share, { requestsPerSecond, burst }: Limit, now: number): Verdict {
+function verdict(
+  isAdmitted: boolean,
+  share: Share,
+  { requestsPerSecond, burst }: Limit,
+  { now, count }: { now: number; count: number },
+): Verdict {
   const refilled = share.level + ((now - share.settledAt) / 1_000) * requestsPerSecond;
   const available = Math.min(burst, Math.max(0, refilled + share.tokens));
   return {
     isAdmitted,
     remaining: isAdmitted ? Math.floor(available) : 0,
     resetSeconds: Math.ceil((burst - available) / requestsPerSecond),
-    retryAfterSeconds: Math.max(1, Math.ceil((1 - available) / requestsPerSecond)),
+    retryAfterSeconds: Math.max(1, Math.ceil((count - available) / requestsPerSecond)),
   };
 }

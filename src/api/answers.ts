@@ -28,17 +28,19 @@ export function commonHeaders(requestId: string, isTls: boolean): Record<string,
 type FrameworkError = Error & { code?: string; statusCode?: number };
 
 /** Whatever was thrown, as the problem a client is told. Undefined: nobody's fault but ours, and for the log. */
-export function toProblem(error: FrameworkError): Problem | undefined {
+export function toProblem(error: FrameworkError, bodyLimit = BODY_LIMIT_BYTES): Problem | undefined {
   if (error instanceof Problem) return error;
   if (isDatabaseTrouble(error)) return unavailable("the database is away or overloaded", 1, error);
-  if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE")
-    return new Problem("payload_too_large", { detail: `the body may have ${BODY_LIMIT_BYTES} bytes` });
+  if (error.code === "FST_ERR_CTP_BODY_TOO_LARGE") return tooLarge(bodyLimit);
   if (error.statusCode === 415) return unsupportedMediaType();
   if (error.code === "FST_ERR_MAX_PARAM_LENGTH") return new Problem("not_found", { detail: "no such path" });
   if (error.code === "FST_ERR_BAD_URL") return new Problem("invalid_request_payload", { detail: "the URL is not valid" });
   if (error.statusCode === 400) return new Problem("invalid_request_payload", { detail: "the request could not be read" });
   return undefined;
 }
+
+export const tooLarge = (bodyLimit: number): Problem =>
+  new Problem("payload_too_large", { detail: `the body may have ${bodyLimit} bytes` });
 
 export const unsupportedMediaType = (): Problem =>
   new Problem("unsupported_media_type", {

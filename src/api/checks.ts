@@ -6,11 +6,11 @@ import type { Limiter, Verdict } from "../access/limiter.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { fingerprintOf, keyClaim, parseIdempotencyKey, type KeyClaim } from "../idempotency/key.ts";
-import { BODY_LIMIT_BYTES, unsupportedMediaType } from "./answers.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./answers.ts";
+import { parseJsonBody } from "../http/json-body.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Call, Route } from "./route.ts";
-import { coerceQuery, compile, type Validate } from "./validate.ts";
+import { coerceQuery, compile, type Validate } from "../http/validate.ts";
 
 export type Access = { authenticator: Authenticator; limiter: Limiter; metrics: Metrics };
 
@@ -32,11 +32,18 @@ function admitWithin(
   const check = (verdict: Verdict | undefined): Credential => {
     if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
     requireScope(credential, route.scope);
-    if (route.body !== undefined) checkMediaType(request);
+    if (route.body !== undefined) checkMediaType(request, route.maxBodyBytes);
     return credential;
   };
   const taken = access.limiter.take(credential);
   return taken instanceof Promise ? taken.then(check) : check(taken);
+}
+
+/** What a request costs beyond the one it was admitted for, once its body tells. */
+export async function chargeMore(route: Route, value: unknown, credential: Credential, reply: FastifyReply, access: Access): Promise<void> {
+  const more = (route.cost?.(value) ?? 1) - 1;
+  const verdict = more > 0 ? await access.limiter.take(credential, more) : undefined;
+  if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
 }
 
 function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, verdict: Verdict): void {
@@ -63,18 +70,22 @@ const overQuota = ({ tier, environment }: Credential, { retryAfterSeconds }: Ver
 // An allow-list: the lenient parsing of media types has been a source of bypasses.
 const JSON_MEDIA_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-function checkMediaType({ headers }: FastifyRequest): void {
+function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_BYTES): void {
   const encoding = headers["content-encoding"];
   const isPlain = encoding === undefined || encoding === "identity";
   if (!isPlain || !JSON_MEDIA_TYPE.test(headers["content-type"] ?? "")) throw unsupportedMediaType();
   const length = Number(headers["content-length"] ?? 0);
-  if (length > BODY_LIMIT_BYTES) throw new Problem("payload_too_large", { detail: `the body may have ${BODY_LIMIT_BYTES} bytes` });
+  if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
 }
 
 type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
 /** What the server gives to a call besides what the request says. */
 type Surroundings = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone">;
-export type Reader = (request: FastifyRequest, credential: Credential, surroundings: Surroundings) => Call<never, never, never>;
+/** A request in two steps: its body is JSON, and says what it should. */
+export type Reader = {
+  parse: (request: FastifyRequest) => unknown;
+  read: (request: FastifyRequest, value: unknown, credential: Credential, surroundings: Surroundings) => Call<never, never, never>;
+};
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
@@ -85,21 +96,28 @@ export function createReader(route: Route): Reader {
     query: compile(route.query ?? NO_QUERY, "query"),
     params: route.params && compile(route.params, "path"),
   };
-  return (request, credential, surroundings) => {
-    const value = route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+  const parse: Reader["parse"] = (request) =>
+    route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+  const read: Reader["read"] = (request, value, credential, surroundings) => {
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
     const faults = findFaults(route, validators, { params: request.params, query, value });
-    if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
+    const refused = route.tellsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
+    if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
     const claim: KeyClaim | undefined =
       key === undefined ? undefined : keyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
     const header = (name: string): string | undefined => {
       const found = request.headers[name];
       return typeof found === "string" ? found : undefined;
     };
-    return { credential, body: value, query, params: request.params, claim, header, ...surroundings } as Call<never, never, never>;
+    // What the schemas have checked is what the handler's types say.
+    const parsed = { body: value as never, query: query as never, params: request.params as never };
+    return { ...parsed, credential, claim, header, faults, ...surroundings };
   };
+  return { parse, read };
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function findFaults(
   route: Route,
@@ -107,9 +125,7 @@ function findFaults(
   { params, query, value }: { params: unknown; query: unknown; value: unknown },
 ): Fault[] {
   const faults = [...(validators.params?.(params) ?? []), ...validators.query(query), ...(validators.body?.(value) ?? [])];
-  if (route.check !== undefined && typeof value === "object" && value !== null && !Array.isArray(value)) {
-    faults.push(...withoutRepeats(route.check(value as Record<string, unknown>), faults));
-  }
+  if (route.check !== undefined && isObject(value)) faults.push(...withoutRepeats(route.check(value), faults));
   return faults;
 }
 

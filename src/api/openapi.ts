@@ -71,7 +71,7 @@ const toldOperation = (event: TSchema): Json => ({
 });
 
 function operation(route: Route): Json {
-  const { method, path, summary, description, tag, scope, body, query, params, reply, isIdempotent, problems } = route;
+  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, reply, isIdempotent, problems } = route;
   const codes = [...CHECKED, ...(body === undefined ? [] : WITH_BODY), ...(isIdempotent ? IDEMPOTENT : []), ...problems];
   return {
     operationId: operationId(method, path),
@@ -79,7 +79,9 @@ function operation(route: Route): Json {
     description: `${description}\n\nScope: \`${scope}\`.`,
     tags: [tag],
     parameters: [...parameters(params, "path"), ...parameters(query, "query"), ...(isIdempotent ? [KEY_PARAMETER] : [])],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema: published(body) } } } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: published(documentedBody ?? body) } } } }),
     responses: {
       [reply.status]: {
         description: reply.description,
@@ -165,7 +167,8 @@ function titledSchemas(routes: readonly Route[], event: TSchema): Record<string,
     if (typeof title === "string") found[title] ??= plain(rest);
     for (const child of Object.values(value)) visit(child);
   };
-  for (const schema of [...routes.flatMap(({ body, reply }) => [body, reply.schema]), event]) visit(schema);
+  for (const schema of [...routes.flatMap(({ body, documentedBody, reply }) => [documentedBody ?? body, reply.schema]), event])
+    visit(schema);
   return found;
 }
 

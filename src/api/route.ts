@@ -19,6 +19,8 @@ export type Call<Body, Query, Params> = {
   claim: KeyClaim | undefined;
   /** A problem as the bytes this client would get: for answers that are stored. */
   writeProblem: (problem: Problem) => string;
+  /** What is wrong with the request: never anything, but for a route that tells faults rather than refuses them. */
+  faults: readonly Fault[];
   header: (name: string) => string | undefined;
   /** Whether the credential still holds: for answers that go on. */
   isAdmitted: () => Promise<boolean>;
@@ -49,6 +51,14 @@ export type Route = {
   scope: Scope;
   isIdempotent: boolean;
   body?: TSchema;
+  /** What the document says of the body, where a route takes more than it documents and says for itself what is wrong. */
+  documentedBody?: TSchema;
+  /** 64 kB where it does not say. */
+  maxBodyBytes?: number;
+  /** How many requests of the quota it costs; one where it does not say. */
+  cost?: (body: unknown) => number;
+  /** The faults of a body are its answer, not its end. */
+  tellsFaults?: true;
   query?: TSchema;
   params?: TSchema;
   /** Rules beyond the body's schema; they run also on a body that the schema refuses, so that all faults are told at once. */

@@ -11,7 +11,7 @@ import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addre
 import type { Log } from "../lib/log.ts";
 import { poll } from "../lib/wait.ts";
 import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, contentTypeFor, newRequestId, toProblem } from "./answers.ts";
-import { admit, createReader } from "./checks.ts";
+import { admit, chargeMore, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
@@ -186,11 +186,13 @@ export class Server {
   }
 
   #addRoute(route: Route): void {
-    const read = createReader(route);
+    const { parse, read } = createReader(route);
+    const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
     const { metrics } = this.#options;
     this.#app.route({
       method: route.method,
       url: fastifyPath(route.path),
+      bodyLimit,
       onRequest: (request, reply, done) => {
         const keep = (credential: Credential): void => {
           request.credential = credential;
@@ -207,7 +209,10 @@ export class Server {
       },
       preParsing: (request, _reply, payload, done) => done(null, request.heldBody ?? payload),
       handler: async (request, reply) => {
-        const call = read(request, request.credential as Credential, {
+        const credential = request.credential as Credential;
+        const value = parse(request);
+        if (route.cost !== undefined) await chargeMore(route, value, credential, reply, this.#options);
+        const call = read(request, value, credential, {
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
           gone: () => goneSignal(reply.raw, this.#streaming.signal),
@@ -261,7 +266,9 @@ export class Server {
   }
 
   #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const known = toProblem(error);
+    // What nobody reads any more must not stand in the way of the connection's next request.
+    request.heldBody?.resume();
+    const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status >= 500)
       this.#options.log.error({ request_id: request.id, code: problem.code, ...causeOf(known?.cause ?? error) }, "request failed");

@@ -2,6 +2,7 @@
 import { createAccount } from "../access/accounts.ts";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
+import { seedTemplates } from "../templates/seed.ts";
 import { print, UsageError, withDatabase, type Command } from "./command.ts";
 
 const record = ({ id, name, created_at }: AccountRow) => ({ id: encodeId("acct", id), name, created_at: created_at.toISOString() });
@@ -17,7 +18,7 @@ export const accounts: Command = {
     if (name === undefined || !/^[\w .-]{1,64}$/.test(name))
       throw new UsageError("give the account a name of up to 64 letters, digits, spaces, dots, dashes or underscores");
     return withDatabase(input, "accounts", async ({ db, clock }) => {
-      const account = await createAccount(db, clock, name);
+      const account = await createAccount(db, clock, name, (tx, owner) => seedTemplates(tx, clock, owner));
       if (account === undefined) throw new UsageError(`there is an account ${name} already`);
       print(input.flags, record(account));
     });

@@ -5,6 +5,7 @@ import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts"
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
+import { seedTemplates } from "../templates/seed.ts";
 import { chooseAccount, neededFlag, print, textFlag, UsageError, withDatabase, type Command, type Input } from "./command.ts";
 
 export const keys: Command = {
@@ -43,7 +44,7 @@ async function create(input: Input): Promise<void> {
   if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than nothing");
   await withDatabase(input, "keys", async ({ db, clock }) => {
     // On a database that has not served yet there is nothing to choose from.
-    await createFirstAccount(db, clock);
+    await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
     const expiresAt = lifeSeconds === undefined ? null : new Date(clock.now() + lifeSeconds * 1_000);
     show(input, await createKey(db, clock, { accountId: account.id, environment, scopes, name, expiresAt }));

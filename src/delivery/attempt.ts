@@ -1,15 +1,28 @@
 /** One message at one link: on record as written, handed over, and what was answered on record too. */
+import { findRefusal } from "../consent/find-refusal.ts";
 import { encodeId } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
+import type { Content } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
+import { openContent } from "../messages/sealed.ts";
 import type { QueueState } from "../queue/place.ts";
 import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../routing/link.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
-import { afterHold, holdChange, lapsedSignal, settleChange, writtenSignal, type SettleContext } from "./settle.ts";
+import {
+  afterHold,
+  holdChange,
+  lapsedSignal,
+  settleChange,
+  unreadableSignal,
+  unwillingSignal,
+  writtenSignal,
+  type SettleContext,
+} from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
@@ -29,12 +42,21 @@ export type AttemptsParts = {
   receipts: Receipts;
   deadlines: Deadlines;
   watch: DeliveryWatch;
+  box: SecretBox;
   receiptWaitMs: number;
   /** Aborted when the process ends, and answers that could not be stored are given up. */
   stopping: AbortSignal;
 };
 
-type Work = { message: Message; state: QueueState; link: Link; connection: Connection; answered: (outcome: SendOutcome) => void };
+type Work = {
+  message: Message;
+  state: QueueState;
+  /** What to hand over in place of what the message shows. */
+  sealedContent: string | null;
+  link: Link;
+  connection: Connection;
+  answered: (outcome: SendOutcome) => void;
+};
 
 const DONE: Next = { kind: "done" };
 const STORE_AGAIN_MS = 500;
@@ -77,22 +99,41 @@ export class Attempts {
     return DONE;
   }
 
-  async #tryOnce({ message, link, connection, answered }: Work, nowMs: number): Promise<Next> {
+  async #tryOnce({ message, sealedContent, link, connection, answered }: Work, nowMs: number): Promise<Next> {
     const { advancer, watch } = this.#parts;
+    const content = this.#contentOf(message, sealedContent);
+    if (content === undefined) return this.#submit(changeBy(message, unreadableSignal, nowMs));
     const written = changeBy(message, writtenSignal(message, link), nowMs);
-    // Canceled, or another's, since it was claimed: nothing has left.
-    if (written === undefined || !(await advancer.submit(written))) return DONE;
+    if (written === undefined) return DONE;
+    if (!(await advancer.submit(written))) return this.#leave(message);
     watch.handedOver(link.name, message, advancer.now());
-    const outcome = await this.#send(connection, written.after, link);
+    const outcome = await this.#send(connection, toOutgoing(written.after, content), written.after, link);
     answered(outcome);
     watch.attempted(link.name, outcome.kind);
     const settled = await this.#store(written.after, outcome, link);
     return nextOf(outcome, settled);
   }
 
-  async #send(connection: Connection, message: Message, link: Link): Promise<SendOutcome> {
+  /** Nothing has left: it was canceled, or is another's, since it was claimed; or its recipient no longer wants it. */
+  async #leave(message: Message): Promise<Next> {
+    const { db, advancer } = this.#parts;
+    const code = await findRefusal(db, { ...message, isFreeWhatsApp: message.channel === "whatsapp" && message.template === null });
+    return code === undefined ? DONE : this.#submit(changeBy(message, unwillingSignal(code), advancer.now()));
+  }
+
+  /** Undefined where it was sealed by a key that is not known here any more. */
+  #contentOf(message: Message, sealedContent: string | null): Content | undefined {
+    if (sealedContent === null) return { body: message.body ?? "", template: message.template };
+    try {
+      return openContent(this.#parts.box, message.id, sealedContent);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #send(connection: Connection, outgoing: Outgoing, message: Message, link: Link): Promise<SendOutcome> {
     return this.#parts.deadlines.within(
-      async (signal) => connection.send(toOutgoing(message), signal),
+      async (signal) => connection.send(outgoing, signal),
       (late) => void this.#storeLate(message, late, link),
     );
   }
@@ -131,13 +172,14 @@ export class Attempts {
   }
 }
 
-const toOutgoing = (message: Message): Outgoing => ({
+const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
   id: encodeId("msg", message.id),
   attempt: message.attempts,
   channel: message.channel,
   recipient: message.recipient,
   sender: message.sender,
-  body: message.body ?? "",
+  body,
+  template: template && { name: template.name, language: template.language, variables: template.variables ?? {} },
   expiresAtMs: message.expiresAtMs ?? 0,
 });
 

@@ -1,9 +1,11 @@
 /** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
  *  messages, receipts, and what time alone does. */
 import type { Log } from "../lib/log.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
 import { Advancer } from "../messages/advance.ts";
+import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
 import type { Bell } from "../outbox/bell.ts";
@@ -16,10 +18,12 @@ import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { Attempts } from "./attempt.ts";
 import { Deadlines } from "./deadlines.ts";
+import { startDueFallbacks } from "./fallbacks.ts";
+import { Inbound } from "./inbound.ts";
 import { Lane } from "./lane.ts";
 import { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
-import { expireLapsed, expireUnanswered, forgetParkedForGood } from "./sweep.ts";
+import { expireLapsed, expireUnanswered, forgetInbound, forgetParkedForGood } from "./sweep.ts";
 
 /** Told of everything that is counted. */
 export type DeliveryWatch = {
@@ -28,6 +32,7 @@ export type DeliveryWatch = {
   advanced(status: string): void;
   received(link: string, status: string, isIgnored: boolean): void;
   parked(link: string, count: number): void;
+  inbound(link: string, outcome: "received" | "repeated" | "unowned"): void;
 };
 
 export type DeliveryParts = {
@@ -39,6 +44,9 @@ export type DeliveryParts = {
   links: readonly Link[];
   providers: Readonly<Record<string, Provider<never>>>;
   routes: Routes;
+  composer: Composer;
+  /** Opens what only a carrier is to see. */
+  box: SecretBox;
   receiptWaitMs: number;
   /** How long a provider has for an answer. */
   answerWithinMs: number;
@@ -47,6 +55,8 @@ export type DeliveryParts = {
 };
 
 const POLL_MS = 1_000;
+// What ends badly is to be followed soon: nobody else tells of it.
+const FALLBACK_POLL_MS = 250;
 // Together with the time a carrier has to say goodbye, within what a stop may take.
 const DRAIN_MS = 5_000;
 const GIVE_UP_MS = 1_500;
@@ -59,6 +69,7 @@ export class Delivery {
   readonly #lanes = new Map<string, Lane>();
   readonly #advancer: Advancer;
   readonly #receipts: Receipts;
+  readonly #inbound: Inbound;
   readonly #deadlines: Deadlines;
   readonly #turns: Turns;
   readonly #stopping = new AbortController();
@@ -68,6 +79,7 @@ export class Delivery {
     this.#parts = parts;
     this.#advancer = new Advancer({ db, clock, bell, watch });
     this.#receipts = new Receipts({ db, advancer: this.#advancer, watch, receiptWaitMs, log });
+    this.#inbound = new Inbound({ db, clock, bell, watch, log });
     this.#deadlines = new Deadlines(parts.answerWithinMs);
     this.#turns = new Turns((error) => log.error({ message: String(error) }, "delivery met trouble"));
   }
@@ -77,7 +89,7 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, announcer, links, routes } = this.#parts;
+    const { db, clock, announcer, bell, links, routes, composer, box } = this.#parts;
     for (const link of links) this.#lanes.set(link.name, await this.#openLane(link));
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
@@ -90,10 +102,13 @@ export class Delivery {
       return POLL_MS;
     });
     this.#turns.every(release);
+    const fallbacks = { db, clock, composer, box, handover: this.handover, bell };
+    this.#turns.every(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#turns.every(paced(() => expireLapsed(db, this.#advancer)));
     this.#turns.every(paced(() => expireUnanswered(db, this.#advancer)));
     this.#turns.every(paced(() => this.#receipts.takeUpForgotten()));
     this.#turns.every(paced(() => forgetParkedForGood(db)));
+    this.#turns.every(paced(() => forgetInbound(db)));
   }
 
   /** New messages come to the lanes of this process through here. */
@@ -133,6 +148,7 @@ export class Delivery {
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
     const connection = await provider.open(link.settings as never, {
       receive: (receipts) => this.#receipts.receive(link.name, receipts),
+      receiveMessages: (messages) => this.#inbound.receive(link, messages),
       changed: () => this.#lanes.get(link.name)?.wake(),
       now: () => clock.now(),
       log,
@@ -143,6 +159,7 @@ export class Delivery {
       receipts: this.#receipts,
       deadlines: this.#deadlines,
       watch,
+      box: this.#parts.box,
       receiptWaitMs,
       stopping: this.#stopping.signal,
     });

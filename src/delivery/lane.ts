@@ -97,7 +97,7 @@ export class Lane {
   /** A message that was stored with its place kept. */
   take(message: Message): void {
     this.#reserved -= 1;
-    this.#keep({ message, state: "waiting", share: 0 });
+    this.#keep({ message, state: "waiting", share: 0, sealedContent: null });
     this.#start();
   }
 
@@ -179,7 +179,7 @@ export class Lane {
     }
   }
 
-  async #deliver({ message, state }: Claimed): Promise<void> {
+  async #deliver({ message, state, sealedContent }: Claimed): Promise<void> {
     const { attempts, link, connection } = this.#parts;
     this.#atCarrier += 1;
     let isAtCarrier = true;
@@ -191,7 +191,7 @@ export class Lane {
       this.#start();
     };
     try {
-      const next = await attempts.run({ message, state, link, connection, answered });
+      const next = await attempts.run({ message, state, sealedContent, link, connection, answered });
       if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
       // It is in the queue again, and will be looked for when the pause is over.
       if (next.kind === "throttled") this.#isWoken = true;

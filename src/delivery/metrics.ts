@@ -35,6 +35,12 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
     labelNames: ["link"],
     registers,
   });
+  const inbound = new Counter({
+    name: "godwit_inbound_total",
+    help: "Messages that carriers brought: received, repeated by the carrier, or of a number that is nobody's.",
+    labelNames: ["link", "outcome"],
+    registers,
+  });
   const handover = new Histogram({
     name: "godwit_handover_seconds",
     help: "From the moment a message was to be sent to the moment it was handed to its provider for the first time.",
@@ -49,6 +55,7 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
     attempted: (link, outcome) => attempts.inc({ link, outcome }),
     advanced: (status) => transitions.inc({ status }),
     received: (link, status, isIgnored) => receipts.inc({ link, status, ignored: String(isIgnored) }),
+    inbound: (link, outcome) => inbound.inc({ link, outcome }),
     parked: (link, count) => parked.inc({ link }, count),
   };
 }

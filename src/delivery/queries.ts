@@ -10,18 +10,24 @@ import type { Name } from "../receipts/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 
-/** `share`: how many an account could get in that claim. */
-export type Claimed = { message: Message; state: QueueState; share: number };
+/** `share`: how many an account could get in that claim. `sealedContent`: what the carrier is to be given in place of what the
+ *  message shows. */
+export type Claimed = { message: Message; state: QueueState; share: number; sealedContent: string | null };
 
 const STATES = Object.keys(QUEUE_STATE) as QueueState[];
 
-const claim = claimStatement(`select claimed.state as queue_state, claimed.share, ${MESSAGE_COLUMNS}
+const claim = claimStatement(`select claimed.state as queue_state, claimed.share, claimed.sealed_content, ${MESSAGE_COLUMNS}
   from claimed${joinMessage("claimed")}`);
 
 /** Due messages of a lane, now in this process's hands. */
 export async function claimDue(db: Queryable, request: Claim): Promise<Claimed[]> {
-  const rows = await db.rows<MessageRow & { queue_state: number; share: number }>(claim(request));
-  return rows.map((row) => ({ message: toMessage(row), state: STATES[row.queue_state] ?? "waiting", share: row.share }));
+  const rows = await db.rows<MessageRow & { queue_state: number; share: number; sealed_content: string | null }>(claim(request));
+  return rows.map((row) => ({
+    message: toMessage(row),
+    state: STATES[row.queue_state] ?? "waiting",
+    share: row.share,
+    sealedContent: row.sealed_content,
+  }));
 }
 
 const claimScheduled = claimScheduledStatement(`select ${MESSAGE_COLUMNS}

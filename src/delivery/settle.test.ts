@@ -16,6 +16,7 @@ const LINK: Link = {
   provider: "carrier" as ProviderName,
   settings: { speed: 1 },
   sender: null,
+  unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 90_000.4, policy: "fail" },
 };
 const CONTEXT = { link: LINK, receiptWaitMs: 3_600_000, nowMs: NOW_MS };
@@ -29,6 +30,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   recipient: "+14155550123",
   sender: null,
   body: "Your code is 123456",
+  template: null,
   status: "sending",
   sequence: 2,
   error: null,
@@ -41,6 +43,10 @@ const message = (fields: Partial<Message> = {}): Message => ({
   expiresAtMs: NOW_MS + 60_000,
   provider: { name: "carrier", link: "first", messageId: null },
   attempts: 1,
+  hasFallback: false,
+  fallbackOf: null,
+  inReplyTo: null,
+  batchId: null,
   updatedAtMs: NOW_MS - 1_000,
   sentAtMs: null,
   deliveredAtMs: null,

@@ -5,6 +5,7 @@ import { isoTime } from "../lib/time.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
+import type { ConsentCode } from "../messages/compose.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { SendOutcome } from "../providers/provider.ts";
@@ -55,6 +56,32 @@ export const lapsedSignal: Signal = {
     provider_code: null,
   },
   detail: { reason: "ttl_seconds passed" },
+  move: { kind: "leave" },
+};
+
+/** An opt-out, or the end of a service window, that came after the message was accepted. */
+export const unwillingSignal = (code: ConsentCode): Signal => ({
+  status: "failed",
+  error: { code, message: UNWILLING[code], permanent: true, provider_code: null },
+  detail: { reason: "our own check at send time" },
+  move: { kind: "leave" },
+});
+
+const UNWILLING: Readonly<Record<ConsentCode, string>> = {
+  recipient_opted_out: "The recipient opted out before the message was handed to a carrier.",
+  service_window_closed: "The recipient's 24 hours for free text had passed when the message was to be handed to a carrier.",
+};
+
+/** It lies sealed by a secret key that this service no longer has. */
+export const unreadableSignal: Signal = {
+  status: "failed",
+  error: {
+    code: "content_unreadable",
+    message: "The text was sealed by a secret key that is no longer known.",
+    permanent: true,
+    provider_code: null,
+  },
+  detail: { reason: "the server's secret key was changed" },
   move: { kind: "leave" },
 };
 

@@ -3,7 +3,7 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { findLapsed } from "../queue/queries.ts";
-import { dropOldParked, findOverdue, forgetReferences } from "../receipts/queries.ts";
+import { dropOldInbound, dropOldParked, findOverdue, forgetReferences } from "../receipts/queries.ts";
 import type { Database } from "../storage/database.ts";
 import { readMessages } from "./queries.ts";
 import { lapsedSignal } from "./settle.ts";
@@ -51,6 +51,8 @@ export async function expireUnanswered(db: Database, advancer: Advancer): Promis
   if (overdue.length > 0) await forgetReferences(db, overdue);
   return overdue.length;
 }
+
+export const forgetInbound = async (db: Database): Promise<number> => (await dropOldInbound(db, BATCH)).length;
 
 export const forgetParkedForGood = async (db: Database): Promise<number> => (await dropOldParked(db, BATCH)).length;
 

@@ -18,6 +18,14 @@ export const EVENT_TYPES = [
   "message.failed",
   "message.expired",
   "message.canceled",
+  "message.received",
+  "message.fallback_started",
+  "recipient.opted_out",
+  "recipient.opted_in",
+  "template.approved",
+  "template.rejected",
+  "template.paused",
+  "batch.completed",
   "endpoint.disabled",
   "webhook.test",
 ] as const;
@@ -38,7 +46,7 @@ export const Event = Type.Object(
       {
         additionalProperties: true,
         description:
-          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`. Of an endpoint: `webhook_endpoint`.",
+          "What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`.",
       },
     ),
   },
@@ -52,15 +60,26 @@ export type StoredEvent = {
   sequence: number | null;
   record: string;
   previous_status: string | null;
+  /** With `message.fallback_started` alone. */
+  fallback_message_id: string | null;
 };
 
 /** What the record of an event is called, by the event's kind. */
-const NOUNS: Readonly<Record<string, string>> = { message: "message", endpoint: "webhook_endpoint", webhook: "webhook_endpoint" };
+const NOUNS: Readonly<Record<string, string>> = {
+  message: "message",
+  recipient: "suppression",
+  template: "template",
+  batch: "batch",
+  endpoint: "webhook_endpoint",
+  webhook: "webhook_endpoint",
+};
 
 /** The event as JSON. Its record is JSON already and goes in as it is. */
-export function eventText({ id, environment, type, sequence, record, previous_status: previous }: StoredEvent): string {
+export function eventText(event: StoredEvent): string {
+  const { id, environment, type, sequence, record, previous_status: previous, fallback_message_id: fallback } = event;
   const kind = type.slice(0, type.indexOf("."));
-  const more = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
+  const standing = kind === "message" ? `,"previous_status":${JSON.stringify(previous)},"sequence":${sequence ?? "null"}` : "";
+  const more = fallback === null ? standing : `${standing},"fallback_message_id":${JSON.stringify(fallback)}`;
   return (
     `{"id":"${encodeId("evt", id)}","type":"${type}","timestamp":"${isoTime(uuidTimeMs(id))}","environment":"${environment}",` +
     `"data":{"${NOUNS[kind] ?? kind}":${record}${more}}}`

@@ -33,6 +33,13 @@ export const insertEvent = `
   values ($1, $2, $3, $4, $5)
   returning account_id, environment, id as event_id, type as event_type, record`;
 
+/** The same of many, from the row source of a batch. */
+export const insertEvents = (items: string): string => `
+  insert into events (account_id, environment, id, type, record)
+  select item.account_id, item.environment, item.id, item.type, item.record
+    from ${items}
+  returning account_id, environment, id as event_id, type as event_type, record`;
+
 /** An entry of a timeline: an event with what led to it, or a signal that moved nothing. */
 export type NewEntry = {
   id: Uuid;
@@ -143,7 +150,9 @@ export const rewriteRecords = async (db: Queryable, entries: readonly (Owned & {
   await db.rows(rewrite(entries));
 };
 
-const EVENT_COLUMNS = "id, environment, type, sequence, record, previous_status";
+/** The one part of a detail that an event tells is looked for in the events that have it. */
+export const EVENT_COLUMNS = `id, environment, type, sequence, record, previous_status,
+       case when type = 'message.fallback_started' then detail ->> 'fallback_message_id' end as fallback_message_id`;
 
 export const findEvent = (db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<StoredEvent[]> =>
   db.rows<StoredEvent>({ ...find, values: [accountId, environment, id] });

@@ -40,6 +40,7 @@ export type Detail = {
   attempt?: Partial<Attempt> & Pick<Attempt, "number" | "link" | "outcome">;
   receipt?: Partial<ReceiptEntry> & Pick<ReceiptEntry, "link" | "status" | "raw">;
   reason?: string;
+  fallback_message_id?: string;
 };
 
 const NO_ATTEMPT = { provider_message_id: null, provider_code: null, detail: null, retry_at: null };
@@ -57,6 +58,7 @@ export const TimelineEntry = Type.Object(
     attempt: nullable(Attempt),
     receipt: nullable(ReceiptEntry),
     reason: nullable(Type.String({ description: "Who or what asked for it, where no carrier did." })),
+    fallback_message_id: nullable(Type.String({ description: "The message that is sent in place of this one." })),
     created_at: timestamp("When it was recorded."),
   },
   { title: "TimelineEntry", description: "One entry of a message's timeline." },
@@ -71,7 +73,7 @@ export function toTimelineEntry({
   detail,
   is_ignored,
 }: EntryRow): Static<typeof TimelineEntry> {
-  const { attempt, receipt, reason = null } = (detail ?? {}) as Detail;
+  const { attempt, receipt, reason = null, fallback_message_id = null } = (detail ?? {}) as Detail;
   const status = record === null ? null : (JSON.parse(record) as { status: string }).status;
   return {
     id: encodeId("evt", id),
@@ -84,6 +86,7 @@ export function toTimelineEntry({
     attempt: attempt === undefined ? null : { ...NO_ATTEMPT, ...attempt },
     receipt: receipt === undefined ? null : { ...NO_RECEIPT, ...receipt },
     reason,
+    fallback_message_id,
     created_at: isoTime(uuidTimeMs(id)),
   };
 }

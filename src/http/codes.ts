@@ -66,12 +66,6 @@ export const ERRORS = {
     title: "The idempotency key was used for another request",
     meaning: "Within 24 hours a key stands for one method, path and body. Use a new key for a new request.",
   },
-  feature_not_available: {
-    status: 422,
-    title: "This version cannot do that yet",
-    meaning:
-      "The request is valid by the contract, but asks for something that this version of the service does not offer. `errors` names the field.",
-  },
   no_route: {
     status: 422,
     title: "No link takes this message",
@@ -92,6 +86,75 @@ export const ERRORS = {
     status: 422,
     title: "The message cannot be redacted yet",
     meaning: "Only a message that has come to its end can be redacted: before that its text is still needed. `detail` has its status.",
+  },
+  template_not_found: {
+    status: 422,
+    title: "There is no such template",
+    meaning: "template_id names neither the id nor the name of a template of this environment.",
+  },
+  template_not_approved: {
+    status: 422,
+    title: "The template may not be used",
+    meaning: "Only an approved template can be sent. `detail` has its status; a draft is submitted by a PATCH with `status: pending`.",
+  },
+  template_channel_mismatch: {
+    status: 422,
+    title: "The template is not for this channel",
+    meaning: "A template is sent on the channels it lists. Add the channel to it, or use another template.",
+  },
+  template_variables_mismatch: {
+    status: 422,
+    title: "The variables do not fit the template",
+    meaning:
+      "template_variables must have exactly the template's variables, none of them empty. `errors` names each that is missing, extra or empty.",
+  },
+  template_text_too_long: {
+    status: 422,
+    title: "The text is too long with these variables",
+    meaning:
+      "Nothing is cut off: the template's text with its variables filled in must keep to the limit of the channel, which `errors` names.",
+  },
+  template_name_taken: {
+    status: 422,
+    title: "Another template has this name",
+    meaning: "A name stands for one template of an environment. Archive the other one, or choose another name.",
+  },
+  template_not_editable: {
+    status: 422,
+    title: "The template can no longer be changed",
+    meaning: "An archived template stays as it is. Create a new one, which may have its name.",
+  },
+  too_many_templates: {
+    status: 422,
+    title: "The environment has as many templates as it may have",
+    meaning: "Archive one that is no longer used.",
+  },
+  recipient_opted_out: {
+    status: 422,
+    title: "The recipient does not want messages",
+    meaning:
+      "The recipient has opted out of messages from this sender, or was put on the list of suppressions. GET /v1/suppressions shows since when. A message that was accepted before the opt-out fails with the same code.",
+  },
+  service_window_closed: {
+    status: 422,
+    title: "Free text is not allowed at this time",
+    meaning: "On WhatsApp free text may be sent for 24 hours after the recipient last wrote, and that was longer ago. Send a template.",
+  },
+  verification_too_soon: {
+    status: 422,
+    title: "A code was sent to this recipient a moment ago",
+    meaning: "Wait as long as `detail` says before another code is sent, with a new idempotency key.",
+  },
+  verification_limit_reached: {
+    status: 422,
+    title: "Too many codes were sent",
+    meaning:
+      "So many codes were sent to this recipient, or to numbers beside it, that more would look like fraud. `detail` says which limit, and `errors` the place.",
+  },
+  verification_not_pending: {
+    status: 422,
+    title: "The verification is over",
+    meaning: "It is approved, canceled, expired, or had too many wrong tries: `detail` says which. Start a new one.",
   },
   max_segments_exceeded: {
     status: 422,

@@ -25,7 +25,7 @@ export const claimColumns: readonly Column<Claiming>[] = [
 /** A lock that is had for the asking, and released with the transaction, however it ends. */
 export const TRY_LOCK = "(item.key is null or pg_try_advisory_xact_lock(item.key_lock))";
 
-/** Claims the keys of `request` that were locked. `on conflict` sees the newest committed row, also one that is newer than
+/** Claims the keys of `request` that were locked, and whose requests nothing speaks against (`refusal`). `on conflict` sees the newest committed row, also one that is newer than
  *  the statement's snapshot: a key comes back only if it was new, or its 24 hours were over. The times are in the select
  *  list, since a cluster takes only immutable functions in the `where` below. */
 export const claimKeys = `
@@ -34,7 +34,7 @@ export const claimKeys = `
   select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
          answer_status, answer_location, answer_body, case when answer_body is null then event_id end
     from request
-   where key is not null and is_locked
+   where key is not null and is_locked and refusal is null
   on conflict (account_id, environment, key) do update
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
          status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id

@@ -11,7 +11,7 @@ const INVALID = 0xff;
 const DECODE = new Uint8Array(128).fill(INVALID);
 for (let value = 0; value < ENCODE.length; value += 1) DECODE[ENCODE.readUInt8(value)] = value;
 
-export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv";
+export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
 export type Id<P extends IdPrefix> = `${P}_${string}`;
 
 const digit = (value: number): number => ENCODE[value & 0x1f] as number;

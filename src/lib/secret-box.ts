@@ -1,13 +1,13 @@
 /** Secrets at rest: AES-256-GCM under a key that is not in the database. What is sealed for one place opens in no other: the
  *  place is part of what is authenticated. */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 
 const PREFIX = "sealed:";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 4;
 
-type Key = { name: Buffer; key: Buffer };
+type Key = { name: Buffer; key: Buffer; macKey: Buffer };
 
 /** Whether a text was sealed, by whichever key. */
 export const isSealed = (text: string): boolean => text.startsWith(PREFIX);
@@ -29,6 +29,19 @@ export class SecretBox {
     return PREFIX + Buffer.concat([this.#key.name, nonce, cipher.getAuthTag(), sealed]).toString("base64");
   }
 
+  /** A keyed hash of a text for a place: who lacks the key cannot tell what it is of, however few texts there are. */
+  mac(text: string, place: string): Buffer {
+    return macBy(this.#key, text, place);
+  }
+
+  /** Whether it is the hash of this text in this place, by any key that is known here. In constant time. */
+  isMac(mac: Buffer, text: string, place: string): boolean {
+    return this.#known.some((key) => {
+      const expected = macBy(key, text, place);
+      return expected.length === mac.length && timingSafeEqual(expected, mac);
+    });
+  }
+
   /** Throws unless it was sealed for this place by a key that is known here. */
   open(text: string, place: string): string {
     const bytes = Buffer.from(text.slice(PREFIX.length), "base64");
@@ -48,5 +61,9 @@ export class SecretBox {
 /** A key of its own for this use, and a name for it that tells nothing of it. */
 function toKey(secretKey: Buffer): Key {
   const key = Buffer.from(hkdfSync("sha256", secretKey, "", "godwit secret box", 32));
-  return { key, name: createHash("sha256").update("godwit secret box name").update(key).digest().subarray(0, NAME_BYTES) };
+  const macKey = Buffer.from(hkdfSync("sha256", secretKey, "", "godwit secret box mac", 32));
+  return { key, macKey, name: createHash("sha256").update("godwit secret box name").update(key).digest().subarray(0, NAME_BYTES) };
 }
+
+/** The place has no line break, so no two pairs of place and text are written alike. */
+const macBy = ({ macKey }: Key, text: string, place: string): Buffer => createHmac("sha256", macKey).update(`${place}\n${text}`).digest();

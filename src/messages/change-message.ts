@@ -3,15 +3,20 @@
 import type { Credential } from "../access/authenticate.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
+import { shiftFallback } from "../fallback/queries.ts";
 import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { decodeId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import { fillTemplate } from "../templates/fill-template.ts";
+import { findTemplateVersion } from "../templates/find-template.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
-import type { WriteProblem } from "./accept.ts";
+import type { WriteProblem } from "./acceptance.ts";
+import type { Content } from "./content.ts";
 import { applyEdit, type EditMessage } from "./edit-message.ts";
 import { toRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
@@ -49,11 +54,12 @@ export class MessageChanger {
     return this.#change(call, async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
-      const edited = applyEdit(message, request, nowMs);
+      const edited = applyEdit(message, request, await contentAfter(tx, message, request), nowMs);
       if (edited instanceof Problem) return edited;
       const change = changeBy(edited.message, { status: "scheduled", detail: { reason: "edited by request" }, move: edited.move }, nowMs);
       if (change === undefined) return new Problem("message_not_editable");
       await storeEdit(tx, change.after);
+      if (message.hasFallback) await shiftFallback(tx, message.id, (change.after.sendAtMs ?? 0) - (message.sendAtMs ?? 0));
       // What it counted as before is told by the message before the edit.
       return make(tx, { ...change, countedBefore: edited.countedBefore });
     });
@@ -63,7 +69,8 @@ export class MessageChanger {
   redact(call: ChangeCall): Promise<Executed | Replay> {
     return this.#change(call, async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
-      const note = noteOn({ ...message, body: null, metadata: {} }, this.#now(), {
+      const template = message.template && { ...message.template, variables: null };
+      const note = noteOn({ ...message, body: null, template, metadata: {} }, this.#now(), {
         type: "message.redacted",
         isIgnored: false,
         detail: { reason: "redacted by request" },
@@ -93,6 +100,17 @@ export class MessageChanger {
   #now(): number {
     return this.#clock.now();
   }
+}
+
+/** What the message says after an edit. Its template is the one it was accepted with, whatever has become of that since. */
+async function contentAfter(tx: Tx, message: Message, { body, template_variables: variables }: EditMessage): Promise<Content | Problem> {
+  const { template } = message;
+  if (!variables || template === null) return { body: body ?? message.body ?? "", template };
+  const id = decodeId("tmpl", template.id);
+  const used = id && (await findTemplateVersion(tx, message, id, template.version));
+  if (used === undefined) return new Problem("template_not_found");
+  const filled = fillTemplate(used, variables, message.channel);
+  return filled instanceof Problem ? filled : { body: filled.text, template: { ...template, variables } };
 }
 
 /** Writes a change of a message that this transaction has locked, and answers with its record. */

@@ -3,9 +3,11 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
 import { PRIORITY_RANK, type QueueMove } from "../queue/place.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
+import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
-import { MAX_BODY, NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
+import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
 import { segmentsOf } from "./segments.ts";
+import { MAX_BODY } from "../routing/channel.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
 
@@ -24,17 +26,19 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
 type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
 
 /** The message as it will be, its place in the queue, and where it counted; or why not. */
-export function applyEdit(before: Message, request: EditMessage, nowMs: number): Edited | Problem {
-  const text = request.body ?? before.body;
-  const segments = before.channel === "sms" && text !== null ? segmentsOf(text) : null;
-  const refusal = findRefusal(before, request, text, segments?.count ?? 0);
-  if (refusal !== undefined) return refusal;
+export function applyEdit(before: Message, request: EditMessage, content: Content | Problem, nowMs: number): Edited | Problem {
+  const faults = misplaced(before, request);
+  if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
+  if (content instanceof Problem) return content;
+  const segments = before.channel === "sms" ? segmentsOf(content.body) : null;
+  const count = segments?.count ?? 0;
+  if (before.maxSegments !== null && count > before.maxSegments) return tooManySegments(count, before.maxSegments, "/body");
   // A time that has passed means now, and is now: the time to live is what lies between it and the end.
   const sendAtMs = typeof request.send_at === "string" ? Math.max(Date.parse(request.send_at), nowMs) : (before.sendAtMs ?? nowMs);
   const ttlMs = request.ttl_seconds ? request.ttl_seconds * 1_000 : (before.expiresAtMs ?? 0) - (before.sendAtMs ?? 0);
   const message: Message = {
     ...before,
-    body: text,
+    ...content,
     segments,
     metadata: request.metadata ?? before.metadata,
     priority: request.priority ?? before.priority,
@@ -52,14 +56,14 @@ export function applyEdit(before: Message, request: EditMessage, nowMs: number):
   return { message, move, countedBefore: countedOf(before) };
 }
 
-function findRefusal(before: Message, request: EditMessage, text: string | null, count: number): Problem | undefined {
-  if (before.channel === "sms" && Array.from(text ?? "").length > MAX_BODY.sms) {
-    const detail = `must have at most ${MAX_BODY.sms} characters on sms`;
-    throw new Problem("invalid_request_payload", { errors: [{ pointer: "/body", code: "too_long", detail }] });
-  }
-  if (request.template_variables) {
-    const detail = "is not supported by this version";
-    return new Problem("feature_not_available", { errors: [{ pointer: "/template_variables", code: "feature_not_available", detail }] });
-  }
-  return before.maxSegments !== null && count > before.maxSegments ? tooManySegments(count, before.maxSegments, "/body") : undefined;
+/** What does not fit the message as it is. */
+function misplaced({ channel, template }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
+  const faults: Fault[] = [];
+  if (typeof text === "string" && template !== null)
+    faults.push({ pointer: "/body", code: "conflict", detail: "the message is of a template: change template_variables" });
+  else if (typeof text === "string" && channel === "sms" && Array.from(text).length > MAX_BODY.sms)
+    faults.push({ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_BODY.sms} characters on sms` });
+  if (variables && template === null)
+    faults.push({ pointer: "/template_variables", code: "conflict", detail: "the message is not of a template: change body" });
+  return faults;
 }

@@ -1,14 +1,13 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type IdPrefix } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
+import { CHANNELS, type Channel } from "../routing/channel.ts";
+import type { TemplateUse } from "./content.ts";
 import type { Segments } from "./segments.ts";
 import { STATUSES, type Status } from "./states.ts";
-
-export const CHANNELS = ["sms", "whatsapp"] as const;
-export type Channel = (typeof CHANNELS)[number];
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
 export type Priority = (typeof PRIORITIES)[number];
@@ -30,6 +29,15 @@ const MessageError = Type.Object({
 });
 export type MessageError = Static<typeof MessageError>;
 
+export const SegmentsRecord = Type.Object(
+  {
+    count: Type.Integer({ description: "Parts on the wire." }),
+    encoding: openEnum(["gsm7", "ucs2"]),
+    characters: Type.Integer({ description: "Unicode code points." }),
+  },
+  { description: "How the text is split for SMS. Null on channels without parts." },
+);
+
 export const MessageRecord = Type.Object(
   {
     id: Type.String({ examples: ["msg_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
@@ -39,22 +47,14 @@ export const MessageRecord = Type.Object(
     channel: openEnum(CHANNELS),
     recipient: Type.String({ examples: ["+14155550123"] }),
     sender: nullable(Type.String({ description: "Null until a route has chosen one." })),
-    body: nullable(Type.String()),
+    body: nullable(Type.String({ description: "The text, of a template with its variables filled in." })),
     template_id: nullable(Type.String()),
+    template_version: nullable(Type.Integer({ description: "The version of the template that was used." })),
     template_variables: nullable(recordOf(Type.String())),
     status: openEnum(STATUSES),
     sequence: Type.Integer({ minimum: 1, description: "Counts this message's transitions, without gaps." }),
     error: nullable(MessageError),
-    segments: nullable(
-      Type.Object(
-        {
-          count: Type.Integer({ description: "Parts on the wire." }),
-          encoding: openEnum(["gsm7", "ucs2"]),
-          characters: Type.Integer({ description: "Unicode code points." }),
-        },
-        { description: "How the text is split for SMS. Null on channels without parts." },
-      ),
-    ),
+    segments: nullable(SegmentsRecord),
     priority: openEnum(PRIORITIES),
     client_reference: nullable(Type.String()),
     metadata: recordOf(Type.String()),
@@ -68,8 +68,8 @@ export const MessageRecord = Type.Object(
         attempts: Type.Integer(),
       }),
     ),
-    fallback_of: nullable(Type.String()),
-    in_reply_to: nullable(Type.String()),
+    fallback_of: nullable(Type.String({ description: "The message that did not get delivered, in whose place this one is sent." })),
+    in_reply_to: nullable(Type.String({ description: "The message this one answers, where the carrier says so." })),
     batch_id: nullable(Type.String()),
     created_at: timestamp("When it was accepted."),
     updated_at: timestamp("When it last changed."),
@@ -94,6 +94,7 @@ export type Message = {
   recipient: string;
   sender: string | null;
   body: string | null;
+  template: TemplateUse | null;
   status: Status;
   sequence: number;
   error: MessageError | null;
@@ -108,6 +109,11 @@ export type Message = {
   /** The last link it was tried at, and what that carrier calls it. */
   provider: { name: string; link: string; messageId: string | null } | null;
   attempts: number;
+  /** Something else is tried if it does not get delivered. Not part of the record. */
+  hasFallback: boolean;
+  fallbackOf: Uuid | null;
+  inReplyTo: Uuid | null;
+  batchId: Uuid | null;
   updatedAtMs: number;
   sentAtMs: number | null;
   deliveredAtMs: number | null;
@@ -117,10 +123,11 @@ export type Message = {
   isRedacted: boolean;
 };
 
+const idOrNull = (prefix: IdPrefix, id: Uuid | null): string | null => (id === null ? null : encodeId(prefix, id));
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
 export function toRecord(message: Message): MessageRecord {
-  const { provider } = message;
+  const { provider, template } = message;
   return {
     id: encodeId("msg", message.id),
     object: "message",
@@ -130,8 +137,9 @@ export function toRecord(message: Message): MessageRecord {
     recipient: message.recipient,
     sender: message.sender,
     body: message.body,
-    template_id: null,
-    template_variables: null,
+    template_id: template?.id ?? null,
+    template_version: template?.version ?? null,
+    template_variables: template?.variables ?? null,
     status: message.status,
     sequence: message.sequence,
     error: message.error,
@@ -142,9 +150,9 @@ export function toRecord(message: Message): MessageRecord {
     send_at: timeOrNull(message.sendAtMs),
     expires_at: timeOrNull(message.expiresAtMs),
     provider: provider && { name: provider.name, link: provider.link, message_id: provider.messageId, attempts: message.attempts },
-    fallback_of: null,
-    in_reply_to: null,
-    batch_id: null,
+    fallback_of: idOrNull("msg", message.fallbackOf),
+    in_reply_to: idOrNull("msg", message.inReplyTo),
+    batch_id: idOrNull("batch", message.batchId),
     created_at: isoTime(uuidTimeMs(message.id)),
     updated_at: isoTime(message.updatedAtMs),
     sent_at: timeOrNull(message.sentAtMs),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compile } from "../api/validate.ts";
+import { compile } from "../http/validate.ts";
 import type { Fault } from "../http/problem.ts";
-import { checkNewMessage, NewMessageBody, unavailableFields, type NewMessage } from "./new-message.ts";
+import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 
 const GOOD = { recipient: "+14155550123", channel: "sms", body: "hello" };
 const TEMPLATED = { recipient: "+14155550123", channel: "whatsapp", template_id: "welcome" };
@@ -141,13 +141,3 @@ for (const [what, request, faults] of SCHEMA) {
   test(`the schema on ${what}: ${faults.join(", ").replaceAll("\n", " ") || "no fault"}`, () =>
     assert.deepEqual(brief(validate(request)), faults));
 }
-
-test("what this version does not do yet is named field by field", () => {
-  const step = { channel: "sms", body: "x", after_seconds: 60 };
-  const all = { ...GOOD, template_id: "x", fallback: [step] } as unknown as NewMessage;
-  assert.deepEqual(brief(unavailableFields(all)), ["/fallback feature_not_available", "/template_id feature_not_available"]);
-  const one = { ...GOOD, template_id: "x", fallback: null } as unknown as NewMessage;
-  assert.deepEqual(brief(unavailableFields(one)), ["/template_id feature_not_available"]);
-  const none = { ...GOOD, send_at: "2030-01-31T09:00:00Z" } as NewMessage;
-  assert.deepEqual(unavailableFields(none), []);
-});

@@ -1,12 +1,9 @@
 /** The request to send: what it may say, and every rule that holds between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
-import { CHANNELS, MAX_RECORD_BYTES, PRIORITIES, type Channel } from "./message.ts";
-import { E164_PATTERN, isPossibleNumber } from "./recipient.ts";
-
-export const MAX_BODY: Readonly<Record<Channel, number>> = { sms: 1_600, whatsapp: 4_096 };
-// A number, a short code, or a name of up to eleven characters with a letter in it: what carriers take as a sender.
-const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$";
+import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
+import { CHANNELS, MAX_BODY } from "../routing/channel.ts";
+import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
 
 const body = Type.String({
   minLength: 1,
@@ -14,7 +11,10 @@ const body = Type.String({
   description: "The text: up to 1,600 characters on sms, 4,096 on whatsapp.",
 });
 const templateId = Type.String({ minLength: 1, maxLength: 64, description: "A template's id or name." });
-const templateVariables = recordOf(Type.String({ maxLength: 1_024 }), { maxProperties: 100 });
+const templateVariables = recordOf(Type.String({ maxLength: 1_024 }), {
+  maxProperties: 100,
+  propertyNames: { maxLength: 40, minLength: 1 },
+});
 
 const FallbackStep = Type.Object(
   {
@@ -22,21 +22,23 @@ const FallbackStep = Type.Object(
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
-    after_seconds: Type.Integer({ minimum: 1, maximum: 172_800 }),
+    after_seconds: Type.Integer({
+      minimum: 1,
+      maximum: 172_800,
+      description: "How long the message before has to get delivered. When it ends badly before, this one begins at once.",
+    }),
   },
   { title: "FallbackStep", additionalProperties: false },
 );
 
 export const NewMessageBody = Type.Object(
   {
-    recipient: Type.String({ pattern: E164_PATTERN, [HINT]: "must be an E.164 number such as +14155550123", examples: ["+14155550123"] }),
+    recipient: recipientField,
     channel: oneOf(CHANNELS),
     body: optional(body),
     template_id: optional(templateId),
     template_variables: optional(templateVariables),
-    sender: optional(
-      Type.String({ pattern: SENDER_PATTERN, [HINT]: "must be an E.164 number, a short code, or a name of up to 11 characters" }),
-    ),
+    sender: optional(senderField),
     send_at: optional(
       Type.String({
         format: "date-time",
@@ -56,7 +58,13 @@ export const NewMessageBody = Type.Object(
         description: "Up to 50 keys of up to 40 characters, values up to 500.",
       }),
     ),
-    fallback: optional(Type.Array(FallbackStep, { minItems: 1, maxItems: 5 })),
+    fallback: optional(
+      Type.Array(FallbackStep, {
+        minItems: 1,
+        maxItems: 5,
+        description: "What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`.",
+      }),
+    ),
     max_segments: optional(Type.Integer({ minimum: 1, maximum: 255, description: "Refuse rather than send more parts." })),
   },
   { title: "NewMessage", additionalProperties: false, description: "Exactly one of `body` and `template_id`." },
@@ -66,27 +74,30 @@ export type NewMessage = Static<typeof NewMessageBody>;
 
 /** The rules between fields, and those a schema cannot say. Fields that are not even of their type are the schema's. */
 export function checkNewMessage(request: Readonly<Record<string, unknown>>): Fault[] {
-  const faults: Fault[] = [];
-  const { recipient, channel, body: text, template_id: template, template_variables: variables } = request;
-  if (typeof recipient === "string" && new RegExp(E164_PATTERN).test(recipient) && !isPossibleNumber(recipient)) {
-    faults.push({
-      pointer: "/recipient",
-      code: "impossible_number",
-      detail: "no country has numbers of this length under this calling code",
+  const faults = [...recipientFaults(request["recipient"], "/recipient"), ...contentFaults(request, "")];
+  const { send_at: sendAt, fallback } = request;
+  if (typeof sendAt === "string") faults.push(...sendAtFaults(sendAt));
+  if (Array.isArray(fallback))
+    fallback.forEach((step: unknown, index) => {
+      if (typeof step === "object" && step !== null) faults.push(...contentFaults(step as Record<string, unknown>, `/fallback/${index}`));
     });
-  }
+  return faults;
+}
+
+/** What is said, by the message or by a step of its fallback: a text or a template, and not too long for its channel. */
+function contentFaults(said: Readonly<Record<string, unknown>>, pointer: string): Fault[] {
+  const { channel, body: text, template_id: template, template_variables: variables } = said;
+  const faults: Fault[] = [];
+  const fault = (field: string, code: string, detail: string): unknown => faults.push({ pointer: `${pointer}/${field}`, code, detail });
   const hasText = text !== undefined && text !== null;
   const hasTemplate = template !== undefined && template !== null;
-  if (!hasText && !hasTemplate) faults.push({ pointer: "/body", code: "required", detail: "either body or template_id is required" });
-  if (hasText && hasTemplate) faults.push({ pointer: "/template_id", code: "conflict", detail: "cannot be combined with body" });
-  if (!hasTemplate && variables !== undefined && variables !== null) {
-    faults.push({ pointer: "/template_variables", code: "conflict", detail: "needs a template_id" });
-  }
+  if (!hasText && !hasTemplate) fault("body", "required", "either body or template_id is required");
+  if (hasText && hasTemplate) fault("template_id", "conflict", "cannot be combined with body");
+  if (!hasTemplate && variables !== undefined && variables !== null) fault("template_variables", "conflict", "needs a template_id");
   // The schema's limit is that of the longest channel.
   if (channel === "sms" && typeof text === "string" && codePoints(text) > MAX_BODY.sms && codePoints(text) <= MAX_BODY.whatsapp) {
-    faults.push({ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_BODY.sms} characters on sms` });
+    fault("body", "too_long", `must have at most ${MAX_BODY.sms} characters on sms`);
   }
-  if (typeof request["send_at"] === "string") faults.push(...sendAtFaults(request["send_at"]));
   return faults;
 }
 
@@ -107,16 +118,6 @@ export function sendAtFaults(text: string): Fault[] {
 
 /** Counts only when the number of UTF-16 units does not settle it. */
 const codePoints = (text: string): number => (text.length <= MAX_BODY.sms ? text.length : Array.from(text).length);
-
-/** What the contract knows and this version does not do yet. */
-const NOT_YET = ["template_id", "fallback"] as const;
-
-export const unavailableFields = (request: NewMessage): Fault[] =>
-  NOT_YET.filter((field) => request[field] !== undefined && request[field] !== null).map((field) => ({
-    pointer: `/${field}`,
-    code: "feature_not_available",
-    detail: "is not supported by this version",
-  }));
 
 export const tooManySegments = (count: number, most: number, pointer: string): Problem =>
   new Problem("max_segments_exceeded", {

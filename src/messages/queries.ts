@@ -1,32 +1,29 @@
 /** All SQL of messages. */
 import type { Environment } from "../access/environment.ts";
-import { entryColumns, eventColumns, insertEntries, insertFirstEvents, type Evented } from "../events/queries.ts";
-import { claimColumns, claimKeys, TRY_LOCK, type Claiming } from "../idempotency/queries.ts";
+import { isSuppressed, isWindowClosed } from "../consent/queries.ts";
+import { entryColumns, eventColumns, insertEntries, insertFirstEvents } from "../events/queries.ts";
+import { fallbackColumns, hurryFallbacks, insertFallbacks } from "../fallback/queries.ts";
+import { claimColumns, claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { ORDINALS, readOrdinals, tellEndpoints, type Ordinals } from "../outbox/queries.ts";
-import { PRIORITY_RANK, type Place } from "../queue/place.ts";
+import { PRIORITY_RANK } from "../queue/place.ts";
 import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
-import { countChange, countNew, newUsageColumns, usageColumns, type Counting } from "../usage/queries.ts";
+import { countChange, countNew, newUsageColumns, usageColumns } from "../usage/queries.ts";
+import { countedOf } from "../usage/usage.ts";
 import { referenceColumns, rememberReferences } from "../receipts/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
+import type { Acceptance } from "./acceptance.ts";
 import type { Change } from "./change.ts";
+import type { ConsentCode } from "./compose.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, toMessage, type MessageRow } from "./rows.ts";
+import { hasEndedBadly } from "./states.ts";
 
-/** One request to send, decided: a message with its event, or a refusal that only its key remembers. */
-export type Acceptance = Claiming &
-  Evented & {
-    accountId: Uuid;
-    environment: Environment;
-    message: Message | null;
-    place: Place | null;
-    counted: Counting["counted"];
-  };
-
-/** The whole of an accept in one statement, and so in one transaction: key, message, event and queue row, for each item
- *  whose key is new. What its answer does not name was taken: the key runs elsewhere or has an answer already. */
+/** The whole of an accept in one statement, and so in one transaction: key, message, event, queue row and fallback, for each
+ *  item whose key is new and whose recipient may be written to. What its answer does not name was taken: the key runs elsewhere
+ *  or has an answer already. */
 export const acceptStatement = batchStatement<Acceptance>(
   [
     column("account_id", "uuid", ({ accountId }) => accountId),
@@ -51,42 +48,124 @@ export const acceptStatement = batchStatement<Acceptance>(
     column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
     column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
     column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
+    column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
+    column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
+    column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
+    ...fallbackColumns,
     ...placeColumns,
     ...newUsageColumns,
   ],
   (items) => `
 with request as materialized (
-  select item.*, ${TRY_LOCK} as is_locked
+  select item.*, ${TRY_LOCK} as is_locked, ${refusalOf("item")} as refusal
     from ${items}
 ), claimed as (${claimKeys}
 ), accepted as (
   select request.*
     from request
-   where request.key is null
-      or (request.account_id, request.environment, request.key) in (select account_id, environment, key from claimed)
+   where request.refusal is null
+     and (request.key is null
+          or (request.account_id, request.environment, request.key) in (select account_id, environment, key from claimed))
 ), message as (
   insert into messages
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
           segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
-          expires_at, updated_at)
+          expires_at, updated_at, template, batch_id, fallback_of, has_fallback)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
          segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
-         expires_at, updated_at
+         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null
     from accepted
    where message_id is not null
 ), event as (${insertFirstEvents}
 ), queued as (${enqueue}
+), fallback as (${insertFallbacks}
 ), told as (${tellEndpoints}
 ), counted as (${countNew}
-)${ORDINALS}`,
+)
+select ordinal::integer, null::integer as refusal
+  from accepted
+union all
+select ordinal::integer, refusal
+  from request
+ where refusal is not null
+union all
+select 0, null
+ where exists (select from told)`,
 );
 
+/** What the database knows against sending to a recipient, as the number of a refusal; null when nothing. */
+const REFUSALS = ["recipient_opted_out", "service_window_closed"] as const satisfies readonly ConsentCode[];
+
+function refusalOf(row: string): string {
+  const isFreeText = `${row}.channel = 'whatsapp' and ${row}.template is null`;
+  return `case when ${isSuppressed(row)} then 0 when ${isFreeText} and ${isWindowClosed(row)} then 1 end`;
+}
+
+/** Which items were stored, which were refused, and whether someone is to be told. */
+export type Stored = Ordinals & { refused: ReadonlyMap<number, ConsentCode> };
+
 /** Stores what is new, and tells which items it was. */
-export const storeAcceptances = async (db: Queryable, items: readonly Acceptance[]): Promise<Ordinals> =>
-  readOrdinals(await db.rows(acceptStatement(items)));
+export async function storeAcceptances(db: Queryable, items: readonly Acceptance[]): Promise<Stored> {
+  const rows = await db.rows<{ ordinal: number; refusal: number | null }>(acceptStatement(items));
+  const refused = new Map<number, ConsentCode>();
+  for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, REFUSALS[refusal] as ConsentCode);
+  return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
+}
+
+const receive = batchStatement<{ message: Message; record: string }>(
+  [
+    column("account_id", "uuid", ({ message }) => message.accountId),
+    column("environment", "text", ({ message }) => message.environment),
+    column("message_id", "uuid", ({ message }) => message.id),
+    column("event_id", "uuid", ({ message }) => message.id),
+    column("event_type", "text", () => "message.received"),
+    column("record", "text", ({ record }) => record),
+    column("channel", "text", ({ message }) => message.channel),
+    column("recipient", "text", ({ message }) => message.recipient),
+    column("sender", "text", ({ message }) => message.sender),
+    column("body", "text", ({ message }) => message.body),
+    column("sequence", "integer", ({ message }) => message.sequence),
+    column("segments_count", "smallint", ({ message }) => message.segments?.count ?? null),
+    column("segments_encoding", "text", ({ message }) => message.segments?.encoding ?? null),
+    column("segments_characters", "smallint", ({ message }) => message.segments?.characters ?? null),
+    column("metadata", "text", ({ message }) => metadataText(message.metadata)),
+    column("in_reply_to", "uuid", ({ message }) => message.inReplyTo),
+    column("provider", "text", ({ message }) => message.provider?.name ?? null),
+    column("link", "text", ({ message }) => message.provider?.link ?? null),
+    column("provider_message_id", "text", ({ message }) => message.provider?.messageId ?? null),
+    column("updated_at", "timestamptz", ({ message }) => message.updatedAtMs),
+    ...newUsageColumns.map(({ name, type, pick }) => ({
+      name,
+      type,
+      pick: ({ message }: { message: Message }) => pick({ counted: countedOf(message) }),
+    })),
+  ],
+  (items) => `
+with accepted as materialized (
+  select *
+    from ${items}
+), message as (
+  insert into messages
+         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
+          segments_encoding, segments_characters, priority, metadata, in_reply_to, provider, link, provider_message_id, updated_at)
+  select account_id, environment, message_id, 'inbound', channel, recipient, sender, body, 'received', sequence, segments_count,
+         segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to, provider, link, provider_message_id, updated_at
+    from accepted
+), event as (${insertFirstEvents}
+), told as (${tellEndpoints}
+), counted as (${countNew}
+)
+select 1`,
+);
+
+/** An inbound message, with its event and whoever is to be told of it. */
+export const storeReceived = async (tx: Tx, message: Message, record: string): Promise<void> => {
+  await tx.rows(receive([{ message, record }]));
+};
 
 /** Status, time fields, timeline, queue, carrier's name and counts of many changes in one statement, and so in one
- *  transaction. A change whose message is no longer what it was decided on is left out, and its answer does not name it. */
+ *  transaction. A change whose message is no longer what it was decided on is left out, and its answer does not name it; so is
+ *  one that would hand over a message which its recipient no longer wants. */
 const advanceStatement = batchStatement<Change>(
   [
     column("account_id", "uuid", ({ before }) => before.accountId),
@@ -107,6 +186,11 @@ const advanceStatement = batchStatement<Change>(
     column("read_at", "timestamptz", ({ after }) => after.readAtMs),
     column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
     column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
+    column(
+      "hurries_fallback",
+      "boolean",
+      ({ before, after }) => after.hasFallback && hasEndedBadly(after) && after.status !== before.status,
+    ),
     ...referenceColumns,
     ...entryColumns,
     ...moveColumns,
@@ -122,10 +206,12 @@ with accepted as (
     from ${items}
    where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
      and m.sequence = item.expected and (m.redacted_at is null) = item.is_whole
+     and case when item.status = 'sending' then ${refusalOf("m")} is null else true end
   returning item.*
 ), entry as (${insertEntries}
 ), left_queue as (${leaveQueue}
 ), moved as (${moveInQueue}
+), hurried as (${hurryFallbacks}
 ), referenced as (${rememberReferences}
 ), told as (${tellEndpoints}
 ), counted as (${countChange}
@@ -187,10 +273,10 @@ export async function lockMessage(tx: Tx, accountId: Uuid, environment: Environm
 
 /** What a request can change while a message is scheduled; what else a change brings is written by `advance`. */
 export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
-  const { accountId, environment, id, body, priority, metadata, sendAtMs, expiresAtMs, segments } = message;
+  const { accountId, environment, id, body, template, priority, metadata, sendAtMs, expiresAtMs, segments } = message;
   return tx.rows(sql`
   update messages
-     set body = ${body}, priority = ${priority}, metadata = ${metadataText(metadata)}::json,
+     set body = ${body}, template = ${template && JSON.stringify(template)}::json, priority = ${priority}, metadata = ${metadataText(metadata)}::json,
          send_at = to_timestamp(${(sendAtMs ?? 0) / 1_000}::float8), expires_at = to_timestamp(${(expiresAtMs ?? 0) / 1_000}::float8),
          segments_count = ${segments?.count ?? null}, segments_encoding = ${segments?.encoding ?? null},
          segments_characters = ${segments?.characters ?? null}
@@ -198,10 +284,10 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
 };
 
 /** Takes out what a person wrote. */
-export const storeRedaction = (tx: Tx, { accountId, environment, id, updatedAtMs }: Message): Promise<unknown[]> =>
+export const storeRedaction = (tx: Tx, { accountId, environment, id, template, updatedAtMs }: Message): Promise<unknown[]> =>
   tx.rows(sql`
   update messages
-     set body = null, metadata = null, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+     set body = null, metadata = null, template = ${template && JSON.stringify(template)}::json, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export type MessageFilter = {

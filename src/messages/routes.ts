@@ -7,15 +7,18 @@ import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
+import { CHANNELS } from "../routing/channel.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
 import type { ChangeCall, MessageChanger } from "./change-message.ts";
+import type { Composer } from "./compose.ts";
 import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
-import { CHANNELS, DIRECTIONS, MessageRecord, toRecord, type Message } from "./message.ts";
+import { DIRECTIONS, MessageRecord, toRecord, type Message } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
-import { E164_PATTERN } from "./recipient.ts";
+import { E164_PATTERN } from "../lib/phone-number.ts";
 import { STATUSES } from "./states.ts";
+import { MessageValidation, validateMessage } from "./validate-message.ts";
 
 const ListQuery = Type.Object(
   {
@@ -37,7 +40,21 @@ const IdParams = Type.Object({ id: Type.String({ description: "The message's id.
 
 const TimelineQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 
-export const messageRoutes = (db: Database, acceptor: Acceptor, changer: MessageChanger): Route[] => [
+const SEND_PROBLEMS = [
+  "no_route",
+  "max_segments_exceeded",
+  "template_not_found",
+  "template_not_approved",
+  "template_channel_mismatch",
+  "template_variables_mismatch",
+  "template_text_too_long",
+  "recipient_opted_out",
+  "service_window_closed",
+] as const;
+
+export type MessageRouteParts = { db: Database; acceptor: Acceptor; composer: Composer; changer: MessageChanger };
+
+export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteParts): Route[] => [
   route({
     method: "POST",
     path: "/v1/messages",
@@ -50,11 +67,30 @@ export const messageRoutes = (db: Database, acceptor: Acceptor, changer: Message
     body: NewMessageBody,
     check: checkNewMessage,
     reply: { status: 202, description: "Accepted. The record as it was stored.", schema: MessageRecord, hasLocation: true },
-    problems: ["feature_not_available", "no_route", "max_segments_exceeded"],
-    handle: async ({ body, credential, claim, writeProblem }) => {
-      const { kind, status, location, body: text } = await acceptor.accept(body, credential, claim, writeProblem);
-      return { status, location, body: text, isReplay: kind === "replay" };
+    problems: SEND_PROBLEMS,
+    handle: async (call) => {
+      const { kind, status, location, body } = await acceptor.accept(call.body, call);
+      return { status, location, body, isReplay: kind === "replay" };
     },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/messages/validate",
+    summary: "Validate a message",
+    description:
+      "Sends nothing. Tells what a request to send would become: the text, its parts and encoding, every character that forces UCS-2, the route, and all that is wrong with it, faults of form included.",
+    tag: "Messages",
+    scope: "messages:send",
+    isIdempotent: false,
+    body: NewMessageBody,
+    check: checkNewMessage,
+    tellsFaults: true,
+    reply: { status: 200, description: "What it would become.", schema: MessageValidation },
+    problems: [],
+    handle: async ({ body, faults, credential }) => ({
+      status: 200,
+      body: JSON.stringify(await validateMessage(db, composer, { request: body, owner: credential, faults })),
+    }),
   }),
   route({
     method: "GET",
@@ -98,7 +134,14 @@ export const messageRoutes = (db: Database, acceptor: Acceptor, changer: Message
     body: EditMessageBody,
     check: checkEditMessage,
     reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
-    problems: ["not_found", "message_not_editable", "feature_not_available", "max_segments_exceeded"],
+    problems: [
+      "not_found",
+      "message_not_editable",
+      "max_segments_exceeded",
+      "template_not_found",
+      "template_variables_mismatch",
+      "template_text_too_long",
+    ],
     handle: async (call) => toAnswer(await changer.edit(toChangeCall(call), call.body)),
   }),
   route({

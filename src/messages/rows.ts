@@ -1,7 +1,9 @@
 /** A message as rows of the database have it. */
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Channel, Direction, Message, Priority } from "./message.ts";
+import type { Channel } from "../routing/channel.ts";
+import type { Direction, Message, Priority } from "./message.ts";
+import type { TemplateUse } from "./content.ts";
 import type { Encoding } from "./segments.ts";
 import type { Status } from "./states.ts";
 
@@ -23,6 +25,11 @@ export type MessageRow = {
   priority: Priority;
   client_reference: string | null;
   metadata: Record<string, string> | null;
+  template: TemplateUse | null;
+  has_fallback: boolean;
+  fallback_of: Uuid | null;
+  in_reply_to: Uuid | null;
+  batch_id: Uuid | null;
   max_segments: number | null;
   send_at: Date | null;
   expires_at: Date | null;
@@ -43,7 +50,8 @@ export type MessageRow = {
 export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference,
        m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link, m.provider_message_id, m.attempts, m.updated_at, m.sent_at,
-       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at`;
+       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.fallback_of, m.in_reply_to,
+       m.batch_id`;
 
 /** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
  *  an index probe, whatever the planner believes of a table it has no statistics of. */
@@ -67,6 +75,7 @@ export function toMessage(row: MessageRow): Message {
     recipient: row.recipient,
     sender: row.sender,
     body: row.body,
+    template: row.template,
     status: row.status,
     sequence: row.sequence,
     error: row.error,
@@ -79,6 +88,10 @@ export function toMessage(row: MessageRow): Message {
     expiresAtMs: timeOrNull(row.expires_at),
     provider: name === null || link === null ? null : { name, link, messageId: row.provider_message_id },
     attempts: row.attempts,
+    hasFallback: row.has_fallback,
+    fallbackOf: row.fallback_of,
+    inReplyTo: row.in_reply_to,
+    batchId: row.batch_id,
     updatedAtMs: row.updated_at.getTime(),
     sentAtMs: timeOrNull(row.sent_at),
     deliveredAtMs: timeOrNull(row.delivered_at),

@@ -50,6 +50,10 @@ export function mayBecome({ status, attempts, error }: Standing, next: Status): 
   return true;
 }
 
+/** The ends at which something else may be tried. */
+const BAD_ENDS: ReadonlySet<Status> = new Set(["undelivered", "failed", "expired"]);
+export const hasEndedBadly = ({ status }: { status: Status }): boolean => BAD_ENDS.has(status);
+
 /** Where nothing of ours happens any more, though a late receipt may. */
 const UNFINISHED: ReadonlySet<Status> = new Set(["scheduled", "queued", "sending", "sent"]);
 export const isFinished = (status: Status): boolean => !UNFINISHED.has(status);

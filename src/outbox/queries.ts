@@ -1,6 +1,6 @@
 /** All SQL of the outbox: which endpoints are to be told of an event. Rows are written by the transaction of the event. */
 import type { Environment } from "../access/environment.ts";
-import { insertEvent, IS_EVENT } from "../events/queries.ts";
+import { insertEvent, insertEvents, IS_EVENT } from "../events/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
@@ -56,16 +56,27 @@ export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
 
 export type NewEvent = { accountId: Uuid; environment: Environment; id: Uuid; type: string; record: string };
 
-const publishToAll = prepare(`
-with accepted as (${insertEvent}
+const publishToAll = batchStatement<NewEvent>(
+  [
+    column("account_id", "uuid", ({ accountId }) => accountId),
+    column("environment", "text", ({ environment }) => environment),
+    column("id", "uuid", ({ id }) => id),
+    column("type", "text", ({ type }) => type),
+    column("record", "text", ({ record }) => record),
+  ],
+  (items) => `
+with accepted as (${insertEvents(items)}
 ), told as (${tellEndpoints}
 )
-select 1`);
+select 1`,
+);
 
-/** An event that is not a message's, told to every endpoint that wants it. */
-export const publishEvent = async (tx: Tx, { accountId, environment, id, type, record }: NewEvent): Promise<void> => {
-  await tx.rows({ ...publishToAll, values: [accountId, environment, id, type, record] });
+/** Events that are not messages', each told to every endpoint that wants it. */
+export const publishEvents = async (tx: Tx, events: readonly NewEvent[]): Promise<void> => {
+  if (events.length > 0) await tx.rows(publishToAll(events));
 };
+
+export const publishEvent = (tx: Tx, event: NewEvent): Promise<void> => publishEvents(tx, [event]);
 
 const publishToOne = prepare(`
 with accepted as (${insertEvent}

@@ -13,7 +13,10 @@ export type Outgoing = {
   channel: "sms" | "whatsapp";
   recipient: string;
   sender: string | null;
+  /** The text, of a template with its variables filled in. */
   body: string;
+  /** For carriers that have the template and fill it in themselves. */
+  template: { name: string; language: string; variables: Readonly<Record<string, string>> } | null;
   /** The carrier must not deliver it after this. */
   expiresAtMs: number;
 };
@@ -43,10 +46,26 @@ export type Receipt = {
   raw: Readonly<Record<string, string>>;
 };
 
+/** What someone wrote to a number of ours. */
+export type InboundMessage = {
+  /** What the carrier calls it, where it does: by that a repetition is known. */
+  providerMessageId: string | null;
+  channel: "sms" | "whatsapp";
+  /** Who wrote it, in E.164. */
+  from: string;
+  /** The number of ours it was written to. */
+  to: string;
+  text: string;
+  /** What the carrier calls the message it answers, where it says so. */
+  inReplyTo: string | null;
+};
+
 /** What a provider may ask of us. */
 export type Host = {
   /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. */
   receive(receipts: readonly Receipt[]): Promise<void>;
+  /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
+  receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
   /** Something changed that matters to whoever sends: `isReady` above all. */
   changed(): void;
   /** The database's time. */

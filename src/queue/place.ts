@@ -15,7 +15,13 @@ export type QueueState = keyof typeof QUEUE_STATE;
 
 /** Where a new message waits: in the lane of its link, due at once, or already in the hands of this process for as long as a
  *  lease lasts; or in the lane of the scheduled ones until its time. */
-export type Place = { lane: string; dueAtMs: number | null; leaseMs: number };
+export type Place = {
+  lane: string;
+  dueAtMs: number | null;
+  leaseMs: number;
+  /** What the carrier is to be given in place of what the record shows, sealed. It goes with the row. */
+  sealedContent: string | null;
+};
 
 /** What a change of a message does to its place in the queue. */
 export type QueueMove =

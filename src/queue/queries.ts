@@ -10,13 +10,14 @@ export const placeColumns: readonly Column<{ place: Place | null }>[] = [
   column("lane", "text", ({ place }) => place?.lane ?? null),
   column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
   column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
+  column("sealed_content", "text", ({ place }) => place?.sealedContent ?? null),
 ];
 
 /** The messages in `accepted` join the queue in the transaction that accepts them. */
 export const enqueue = `
-  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at)
+  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane, coalesce(due_at, now() + lease_ms * interval '1 millisecond'),
-         expires_at
+         expires_at, sealed_content
     from accepted
    where message_id is not null`;
 
@@ -126,7 +127,7 @@ picked as materialized (
      set due_at = now() + $5::integer * interval '1 millisecond'
     from picked
    where q.message_id = picked.message_id
-  returning q.message_id, q.account_id, q.environment, q.state, picked.share
+  returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.share
 )
 ${select}`;
 

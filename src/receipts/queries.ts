@@ -2,7 +2,7 @@
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Name, Reference } from "./reference.ts";
 
@@ -93,6 +93,9 @@ export const forgetParked = async (db: Queryable, receipts: readonly (Name & { s
   await db.rows(unpark(receipts));
 };
 
+// Cloud APIs try a webhook again for up to seven days.
+const INBOUND_DAYS = 8;
+
 // Carriers hold a receipt for two days at most, and a link can be down over a weekend.
 const PARKED_DAYS = 3;
 
@@ -103,6 +106,27 @@ export const dropOldParked = (db: Queryable, max: number): Promise<{ link: strin
    where ctid = any (array(select ctid
                              from parked_receipts
                             where received_at <= now() - make_interval(days => ${PARKED_DAYS})
+                            limit ${max}))
+  returning link`);
+
+/** Whether a carrier brings this inbound message for the first time. */
+export const rememberInbound = async (tx: Tx, { link, providerMessageId }: Name): Promise<boolean> => {
+  const rows = await tx.rows(sql`
+  insert into inbound_names (link, provider_message_id)
+  values (${link}, ${providerMessageId})
+  on conflict do nothing
+  returning 1`);
+  return rows.length > 0;
+};
+
+/** A carrier that was not answered repeats itself for a few days at most. */
+export const dropOldInbound = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+  db.rows<{ link: string }>(sql`
+  delete from inbound_names
+   where ctid = any (array(select ctid
+                             from inbound_names
+                            where received_at <= now() - make_interval(days => ${INBOUND_DAYS})
+                            order by received_at
                             limit ${max}))
   returning link`);
 

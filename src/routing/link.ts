@@ -1,5 +1,6 @@
 /** A link: one configured connection of a provider. */
 import type { ProviderName } from "../providers/providers.ts";
+import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 
 export type Link = {
   /** Also the name of its lane in the queue. */
@@ -8,6 +9,8 @@ export type Link = {
   settings: { speed: number };
   /** Who a message comes from when its request does not say. */
   sender: string | null;
+  /** Recipients whom the carrier is known to refuse, before anything is handed to it. */
+  unwilling: { optedOut: ReadonlySet<string>; windowClosed: ReadonlySet<string> };
   /** A message of which nobody knows whether it left is held for so long, for a late answer or a receipt to tell; then it fails
    *  with `outcome_unknown`, or is sent again at the risk of arriving twice. */
   onUnknown: { holdMs: number; policy: "fail" | "resend" };
@@ -23,5 +26,6 @@ export const simulatorLink = (speed: number): Link => ({
   provider: "simulator",
   settings: { speed },
   sender: "+15005550000",
+  unwilling: { optedOut: OPTED_OUT, windowClosed: WINDOW_CLOSED },
   onUnknown: { holdMs: SIMULATOR_HOLD_MS / speed, policy: "fail" },
 });

@@ -5,7 +5,7 @@ import { ENDPOINT_COLUMNS, type EndpointRow } from "../endpoints/queries.ts";
 import type { StoredEvent } from "../events/event.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../outbox/queries.ts";
-import { IS_EVENT } from "../events/queries.ts";
+import { EVENT_COLUMNS, IS_EVENT } from "../events/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
@@ -131,14 +131,14 @@ export type ClaimedRow = {
   event_id: Uuid;
   is_retry: boolean;
   attempts: number;
-} & Pick<StoredEvent, "sequence" | "previous_status"> & { type: string | null; record: string | null };
+} & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & { type: string | null; record: string | null };
 
 const claim = claimSharesStatement(
   LEASE_MS,
   `
-select claimed.*, event.type, event.sequence, event.record, event.previous_status
+select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id
   from claimed
-  left join lateral (select e.type, e.sequence, e.record, e.previous_status
+  left join lateral (select ${EVENT_COLUMNS}
                        from events e
                       where e.account_id = claimed.account_id and e.environment = claimed.environment and e.id = claimed.event_id
                       limit 1) event on true

@@ -1,7 +1,10 @@
 /** A process that delivers and does nothing else, to be killed, frozen and cut off: its one link leads to the witness. */
 import { createLog } from "../../src/lib/log.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import { Composer } from "../../src/messages/compose.ts";
 import { simulatorLink, type Link } from "../../src/routing/link.ts";
+import { Templates } from "../../src/templates/find-template.ts";
 import { Routes } from "../../src/routing/route.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
@@ -27,6 +30,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   await clock.start();
   // The lane of the only kind of link that there is, with another carrier at its end.
   const link: Link = { ...simulatorLink(1), onUnknown };
+  const routes = new Routes([link]);
   const announcer = new Announcer(db, node);
   const delivery = new Delivery({
     db,
@@ -35,7 +39,9 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     bell: { ring: () => undefined },
     links: [link],
     providers: { simulator: witnessed({ port, node, window }) },
-    routes: new Routes([link]),
+    routes,
+    composer: new Composer({ clock, routes, templates: new Templates(db) }),
+    box: new SecretBox(Buffer.alloc(32)),
     receiptWaitMs: DAY_MS,
     answerWithinMs,
     watch: {
@@ -44,6 +50,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
       advanced: () => undefined,
       received: () => undefined,
       parked: () => undefined,
+      inbound: () => undefined,
     },
     log,
   });

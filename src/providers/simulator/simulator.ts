@@ -2,8 +2,8 @@
  *  `scenarios.ts`, by its recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
-import type { Connection, Host, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
-import { ReceiptFeed } from "./receipt-feed.ts";
+import type { Connection, Host, InboundMessage, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
+import { Feed } from "./feed.ts";
 import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
 import { Wheel } from "./wheel.ts";
 
@@ -48,13 +48,14 @@ type Unanswered = {
   answer: (outcome: SendOutcome) => void;
   stopListening: (() => void) | null;
 };
-type Pending = Unanswered | { kind: "receipt"; receipt: Receipt };
+type Pending = Unanswered | { kind: "receipt"; receipt: Receipt } | { kind: "reply"; reply: InboundMessage };
 
 class SimulatedLink implements Connection {
   readonly window = WINDOW;
   readonly isReady = true;
   readonly #speed: number;
-  readonly #feed: ReceiptFeed;
+  readonly #receipts: Feed<Receipt>;
+  readonly #replies: Feed<InboundMessage>;
   readonly #wheel = new Wheel<Pending>((items) => this.#settle(items));
   // Random, since a link that is opened again, or on another node, must not give an id a second time.
   readonly #idPrefix = `sim_${randomBase62(12)}`;
@@ -65,15 +66,16 @@ class SimulatedLink implements Connection {
 
   constructor({ speed }: SimulatorSettings, host: Host) {
     this.#speed = speed;
-    this.#feed = new ReceiptFeed(host);
+    this.#receipts = new Feed("receipts", host.log, (receipts) => host.receive(receipts));
+    this.#replies = new Feed("replies", host.log, (replies) => host.receiveMessages(replies));
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
     if (signal.aborted) return UNSENT;
-    if (this.#coming + this.#feed.waiting >= MAX_HELD) return OVERLOADED;
+    if (this.#coming + this.#receipts.waiting + this.#replies.waiting >= MAX_HELD) return OVERLOADED;
     const scenario = scenarioFor(message);
-    this.#coming += 1 + scenario.receipts.length;
+    this.#coming += 1 + scenario.receipts.length + (scenario.replies?.length ?? 0);
     const delayMs = ANSWER_MS / this.#speed;
     return new Promise((answer) => {
       const stopListening = delayMs > PROMPT_MS ? onAbort(signal, () => answer(UNHEARD)) : null;
@@ -85,17 +87,22 @@ class SimulatedLink implements Connection {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let items = this.#wheel.drain(); items.length > 0; items = this.#wheel.drain()) this.#settle(items);
-    await this.#feed.close();
+    // In this order: a reply is to a message that was delivered.
+    await this.#receipts.close();
+    await this.#replies.close();
   }
 
   #settle(items: readonly Pending[]): void {
     const receipts: Receipt[] = [];
+    const replies: InboundMessage[] = [];
     for (const item of items) {
       this.#coming -= 1;
       if (item.kind === "answer") this.#answer(item);
-      else receipts.push(item.receipt);
+      else if (item.kind === "receipt") receipts.push(item.receipt);
+      else replies.push(item.reply);
     }
-    if (receipts.length > 0) this.#feed.pass(receipts);
+    if (receipts.length > 0) this.#receipts.pass(receipts);
+    if (replies.length > 0) this.#replies.pass(replies);
   }
 
   #answer({ message, scenario, signal, answer, stopListening }: Unanswered): void {
@@ -107,6 +114,8 @@ class SimulatedLink implements Connection {
     const reference = outcome.kind === "accepted" ? null : message.id;
     for (const step of scenario.receipts)
       this.#wheel.add({ kind: "receipt", receipt: receiptOf(step, id, reference) }, step.afterMs / this.#speed);
+    for (const { afterMs, text } of scenario.replies ?? [])
+      this.#wheel.add({ kind: "reply", reply: this.#replyTo(message, id, text) }, afterMs / this.#speed);
   }
 
   #outcome({ answer }: Scenario, providerMessageId: string): SendOutcome {
@@ -114,6 +123,10 @@ class SimulatedLink implements Connection {
     if (answer.kind !== "throttled") return answer;
     // Scoped to the recipient: what else is on the link goes on.
     return { ...answer, scope: "recipient", retryAfterMs: Math.ceil(answer.retryAfterMs / this.#speed) };
+  }
+
+  #replyTo({ channel, recipient, sender }: Outgoing, inReplyTo: string, text: string): InboundMessage {
+    return { providerMessageId: this.#nextId(), channel, from: recipient, to: sender ?? "", text, inReplyTo };
   }
 
   #nextId(): string {

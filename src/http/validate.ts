@@ -1,7 +1,7 @@
 /** Schema → every fault of a value, each with its place and a sentence for people. */
 import { Ajv, type ErrorObject, type Options } from "ajv";
-import type { Fault } from "../http/problem.ts";
-import { HINT, type TSchema } from "../http/schema.ts";
+import type { Fault } from "./problem.ts";
+import { HINT, type TSchema } from "./schema.ts";
 import { textFault } from "./json-body.ts";
 
 // A body of thousands of unknown fields need not be answered with thousands of faults.
@@ -77,7 +77,7 @@ function toFaults(errors: readonly ErrorObject[], place: Place): Fault[] {
 const isOfWrongType = (errors: readonly ErrorObject[], path: string): boolean =>
   errors.some(({ keyword, instancePath }) => keyword === "type" && instancePath === path);
 
-const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
+export const escapePointer = (name: string): string => name.slice(0, MAX_NAME).replaceAll("~", "~0").replaceAll("/", "~1");
 
 function pathOf({ keyword, instancePath, params, propertyName }: ErrorObject): string {
   if (keyword === "required") return `${instancePath}/${escapePointer(String(params["missingProperty"]))}`;

@@ -1,6 +1,6 @@
 /** Bytes → JSON value, with every limit that keeps what follows safe: UTF-8, depth, and text the database can hold. */
 import { isUtf8 } from "node:buffer";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "./problem.ts";
 
 // `JSON.parse` takes hundreds of thousands of levels, and whatever walks the value then overflows the stack.
 const MAX_DEPTH = 32;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "./problem.ts";
 import { parseJsonBody } from "./json-body.ts";
 
 const parse = (text: string): unknown => parseJsonBody(Buffer.from(text));

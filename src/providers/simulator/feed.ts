@@ -1,9 +1,9 @@
-/** Hands receipts over, one batch at a time and in order, and again until they are taken: a carrier repeats what is not
- *  acknowledged. */
+/** Hands over what a carrier has to say, one batch at a time and in order, and again until it is taken: a carrier repeats what is
+ *  not acknowledged. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../lib/backoff.ts";
 import { within } from "../../lib/wait.ts";
-import type { Host, Receipt } from "../provider.ts";
+import type { Log } from "../../lib/log.ts";
 
 // A batch costs one commit. This many keep up with thousands of receipts a second even when a commit is slow.
 const MAX_BATCH = 100;
@@ -13,32 +13,38 @@ const MAX_WAIT_MS = 1_000;
 // `Connection.close` has seconds, not minutes.
 const CLOSE_LIMIT_MS = 5_000;
 
-export class ReceiptFeed {
-  readonly #host: Host;
-  readonly #waiting: Receipt[] = [];
+export class Feed<Item> {
+  readonly #what: string;
+  readonly #log: Log;
+  readonly #hand: (items: readonly Item[]) => Promise<void>;
+  readonly #waiting: Item[] = [];
   readonly #stop = new AbortController();
   #isPassing = false;
   #passing: Promise<void> = Promise.resolve();
 
-  constructor(host: Host) {
-    this.#host = host;
+  /** `what` is handed over, for the log. */
+  constructor(what: string, log: Log, hand: (items: readonly Item[]) => Promise<void>) {
+    this.#what = what;
+    this.#log = log;
+    this.#hand = hand;
   }
 
-  /** Receipts that are not taken yet. */
+  /** What is not taken yet. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  pass(receipts: readonly Receipt[]): void {
-    for (const receipt of receipts) this.#waiting.push(receipt);
+  pass(items: readonly Item[]): void {
+    for (const item of items) this.#waiting.push(item);
     if (!this.#isPassing) this.#passing = this.#passAll();
   }
 
-  /** Waits until everything is taken, within the limit. After that no receipt is handed over, and no timer is left. */
+  /** Waits until everything is taken, within the limit. After that nothing is handed over, and no timer is left. */
   async close(): Promise<void> {
     await within(this.#passing, CLOSE_LIMIT_MS);
     this.#stop.abort();
-    if (this.#waiting.length > 0) this.#host.log.warn({ receipts: this.#waiting.length }, "simulated receipts dropped: nobody took them");
+    if (this.#waiting.length > 0)
+      this.#log.warn({ [this.#what]: this.#waiting.length }, "what the simulated carrier had to say was dropped: nobody took it");
   }
 
   async #passAll(): Promise<void> {
@@ -58,9 +64,12 @@ export class ReceiptFeed {
   async #passBatch(): Promise<boolean> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
     try {
-      await this.#host.receive(batch);
+      await this.#hand(batch);
     } catch (error) {
-      this.#host.log.warn({ receipts: batch.length, message: String(error) }, "simulated receipts not taken: they are passed again");
+      this.#log.warn(
+        { [this.#what]: batch.length, message: String(error) },
+        "what the simulated carrier said was not taken: it says it again",
+      );
       return false;
     }
     this.#waiting.splice(0, batch.length);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { HINT, oneOf, optional, Type, type TSchema } from "../http/schema.ts";
+import { HINT, oneOf, optional, Type, type TSchema } from "./schema.ts";
 import { coerceQuery, compile, isDateTime } from "./validate.ts";
 
 const closed = (properties: Record<string, TSchema>): TSchema => Type.Object(properties, { additionalProperties: false });

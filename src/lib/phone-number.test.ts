@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { getCountries, getCountryCallingCode, isPossiblePhoneNumber } from "libphonenumber-js/min";
-import { E164_PATTERN, isPossibleNumber } from "./recipient.ts";
+import { E164_PATTERN, isPossibleNumber } from "./phone-number.ts";
 
 const POSSIBLE: readonly (readonly [what: string, number: string])[] = [
   ["of the United States", "+14155550123"],

@@ -1,0 +1,109 @@
+/** Accepting a batch: every item decided for itself, all that are right stored in one commit with the key and the answer. */
+import { setImmediate } from "node:timers/promises";
+import type { Credential } from "../access/authenticate.ts";
+import { Problem, type Fault } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay } from "../idempotency/once.ts";
+import { encodeId } from "../lib/id.ts";
+import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Watch } from "../messages/accept.ts";
+import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
+import { refusalOf, type Composer } from "../messages/compose.ts";
+import type { Handover } from "../messages/handover.ts";
+import { storeMessages } from "../messages/store-messages.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
+import { publishCompleted } from "./complete.ts";
+import { toItem, type NewBatch } from "./new-batch.ts";
+import { insertBatch } from "./queries.ts";
+
+const ITEMS_PER_TURN = 100;
+
+export type BatchAcceptorParts = { db: Database; clock: Clock; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
+export type BatchCall = { credential: Credential; claim: KeyClaim | undefined };
+
+type Decided = MessageAcceptance | Problem;
+type Result = AcceptedBatch["results"][number];
+
+export class BatchAcceptor {
+  readonly #parts: BatchAcceptorParts;
+  readonly #once: Once;
+
+  constructor(parts: BatchAcceptorParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db);
+  }
+
+  async accept(request: NewBatch, { credential, claim }: BatchCall): Promise<Executed | Replay> {
+    const { clock, handover, bell, watch } = this.#parts;
+    const { accountId, environment } = credential;
+    const id = newUuid(clock.now());
+    const decided = await this.#decide(request, credential, id);
+    let accepted: readonly MessageAcceptance[] = [];
+    const answer = await this.#once.transaction(credential, claim, async (tx) => {
+      const startedAt = performance.now();
+      const { stored, refused } = await storeMessages(tx, decided.filter(isAcceptance));
+      watch.committed(stored.length, (performance.now() - startedAt) / 1_000);
+      accepted = stored;
+      const results = decided.map((each, index) => toResult(isAcceptance(each) ? (refused.get(each) ?? each) : each, index));
+      const completedAtMs = stored.length === 0 ? clock.now() : null;
+      const batch: Batch = { accountId, environment, id, accepted: stored.length, refused: decided.length - stored.length, completedAtMs };
+      await insertBatch(tx, batch);
+      if (completedAtMs !== null) await publishCompleted(tx, batch, [], completedAtMs);
+      const body: AcceptedBatch = { ...toFields(batch), results };
+      return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
+    });
+    if (answer.kind === "executed") {
+      bell.ring();
+      // One word for each lane is enough: they wait in the queue.
+      const lanes = new Map(accepted.map(({ place, message }) => [place.lane, message]));
+      for (const [lane, message] of lanes) handover.stored(lane, message, false);
+    }
+    return answer;
+  }
+
+  /** Before anything is locked: what business rules and the size of a record have against each item. */
+  async #decide(request: NewBatch, owner: Credential, batchId: Uuid): Promise<Decided[]> {
+    const decided: Decided[] = [];
+    for (let index = 0; index < request.items.length; index += 1) {
+      // Others have their turn in between: a thousand items take tens of milliseconds.
+      if (index % ITEMS_PER_TURN === 0) await setImmediate();
+      decided.push(await this.#decideItem(request, index, owner, batchId));
+    }
+    return decided;
+  }
+
+  async #decideItem(batch: NewBatch, index: number, owner: Credential, batchId: Uuid): Promise<Decided> {
+    const { request, faults } = toItem(batch, index);
+    if (faults.length > 0) return new Problem("invalid_request_payload", { errors: faults });
+    try {
+      const composed = await this.#parts.composer.compose(request, owner, { batchId });
+      return composed instanceof Problem ? within(composed, index) : toAcceptance(composed);
+    } catch (error) {
+      if (error instanceof Problem) return within(error, index);
+      throw error;
+    }
+  }
+}
+
+const isAcceptance = (decided: Decided): decided is MessageAcceptance => !(decided instanceof Problem);
+
+const toFault = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer : "", code: fault.code, detail: fault.detail });
+
+/** A problem of an item, with pointers into the batch. */
+const within = ({ code, detail, errors }: Problem, index: number): Problem =>
+  new Problem(code, {
+    detail,
+    errors: (errors ?? [{ pointer: "", code, detail }])
+      .map(toFault)
+      .map((fault) => ({ ...fault, pointer: `/items/${index}${fault.pointer}` })),
+  });
+
+function toResult(decided: Decided | "recipient_opted_out" | "service_window_closed", index: number): Result {
+  if (typeof decided === "string") return toResult(within(refusalOf(decided), index), index);
+  if (isAcceptance(decided)) return { index, status: "accepted", message_id: encodeId("msg", decided.message.id), error: null };
+  const { code, detail, errors = [] } = decided;
+  return { index, status: "refused", message_id: null, error: { code, detail, errors: errors.map(toFault) } };
+}

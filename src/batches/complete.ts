@@ -1,0 +1,51 @@
+/** A batch is completed when every one of its messages has come to its end: looked for now and then, and told once. */
+import { newUuid } from "../lib/uuid.ts";
+import { Turns } from "../lib/turns.ts";
+import { isFinished, type Status } from "../messages/states.ts";
+import type { Bell } from "../outbox/bell.ts";
+import { publishEvent } from "../outbox/queries.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { toRecord, type Batch } from "./batch.ts";
+import { claimOpenBatches, completeBatch, countStatuses, type StatusCount } from "./queries.ts";
+
+const LOOK_EVERY_MS = 500;
+const BATCHES = 20;
+
+export type CompleterParts = { db: Database; clock: Clock; bell: Bell };
+
+/** Looks until it is stopped. */
+export function keepCompletingBatches(parts: CompleterParts, onError: (error: unknown) => void): { stop(): Promise<void> } {
+  const turns = new Turns(onError);
+  turns.every(async () => ((await completeBatches(parts)) === BATCHES ? 0 : LOOK_EVERY_MS));
+  return turns;
+}
+
+/** Returns how many were looked at. */
+async function completeBatches({ db, clock, bell }: CompleterParts): Promise<number> {
+  const open = await claimOpenBatches(db, BATCHES);
+  for (const batch of open) {
+    const statuses = await countStatuses(db, batch);
+    if (!statuses.every(({ status }) => isFinished(status as Status))) continue;
+    const nowMs = clock.now();
+    const isMine = await db.transaction(async (tx) => {
+      const isCompleted = await completeBatch(tx, batch, nowMs);
+      if (isCompleted) await publishCompleted(tx, { ...batch, completedAtMs: nowMs }, statuses, nowMs);
+      return isCompleted;
+    });
+    if (isMine) bell.ring();
+  }
+  return open.length;
+}
+
+export const publishCompleted = (tx: Tx, batch: Batch, statuses: readonly StatusCount[], nowMs: number): Promise<void> =>
+  publishEvent(tx, {
+    accountId: batch.accountId,
+    environment: batch.environment,
+    id: newUuid(nowMs),
+    type: "batch.completed",
+    record: JSON.stringify(toRecord(batch, toCounts(statuses))),
+  });
+
+export const toCounts = (statuses: readonly StatusCount[]): Record<string, number> =>
+  Object.fromEntries(statuses.map(({ status, messages }) => [status, messages]));

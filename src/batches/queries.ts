@@ -1,0 +1,78 @@
+/** All SQL of batches. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import type { Batch } from "./batch.ts";
+
+type Owner = { accountId: Uuid; environment: Environment };
+
+type BatchRow = {
+  account_id: Uuid;
+  environment: Environment;
+  id: Uuid;
+  accepted: number;
+  refused: number;
+  completed_at: Date | null;
+};
+
+const toBatch = (row: BatchRow): Batch => ({
+  accountId: row.account_id,
+  environment: row.environment,
+  id: row.id,
+  accepted: row.accepted,
+  refused: row.refused,
+  completedAtMs: row.completed_at?.getTime() ?? null,
+});
+
+export const insertBatch = (tx: Tx, { accountId, environment, id, accepted, refused, completedAtMs }: Batch): Promise<unknown[]> =>
+  tx.rows(sql`
+  insert into batches (account_id, environment, id, accepted, refused, completed_at, look_at)
+  values (${accountId}, ${environment}, ${id}, ${accepted}, ${refused}, to_timestamp(${completedAtMs && completedAtMs / 1_000}::float8),
+          now() + interval '1 second')`);
+
+export async function findBatch(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Batch | undefined> {
+  const [row] = await db.rows<BatchRow>(sql`
+  select account_id, environment, id, accepted, refused, completed_at
+    from batches
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
+  return row && toBatch(row);
+}
+
+export type StatusCount = { status: string; messages: number };
+
+/** How many messages of the batch are in which status. They are younger than it, and found by its index. */
+export const countStatuses = (db: Queryable, { accountId, environment, id }: Batch): Promise<StatusCount[]> =>
+  db.rows<StatusCount>(sql`
+  select status, count(*)::integer as messages
+    from messages
+   where account_id = ${accountId} and environment = ${environment} and batch_id = ${id} and id > ${id}
+   group by status
+   order by status`);
+
+/** Batches that it is time to look at; the next look is put off, for as long as a tenth of their age. */
+export const claimOpenBatches = async (db: Queryable, most: number): Promise<Batch[]> =>
+  (
+    await db.rows<BatchRow>(sql`
+  update batches b
+     set look_at = now() + greatest(interval '1 second', least(interval '1 minute',
+                             (extract(epoch from now()) - ('x' || translate(left(b.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)
+                             * interval '100 milliseconds'))
+   where (b.account_id, b.environment, b.id) in (select account_id, environment, id
+                                                   from batches
+                                                  where completed_at is null and look_at <= now()
+                                                  order by look_at
+                                                  limit ${most}
+                                                    for update skip locked)
+  returning b.account_id, b.environment, b.id, b.accepted, b.refused, b.completed_at`)
+  ).map(toBatch);
+
+/** Whoever comes second finds it completed. */
+export const completeBatch = async (tx: Tx, { accountId, environment, id }: Batch, atMs: number): Promise<boolean> =>
+  (
+    await tx.rows(sql`
+  update batches
+     set completed_at = to_timestamp(${atMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and id = ${id} and completed_at is null
+  returning 1`)
+  ).length > 0;

@@ -1,0 +1,61 @@
+/** The HTTP face of batches. */
+import { route, toAnswer, type Route } from "../api/route.ts";
+import { Problem } from "../http/problem.ts";
+import { Type } from "../http/schema.ts";
+import { decodeId } from "../lib/id.ts";
+import type { Database } from "../storage/database.ts";
+import type { BatchAcceptor } from "./accept-batch.ts";
+import { AcceptedBatch, BatchRecord, MAX_ITEMS, toRecord } from "./batch.ts";
+import { toCounts } from "./complete.ts";
+import { DocumentedBatch, NewBatchBody } from "./new-batch.ts";
+import { countStatuses, findBatch } from "./queries.ts";
+
+const IdParams = Type.Object({ id: Type.String({ description: "The batch's id." }) });
+
+// Two kilobytes for each of a thousand items.
+const MAX_BODY_BYTES = 2_097_152;
+const ITEMS_PER_REQUEST = 50;
+
+/** A batch costs one request for every fifty items. What has no list of items is refused for that, and costs one. */
+function costOf(body: unknown): number {
+  const { items } = (body ?? {}) as { items?: unknown };
+  return Array.isArray(items) ? Math.max(1, Math.ceil(Math.min(items.length, MAX_ITEMS) / ITEMS_PER_REQUEST)) : 1;
+}
+
+export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
+  route({
+    method: "POST",
+    path: "/v1/batches",
+    summary: "Send a batch of messages",
+    description:
+      "Up to 1,000 messages in one request, all durable before the answer: `defaults` for what they share, `items` for what each has of its own. An item that is not right is refused alone; `results` has one entry for each item. One idempotency key stands for the whole. Costs one request of the quota for every 50 items.",
+    tag: "Batches",
+    scope: "messages:send",
+    isIdempotent: true,
+    body: NewBatchBody,
+    documentedBody: DocumentedBatch,
+    maxBodyBytes: MAX_BODY_BYTES,
+    cost: costOf,
+    reply: { status: 202, description: "What became of each item.", schema: AcceptedBatch, hasLocation: true },
+    problems: [],
+    handle: async (call) => toAnswer(await acceptor.accept(call.body, call)),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/batches/{id}",
+    summary: "Read a batch",
+    description: "How many of its messages are in which status now. The event `batch.completed` tells when all have come to their end.",
+    tag: "Batches",
+    scope: "messages:read",
+    isIdempotent: false,
+    params: IdParams,
+    reply: { status: 200, description: "The batch.", schema: BatchRecord },
+    problems: ["not_found"],
+    handle: async ({ params, credential }) => {
+      const id = decodeId("batch", params.id);
+      const batch = id && (await findBatch(db, credential, id));
+      if (batch === undefined) throw new Problem("not_found", { detail: "no such batch in this environment" });
+      return { status: 200, body: JSON.stringify(toRecord(batch, toCounts(await countStatuses(db, batch)))) };
+    },
+  }),
+];

@@ -1,0 +1,46 @@
+/** A list of recipients that opted out elsewhere, taken over as a whole. */
+import type { Environment } from "../access/environment.ts";
+import { Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Tx } from "../storage/database.ts";
+import { optOutAll, type Cause } from "./change-consent.ts";
+import { pairOf, type NewSuppression } from "./new-suppression.ts";
+import { pairName, type Pair } from "./suppression.ts";
+
+export const ImportRecord = Type.Object(
+  {
+    object: Type.Literal("suppression_import"),
+    added: Type.Integer({ description: "How many became active, each with an event." }),
+    already_active: Type.Integer({ description: "How many were active, and stay as they were." }),
+    suppression_ids: Type.Array(Type.String({ examples: ["sup_01k9zs3v8mf4tb2xg1qj6n0d5c"] }), {
+      description: "The suppression of each entry, in the order of the entries.",
+    }),
+  },
+  { title: "SuppressionImport", description: "What an import did." },
+);
+
+/** Of entries for the same recipient and sender the first one counts. */
+export async function importSuppressions(
+  tx: Tx,
+  nowMs: number,
+  owner: { accountId: Uuid; environment: Environment },
+  entries: readonly NewSuppression[],
+): Promise<Static<typeof ImportRecord>> {
+  const named = entries.map((entry) => {
+    const pair = pairOf(owner, entry);
+    return { entry, pair, name: pairName(pair) };
+  });
+  const wishes = new Map<string, { pair: Pair; cause: Cause }>();
+  for (const { entry, pair, name } of named)
+    if (!wishes.has(name)) wishes.set(name, { pair, cause: { source: "import", note: entry.note ?? null } });
+  const done = await optOutAll(tx, nowMs, [...wishes.values()]);
+  const added = done.filter(({ isChanged }) => isChanged).length;
+  const ids = new Map(done.map(({ suppression }) => [pairName(suppression), encodeId("sup", suppression.id)]));
+  return {
+    object: "suppression_import",
+    added,
+    already_active: done.length - added,
+    suppression_ids: named.map(({ name }) => ids.get(name) as string),
+  };
+}

@@ -1,0 +1,45 @@
+/** What a request may say of suppressions: the schemas, and the rules beyond them. */
+import type { Fault } from "../http/problem.ts";
+import { optional, Type, type Static } from "../http/schema.ts";
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
+import type { Pair } from "./suppression.ts";
+
+// What is imported is one transaction.
+const MAX_ENTRIES = 1_000;
+// As many as the schema tells at once.
+const MAX_FAULTS = 100;
+
+const fields = {
+  recipient: recipientField,
+  sender: optional(Type.String({ ...senderField, description: "Whose messages are not to be sent. Default: anybody's." })),
+  note: optional(Type.String({ minLength: 1, maxLength: 256, description: "For people." })),
+};
+
+export const NewSuppressionBody = Type.Object(fields, { additionalProperties: false });
+export type NewSuppression = Static<typeof NewSuppressionBody>;
+
+export const ImportBody = Type.Object(
+  { entries: Type.Array(Type.Object(fields, { additionalProperties: false }), { minItems: 1, maxItems: MAX_ENTRIES }) },
+  { additionalProperties: false },
+);
+
+export const checkSuppression = ({ recipient }: Readonly<Record<string, unknown>>): Fault[] => recipientFaults(recipient, "/recipient");
+
+export function checkImport({ entries }: Readonly<Record<string, unknown>>): Fault[] {
+  if (!Array.isArray(entries)) return [];
+  return entries
+    .slice(0, MAX_ENTRIES)
+    .flatMap((entry: unknown, index) =>
+      recipientFaults((entry as { recipient?: unknown } | null)?.recipient, `/entries/${index}/recipient`),
+    )
+    .slice(0, MAX_FAULTS);
+}
+
+export const pairOf = ({ accountId, environment }: { accountId: Uuid; environment: Environment }, request: NewSuppression): Pair => ({
+  accountId,
+  environment,
+  recipient: request.recipient,
+  sender: request.sender ?? null,
+});

@@ -1,0 +1,275 @@
+/** All SQL of consent: who is not to be written to, how that came to be, and until when free text may be sent. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { batchStatement, column } from "../storage/batch.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
+
+type Owner = { accountId: Uuid; environment: Environment };
+
+const isActiveFor = (row: string, sender: string): string => `
+   coalesce((select s.is_active
+               from suppressions s
+              where s.account_id = ${row}.account_id and s.environment = ${row}.environment and s.recipient = ${row}.recipient
+                and s.sender = ${sender}), false)`;
+
+/** Whether the recipient of a row with account_id, environment, recipient and sender is suppressed, for all senders or for its own.
+ *  Never null. Each is a probe of the whole key by itself: no plan makes a join or a hash of the table out of that, and no other index is to
+ *  be had for it. And where there is no suppression at all, none is looked for. */
+export const isSuppressed = (row: string): string => `
+  (exists (select from suppressions)
+   and (${isActiveFor(row, "''")}
+    or ${isActiveFor(row, `${row}.sender`)}))`;
+
+/** Whether the recipient of such a row certainly has not written to its sender for a day. Never null. Of whom nothing is known the
+ *  carrier may know better: then it is not closed, and neither is it without a sender. */
+export const isWindowClosed = (row: string): string => `
+  (exists (select from service_windows)
+   and coalesce((select true
+                   from service_windows w
+                  where w.account_id = ${row}.account_id and w.environment = ${row}.environment
+                    and w.recipient = ${row}.recipient and w.sender = ${row}.sender
+                    and w.opened_at <= now() - interval '24 hours'), false))`;
+
+const refusal = prepare(`
+select ${isSuppressed("message")} as is_suppressed,
+       $5::boolean and ${isWindowClosed("message")} as is_closed
+  from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) message`);
+
+/** What stands against a message; a window is only looked for where it matters. */
+export const lookForRefusal = (
+  db: Queryable,
+  { accountId, environment, recipient, sender }: Pair,
+  needsWindow: boolean,
+): Promise<{ is_suppressed: boolean; is_closed: boolean }[]> =>
+  db.rows({ ...refusal, values: [accountId, environment, recipient, sender, needsWindow] });
+
+type SuppressionRow = {
+  account_id: Uuid;
+  environment: Environment;
+  recipient: string;
+  sender: string;
+  id: Uuid;
+  is_active: boolean;
+  source: Source;
+  keyword: string | null;
+  message_id: Uuid | null;
+  note: string | null;
+  updated_at: Date;
+};
+
+const COLUMNS = `s.account_id, s.environment, s.recipient, s.sender, s.id, s.is_active, s.source, s.keyword, s.message_id, s.note,
+       s.updated_at`;
+
+// Part of the key, where a null would not be equal to a null.
+const ANY_SENDER = "";
+
+const toSuppression = (row: SuppressionRow): Suppression => ({
+  accountId: row.account_id,
+  environment: row.environment,
+  recipient: row.recipient,
+  sender: row.sender === ANY_SENDER ? null : row.sender,
+  id: row.id,
+  isActive: row.is_active,
+  source: row.source,
+  keyword: row.keyword,
+  messageId: row.message_id,
+  note: row.note,
+  updatedAtMs: row.updated_at.getTime(),
+});
+
+/** A suppression as a change leaves it. */
+export type Changed = { changeId: Uuid; suppression: Suppression };
+
+const pairColumns = [
+  column<Pair, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
+  column<Pair, "text">("environment", "text", ({ environment }) => environment),
+  column<Pair, "text">("recipient", "text", ({ recipient }) => recipient),
+  column<Pair, "text">("sender", "text", ({ sender }) => sender ?? ANY_SENDER),
+];
+
+const suppressionColumns = [
+  ...pairColumns,
+  column<Suppression, "uuid">("id", "uuid", ({ id }) => id),
+  column<Suppression, "boolean">("is_active", "boolean", ({ isActive }) => isActive),
+  column<Suppression, "text">("source", "text", ({ source }) => source),
+  column<Suppression, "text">("keyword", "text", ({ keyword }) => keyword),
+  column<Suppression, "uuid">("message_id", "uuid", ({ messageId }) => messageId),
+  column<Suppression, "text">("note", "text", ({ note }) => note),
+  column<Suppression, "timestamptz">("updated_at", "timestamptz", ({ updatedAtMs }) => updatedAtMs),
+];
+
+/** The history of what is in `stored`. */
+const recordChanges = (changeId: string): string => `
+  insert into suppression_changes (account_id, environment, suppression_id, id, is_active, source, keyword, message_id, note)
+  select account_id, environment, id, ${changeId}, is_active, source, keyword, message_id, note
+    from stored`;
+
+const insertNew = batchStatement<Suppression>(
+  suppressionColumns,
+  (items) => `
+with stored as (
+  insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, keyword, message_id, note, updated_at)
+  select item.account_id, item.environment, item.recipient, item.sender, item.id, item.is_active, item.source, item.keyword,
+         item.message_id, item.note, item.updated_at
+    from ${items}
+   order by item.ordinal
+  on conflict (account_id, environment, recipient, sender) do nothing
+  returning *
+), recorded as (${recordChanges("id")}
+)
+select id
+  from stored`,
+);
+
+/** Stores those whose pair has none yet, each with its first change, which has its own id; tells which these were. One that another
+ *  transaction is about to store is waited for. */
+export const insertSuppressions = (tx: Tx, suppressions: readonly Suppression[]): Promise<{ id: Uuid }[]> =>
+  tx.rows<{ id: Uuid }>(insertNew(suppressions));
+
+const lockPairs = batchStatement<Pair>(
+  pairColumns,
+  (items) => `
+select found.*
+  from ${items}
+ cross join lateral (select ${COLUMNS}
+                       from suppressions s
+                      where s.account_id = item.account_id and s.environment = item.environment and s.recipient = item.recipient
+                        and s.sender = item.sender
+                      limit 1
+                        for update) found`,
+);
+
+/** The suppressions of these pairs as they are, and stay until the transaction ends: locked in the order they are named in. */
+export const lockSuppressions = async (tx: Tx, pairs: readonly Pair[]): Promise<Suppression[]> =>
+  (await tx.rows<SuppressionRow>(lockPairs(pairs))).map(toSuppression);
+
+const store = batchStatement<Changed>(
+  [
+    ...suppressionColumns.map(({ name, type, pick }) => ({ name, type, pick: ({ suppression }: Changed) => pick(suppression) })),
+    column("change_id", "uuid", ({ changeId }) => changeId),
+  ],
+  (items) => `
+with stored as (
+  update suppressions s
+     set is_active = item.is_active, source = item.source, keyword = item.keyword, message_id = item.message_id, note = item.note,
+         updated_at = item.updated_at
+    from ${items}
+   where s.account_id = item.account_id and s.environment = item.environment and s.recipient = item.recipient
+     and s.sender = item.sender
+  returning s.*, item.change_id
+)${recordChanges("change_id")}`,
+);
+
+/** Writes changes of suppressions that are locked, and their history. */
+export const storeChanges = async (tx: Tx, changes: readonly Changed[]): Promise<void> => {
+  await tx.rows(store(changes));
+};
+
+// What is always so, and has to be said for an index to be used: see the schema.
+const BY_ID = "recipient > ''";
+const BY_RECIPIENT = "id > '00000000-0000-0000-0000-000000000000'";
+
+const find = (suffix: string): { name: string; text: string } =>
+  prepare(`
+select ${COLUMNS}
+  from suppressions s
+ where s.account_id = $1 and s.environment = $2 and s.id = $3 and s.${BY_ID}${suffix}`);
+
+const findOne = find("");
+const lockOne = find("\n   for update");
+
+export async function findSuppression(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Suppression | undefined> {
+  const [row] = await db.rows<SuppressionRow>({ ...findOne, values: [accountId, environment, id] });
+  return row && toSuppression(row);
+}
+
+/** The suppression as it is, and stays until the transaction ends. */
+export async function lockSuppression(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Suppression | undefined> {
+  const [row] = await tx.rows<SuppressionRow>({ ...lockOne, values: [accountId, environment, id] });
+  return row && toSuppression(row);
+}
+
+export type SuppressionFilter = { before: Uuid; recipient: string | null; sender: string | null; isActive: boolean };
+
+// A filter that no index serves looks at this many suppressions at most; a page may then come back short, with a cursor.
+const SCAN_LIMIT = 5_000;
+
+/** Each row is a found suppression, or, alone and without one, the news that the scan found none. */
+type ListRow = (SuppressionRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
+
+/** Looks at `scan limit` suppressions from the newest on, narrow columns only, and fetches whole the few that fit. */
+const listBy = (condition: string): { name: string; text: string } =>
+  prepare(`
+with scanned as materialized (
+  select id, sender, is_active
+    from suppressions
+   where account_id = $1 and environment = $2 and id < $3 and ${condition}
+   order by id desc
+   limit $4
+), found as (
+  select id
+    from scanned
+   where ($5::text is null or sender = $5) and is_active = $6
+   order by id desc
+   limit $7
+)
+select ${COLUMNS}, scan.scanned, scan.last_scanned
+  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
+  left join (found cross join lateral (select *
+                                         from suppressions whole
+                                        where whole.account_id = $1 and whole.environment = $2 and whole.id = found.id and whole.${BY_ID}
+                                        limit 1) s) on true
+ order by s.id desc`);
+
+const listAll = listBy(BY_ID);
+const listByRecipient = listBy(`recipient = $8 and ${BY_RECIPIENT}`);
+
+/** A page of suppressions, newest first, and the id after which the next one begins; null when there is no more. */
+export async function listSuppressions(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  { before, recipient, sender, isActive }: SuppressionFilter,
+  limit: number,
+): Promise<{ suppressions: Suppression[]; next: Uuid | null }> {
+  const values = [accountId, environment, before, SCAN_LIMIT, sender, isActive, limit + 1];
+  const rows = await db.rows<ListRow>(recipient === null ? { ...listAll, values } : { ...listByRecipient, values: [...values, recipient] });
+  const found = rows.filter((row): row is SuppressionRow & ListRow => row.id !== null).map(toSuppression);
+  const suppressions = found.slice(0, limit);
+  if (found.length > limit) return { suppressions, next: suppressions.at(-1)?.id ?? null };
+  const [first] = rows;
+  return { suppressions, next: first !== undefined && first.scanned >= SCAN_LIMIT ? first.last_scanned : null };
+}
+
+type ChangeRow = Pick<SuppressionRow, "id" | "is_active" | "source" | "keyword" | "message_id" | "note">;
+
+/** The history of a suppression, newest first, from before `before` on. */
+export const listChanges = async (
+  db: Queryable,
+  { accountId, environment, id }: Suppression,
+  before: Uuid,
+  limit: number,
+): Promise<ConsentChange[]> => {
+  const rows = await db.rows<ChangeRow>(sql`
+  select id, is_active, source, keyword, message_id, note
+    from suppression_changes
+   where account_id = ${accountId} and environment = ${environment} and suppression_id = ${id} and id < ${before}
+   order by id desc
+   limit ${limit}`);
+  return rows.map(({ is_active: isActive, message_id: messageId, ...row }) => ({ ...row, isActive, messageId }));
+};
+
+/** The recipient wrote to the sender then. What was written before something that is known already moves nothing, and nobody wrote
+ *  in the future, whatever a carrier's clock says. */
+export const storeWindow = (
+  tx: Tx,
+  { accountId, environment, recipient, sender }: Pair & { sender: string },
+  atMs: number,
+): Promise<unknown[]> =>
+  tx.rows(sql`
+  insert into service_windows as w (account_id, environment, recipient, sender, opened_at)
+  select ${accountId}, ${environment}, ${recipient}, ${sender}, least(to_timestamp(${atMs / 1_000}::float8), now())
+  on conflict (account_id, environment, recipient, sender) do update
+     set opened_at = excluded.opened_at
+   where w.opened_at < excluded.opened_at`);

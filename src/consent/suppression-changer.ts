@@ -1,0 +1,73 @@
+/** What a client may do to suppressions. Each write is one transaction with its key, its events and its stored answer. */
+import type { Credential } from "../access/authenticate.ts";
+import { Problem } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { encodeId } from "../lib/id.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { lift, optOut } from "./change-consent.ts";
+import { importSuppressions } from "./import-suppressions.ts";
+import { pairOf, type NewSuppression } from "./new-suppression.ts";
+import { lockSuppression } from "./queries.ts";
+import { toRecord, type Suppression } from "./suppression.ts";
+
+export type SuppressionCall = { credential: Credential; claim: KeyClaim | undefined };
+
+export type SuppressionChangerParts = { db: Database; clock: Clock; bell: Bell };
+
+export class SuppressionChanger {
+  readonly #parts: SuppressionChangerParts;
+  readonly #once: Once;
+
+  constructor(parts: SuppressionChangerParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db);
+  }
+
+  /** 201 when it became active, by being made or made active again; 200 when it was. */
+  add(call: SuppressionCall, request: NewSuppression): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const cause = { source: "api", note: request.note ?? null } as const;
+      const { suppression, isChanged } = await optOut(tx, this.#now(), pairOf(call.credential, request), cause);
+      return isChanged ? shown(suppression, 201, `/v1/suppressions/${encodeId("sup", suppression.id)}`) : shown(suppression, 200);
+    });
+  }
+
+  lift({ credential }: { credential: Credential }, id: Uuid | undefined): Promise<Executed | Replay> {
+    return this.#write({ credential, claim: undefined }, async (tx) => {
+      const stored = id && (await lockSuppression(tx, credential, id));
+      if (stored === undefined) throw noSuchSuppression();
+      return shown(stored.isActive ? await lift(tx, this.#now(), stored, { source: "api" }) : stored, 200);
+    });
+  }
+
+  /** All of them or none. */
+  import(call: SuppressionCall, entries: readonly NewSuppression[]): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const imported = await importSuppressions(tx, this.#now(), call.credential, entries);
+      return { status: 200, location: null, body: JSON.stringify(imported), eventId: null };
+    });
+  }
+
+  async #write({ credential, claim }: SuppressionCall, work: (tx: Tx) => Promise<Written>): Promise<Executed | Replay> {
+    const answer = await this.#once.transaction(credential, claim, work);
+    if (answer.kind === "executed") this.#parts.bell.ring();
+    return answer;
+  }
+
+  #now(): number {
+    return this.#parts.clock.now();
+  }
+}
+
+export const noSuchSuppression = (): Problem => new Problem("not_found", { detail: "no such suppression in this environment" });
+
+const shown = (suppression: Suppression, status: number, location: string | null = null): Written => ({
+  status,
+  location,
+  body: JSON.stringify(toRecord(suppression)),
+  eventId: null,
+});

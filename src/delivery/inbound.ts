@@ -1,0 +1,89 @@
+/** The door for what people write to us, whatever carrier brings it. A message belongs to whom it answers, where the carrier says
+ *  what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
+import type { Owner } from "../idempotency/once.ts";
+import type { Log } from "../lib/log.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { poll } from "../lib/wait.ts";
+import { receiveMessage, storable } from "../messages/receive.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { InboundMessage } from "../providers/provider.ts";
+import { rememberInbound } from "../receipts/queries.ts";
+import type { Link } from "../routing/link.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { DeliveryWatch } from "./delivery.ts";
+import { messagesNamed } from "./queries.ts";
+
+export type InboundParts = { db: Database; clock: Clock; bell: Bell; watch: DeliveryWatch; log: Log };
+
+// An answer may come before the name of what it answers is on record: that is a matter of a commit.
+const NAME_WAIT_MS = 2_000;
+const NAME_EVERY_MS = 50;
+// What one person writes is taken in its order; so many people at a time.
+const MAX_TOGETHER = 4;
+
+type Home = { owner: Owner; inReplyTo: Uuid | null };
+
+export class Inbound {
+  readonly #parts: InboundParts;
+
+  constructor(parts: InboundParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when every one of them is committed, or known to belong to nobody. */
+  async receive(link: Link, messages: readonly InboundMessage[]): Promise<void> {
+    const byWriter = [...Map.groupBy(messages, ({ from }) => from).values()];
+    const lines = Array.from({ length: Math.min(MAX_TOGETHER, byWriter.length) }, async (_, line) => {
+      for (let at = line; at < byWriter.length; at += MAX_TOGETHER)
+        for (const each of byWriter[at] ?? []) await this.#take(link, readable(each));
+    });
+    // Not before all have ended: who is told of a failure brings everything again.
+    const failed = (await Promise.allSettled(lines)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  }
+
+  async #take(link: Link, inbound: InboundMessage): Promise<void> {
+    const { db, clock, bell, watch, log } = this.#parts;
+    const home = await this.#homeOf(link, inbound);
+    if (home === undefined) {
+      log.warn({ link: link.name, channel: inbound.channel }, "an inbound message belongs to nobody");
+      watch.inbound(link.name, "unowned");
+      return;
+    }
+    const isNew = await db.transaction(async (tx) => {
+      const { providerMessageId: messageId } = inbound;
+      if (messageId !== null && !(await rememberInbound(tx, { link: link.name, providerMessageId: messageId }))) return false;
+      await receiveMessage(tx, clock.now(), home.owner, {
+        channel: inbound.channel,
+        sender: inbound.from,
+        recipient: inbound.to,
+        text: inbound.text,
+        inReplyTo: home.inReplyTo,
+        provider: { name: link.provider, link: link.name, messageId },
+      });
+      return true;
+    });
+    if (isNew) bell.ring();
+    watch.inbound(link.name, isNew ? "received" : "repeated");
+  }
+
+  async #homeOf(link: Link, { inReplyTo }: InboundMessage): Promise<Home | undefined> {
+    if (inReplyTo === null) return undefined;
+    const name = { link: link.name, providerMessageId: inReplyTo };
+    const answered = await poll(async () => (await messagesNamed(this.#parts.db, [name])).get(0), {
+      timeoutMs: NAME_WAIT_MS,
+      everyMs: NAME_EVERY_MS,
+    });
+    return answered && { owner: { accountId: answered.accountId, environment: answered.environment }, inReplyTo: answered.id };
+  }
+}
+
+/** Names as they can be stored and looked for. One that cannot would be brought again for ever, and hold up what comes after it. */
+const readable = ({ providerMessageId, from, to, inReplyTo, ...rest }: InboundMessage): InboundMessage => ({
+  ...rest,
+  from: storable(from),
+  to: storable(to),
+  providerMessageId: providerMessageId && storable(providerMessageId),
+  inReplyTo: inReplyTo && storable(inReplyTo),
+});

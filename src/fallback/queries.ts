@@ -1,0 +1,57 @@
+/** All SQL of fallbacks: what is tried next, and when. Rows are written by the statements that accept and advance messages. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { column, type Column } from "../storage/batch.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import type { NewFallback } from "./fallback.ts";
+
+export const fallbackColumns: readonly Column<{ fallback: NewFallback | null }>[] = [
+  column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
+  column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
+];
+
+/** The fallbacks of the messages in `accepted`. */
+export const insertFallbacks = `
+  insert into fallbacks (message_id, account_id, environment, steps, due_at)
+  select message_id, account_id, environment, fallback_steps, fallback_due_at
+    from accepted
+   where fallback_steps is not null`;
+
+/** The messages in `accepted` that have ended badly: there is nothing left to wait for. */
+export const hurryFallbacks = `
+  update fallbacks f
+     set due_at = now()
+    from accepted
+   where accepted.hurries_fallback and f.message_id = accepted.message_id`;
+
+export type DueFallback = { message_id: Uuid; account_id: Uuid; environment: Environment };
+
+/** Takes what is due into this process's hands for as long as a lease lasts. The lease only spares others the work: that a step
+ *  begins once is up to whoever takes the row away. */
+export const claimDueFallbacks = (db: Queryable, leaseMs: number, most: number): Promise<DueFallback[]> =>
+  db.rows<DueFallback>(sql`
+  update fallbacks f
+     set due_at = now() + ${leaseMs}::integer * interval '1 millisecond'
+   where f.message_id = any (array(select message_id
+                                     from fallbacks
+                                    where due_at <= now()
+                                    order by due_at
+                                    limit ${most}
+                                      for update skip locked))
+  returning f.message_id, f.account_id, f.environment`);
+
+/** The row goes, and with it the right to begin its next step: none is returned to whoever comes second. The message is locked
+ *  before, as it is by the statement that hurries, so that nobody waits for each other. */
+export const takeFallback = (tx: Tx, messageId: Uuid): Promise<{ steps: string }[]> =>
+  tx.rows<{ steps: string }>(sql`
+  delete from fallbacks
+   where message_id = ${messageId}
+  returning steps`);
+
+/** The message itself was put off, or brought forward. */
+export const shiftFallback = (tx: Tx, messageId: Uuid, byMs: number): Promise<unknown[]> =>
+  tx.rows(sql`
+  update fallbacks
+     set due_at = due_at + ${byMs}::float8 * interval '1 millisecond'
+   where message_id = ${messageId}`);

@@ -1,0 +1,90 @@
+/** One request to send, decided, as what is stored of it: the message with its event, place and fallback, or a refusal. */
+import type { Environment } from "../access/environment.ts";
+import type { NewFallback, Step } from "../fallback/fallback.ts";
+import type { Problem } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import type { Owner } from "../idempotency/once.ts";
+import { assert } from "../lib/assert.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { SCHEDULED_LANE, type Place } from "../queue/place.ts";
+import type { Link } from "../routing/link.ts";
+import { countedOf, type Counted } from "../usage/usage.ts";
+import { startOf, type Composed } from "./compose.ts";
+import type { Content } from "./content.ts";
+import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { tooLarge } from "./new-message.ts";
+import { sealContent, sealSteps } from "./sealed.ts";
+
+/** A message with its event, or a refusal that only its key remembers. */
+export type Acceptance = {
+  accountId: Uuid;
+  environment: Environment;
+  claim: KeyClaim | undefined;
+  message: Message | null;
+  event: { id: Uuid; type: string; record: string } | null;
+  place: Place | null;
+  fallback: NewFallback | null;
+  counted: Counted | null;
+  answer: { status: number; location: string | null; body: string | null };
+};
+
+export type MessageAcceptance = Acceptance & { message: Message; place: Place };
+
+/** Throws where the record is too large to travel. A secret needs a box to be sealed by. */
+export function toAcceptance({ message, link, steps, secret }: Composed, claim?: KeyClaim, box?: SecretBox): MessageAcceptance {
+  const record = toRecord(message);
+  const text = JSON.stringify(record);
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw tooLarge();
+  return {
+    accountId: message.accountId,
+    environment: message.environment,
+    claim,
+    message,
+    // The first event of a message has its id: where the message is known, so is its event.
+    event: { id: message.id, type: `message.${message.status}`, record: text },
+    place: placeOf(message, link, secret && sealContent(given(box), message.id, secret)),
+    fallback: steps.length === 0 ? null : fallbackOf(message, steps, secret === null ? undefined : given(box)),
+    counted: countedOf(message),
+    answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
+  };
+}
+
+function given(box: SecretBox | undefined): SecretBox {
+  assert(box !== undefined, "a secret is sealed");
+  return box;
+}
+
+/** Its first step is due when the message has had its time. */
+function fallbackOf(message: Message, steps: readonly Step<Content>[], box: SecretBox | undefined): NewFallback {
+  return {
+    steps: box === undefined ? JSON.stringify(steps) : sealSteps(box, message.id, steps),
+    dueAtMs: startOf(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,
+  };
+}
+
+const placeOf = ({ status, sendAtMs }: Message, link: Link, sealedContent: string | null): Place => ({
+  ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
+  leaseMs: 0,
+  sealedContent,
+});
+
+/** How a refusal by a business rule is written as an answer: it is stored, so its bytes are made before the claim. */
+export type WriteProblem = (problem: Problem) => string;
+
+export const toRefusal = (
+  problem: Problem,
+  { accountId, environment }: Owner,
+  claim: KeyClaim | undefined,
+  write: WriteProblem,
+): Acceptance => ({
+  accountId,
+  environment,
+  claim,
+  message: null,
+  event: null,
+  place: null,
+  fallback: null,
+  counted: null,
+  answer: { status: problem.status, location: null, body: write(problem) },
+});

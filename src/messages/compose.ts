@@ -1,0 +1,229 @@
+/** From a request to the message it makes: what it says, which way it takes, and what business rules have against it. */
+import type { Step } from "../fallback/fallback.ts";
+import { Problem } from "../http/problem.ts";
+import type { Owner } from "../idempotency/once.ts";
+import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Templates } from "../templates/find-template.ts";
+import type { Template } from "../templates/template.ts";
+import { contentOf, type Content } from "./content.ts";
+import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { tooManySegments, type NewMessage } from "./new-message.ts";
+import { segmentsOf } from "./segments.ts";
+
+/** `secret` is what the carrier is to be given where the message shows something else. */
+export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };
+
+/** What a message belongs to besides its account, and what its record shows of what it says, where that is a secret. */
+export type Origin = { batchId?: Uuid; conceal?: (content: Content) => Content };
+
+/** What the rules make of a request: everything they have against it, and as much of the message as there is. */
+export type Judgement = {
+  content: Content | undefined;
+  steps: readonly Omit<Step<Content>, "shown">[];
+  link: Link | undefined;
+  problems: Problem[];
+};
+
+export type ComposerParts = { clock: Clock; routes: Routes; templates: Templates };
+
+/** Templates by the text that names them in the request. */
+type Named = ReadonlyMap<string, Template | undefined>;
+
+const NONE: Named = new Map();
+
+export class Composer {
+  readonly #parts: ComposerParts;
+
+  constructor(parts: ComposerParts) {
+    this.#parts = parts;
+  }
+
+  /** The message, or the first rule it breaks. Without waiting where all that is needed is at hand. */
+  compose(request: NewMessage, owner: Owner, origin: Origin = {}): Composed | Problem | Promise<Composed | Problem> {
+    const templates = this.#templatesOf(request, owner);
+    if (!(templates instanceof Promise)) return this.#composeWith(request, owner, origin, templates);
+    return templates.then((found) => this.#composeWith(request, owner, origin, found));
+  }
+
+  async judge(request: NewMessage, owner: Owner): Promise<Judgement> {
+    return this.#judgeWith(request, owner, await this.#templatesOf(request, owner));
+  }
+
+  #templatesOf(request: NewMessage, owner: Owner): Named | Promise<Named> {
+    const names = templateNames(request);
+    if (names.length === 0) return NONE;
+    const found = names.map((name) => this.#parts.templates.find(owner, name));
+    const named = (templates: readonly (Template | undefined)[]): Named => new Map(names.map((name, index) => [name, templates[index]]));
+    const isAtHand = (each: (typeof found)[number]): each is Template | undefined => !(each instanceof Promise);
+    return found.every(isAtHand) ? named(found) : Promise.all(found.map(async (each) => each)).then(named);
+  }
+
+  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: Named): Composed | Problem {
+    const { content, steps, link, problems } = this.#judgeWith(request, owner, templates);
+    const [problem] = problems;
+    if (problem !== undefined) return problem;
+    if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
+    const { conceal, batchId = null } = origin;
+    const shown = conceal?.(content) ?? null;
+    const standing = { shown, batchId, fallbackOf: null, hasFallback: steps.length > 0 };
+    const message = toMessage({ request, content, owner, id: newUuid(this.#parts.clock.now()), link, standing });
+    const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
+    assertStepsFit(message, kept);
+    return { message, link, steps: kept, secret: shown && content };
+  }
+
+  /** The message that the next step of a fallback makes, or the rule it breaks. */
+  composeStep(before: Message, step: Step<Content>, rest: readonly Step<Content>[]): Composed | Problem {
+    const { content, shown, channel } = step;
+    const { recipient, priority, metadata, clientReference, maxSegments } = before;
+    const link = this.#parts.routes.linkFor(before);
+    if (link === undefined) return new Problem("no_route");
+    const request: NewMessage = {
+      recipient,
+      channel,
+      priority,
+      metadata,
+      client_reference: clientReference,
+      max_segments: maxSegments,
+      // What was asked for on one link need not be a sender on another.
+      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : link.sender,
+      ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
+    };
+    const problem = segmentRefusal(request, content) ?? carrierRefusal(request, content, link);
+    if (problem !== undefined) return problem;
+    const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0 };
+    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, standing });
+    return {
+      // A secret is of use for as long as it first was: what is left of that time is all it has.
+      message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
+      link,
+      steps: rest,
+      secret: shown && content,
+    };
+  }
+
+  #judgeWith(request: NewMessage, owner: Owner, templates: Named): Judgement {
+    const problems: Problem[] = [];
+    const kept = <T>(found: T | Problem): T | undefined => {
+      if (!(found instanceof Problem)) return found;
+      problems.push(found);
+      return undefined;
+    };
+    const content = kept(contentOf(request, templateFor(request, templates)));
+    const steps = (request.fallback ?? []).flatMap((step, index) => {
+      const pointer = `/fallback/${index}`;
+      const said = kept(contentOf(step, templateFor(step, templates), pointer));
+      if (said === undefined) return [];
+      const tooMany = segmentRefusal({ channel: step.channel, max_segments: request.max_segments ?? null }, said, pointer);
+      if (tooMany !== undefined) problems.push(tooMany);
+      return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
+    });
+    const tooMany = content && segmentRefusal(request, content);
+    if (tooMany !== undefined) problems.push(tooMany);
+    const link = kept(this.#parts.routes.linkFor(owner) ?? new Problem("no_route"));
+    const unwilling = link && content && carrierRefusal(request, content, link);
+    if (unwilling !== undefined) problems.push(unwilling);
+    return { content, steps, link, problems };
+  }
+}
+
+const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: Named): Template | undefined =>
+  typeof name === "string" ? templates.get(name) : undefined;
+
+function templateNames(request: NewMessage): string[] {
+  const own = typeof request.template_id === "string" ? [request.template_id] : [];
+  if (!request.fallback) return own;
+  return [...own, ...request.fallback.flatMap(({ template_id: name }) => (typeof name === "string" ? [name] : []))];
+}
+
+type Parted = Pick<NewMessage, "channel" | "max_segments">;
+
+/** `pointer` is where the request says it; of the message itself, what it breaks is named. */
+function segmentRefusal({ channel, max_segments: most }: Parted, { body }: Content, pointer = "/max_segments"): Problem | undefined {
+  if (channel !== "sms" || typeof most !== "number") return undefined;
+  const { count } = segmentsOf(body);
+  return count > most ? tooManySegments(count, most, pointer) : undefined;
+}
+
+/** A step has what the message has, and its own text: the record of one that could not travel would never be sent. */
+function assertStepsFit(message: Message, steps: readonly Step<Content>[]): void {
+  const errors = steps.flatMap(({ channel, content, shown }, index) => {
+    const { body, template } = shown ?? content;
+    const segments = channel === "sms" ? segmentsOf(content.body) : null;
+    const record = toRecord({ ...message, channel, body, template, segments, fallbackOf: message.id });
+    if (Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES) return [];
+    const detail = `the message that this step makes must not exceed ${MAX_RECORD_BYTES} bytes; shorten metadata or its body`;
+    return [{ pointer: `/fallback/${index}`, code: "too_large", detail }];
+  });
+  if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
+}
+
+/** What the carrier of the link is known to refuse. What we know ourselves is asked of the database, with the accept. */
+function carrierRefusal({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
+  if (unwilling.optedOut.has(recipient)) return refusalOf("recipient_opted_out");
+  return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
+    ? refusalOf("service_window_closed")
+    : undefined;
+}
+
+/** Why a message may not be sent to a recipient. */
+export type ConsentCode = "recipient_opted_out" | "service_window_closed";
+
+const CONSENT_DETAILS: Readonly<Record<ConsentCode, string>> = {
+  recipient_opted_out: "has opted out of messages from this sender",
+  service_window_closed: "has not written within 24 hours: only a template may be sent",
+};
+
+export const refusalOf = (code: ConsentCode): Problem =>
+  new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
+
+/** When the message may go. */
+export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
+
+type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback"> & { shown: Content | null };
+type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; link: Link; standing: Standing };
+
+/** The message that a request makes. */
+export function toMessage({ request, content, owner, id, link, standing }: Making): Message {
+  const nowMs = uuidTimeMs(id);
+  const { body, template } = standing.shown ?? content;
+  const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
+  const isScheduled = sendAtMs !== null && sendAtMs > nowMs;
+  return {
+    accountId: owner.accountId,
+    environment: owner.environment,
+    id,
+    direction: "outbound",
+    channel: request.channel,
+    recipient: request.recipient,
+    sender: request.sender ?? link.sender,
+    body,
+    template,
+    status: isScheduled ? "scheduled" : "queued",
+    sequence: 1,
+    error: null,
+    segments: request.channel === "sms" ? segmentsOf(content.body) : null,
+    priority: request.priority ?? "normal",
+    clientReference: request.client_reference ?? null,
+    metadata: request.metadata ?? {},
+    maxSegments: request.max_segments ?? null,
+    sendAtMs,
+    expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
+    provider: null,
+    attempts: 0,
+    hasFallback: standing.hasFallback,
+    fallbackOf: standing.fallbackOf,
+    inReplyTo: null,
+    batchId: standing.batchId,
+    updatedAtMs: nowMs,
+    sentAtMs: null,
+    deliveredAtMs: null,
+    readAtMs: null,
+    failedAtMs: null,
+    canceledAtMs: null,
+    isRedacted: false,
+  };
+}

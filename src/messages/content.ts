@@ -1,0 +1,42 @@
+/** What a message says: a text of its own, or a template's with its variables filled in. */
+import { Problem } from "../http/problem.ts";
+import { encodeId } from "../lib/id.ts";
+import type { Channel } from "../routing/channel.ts";
+import { fillTemplate, usableFor } from "../templates/fill-template.ts";
+import type { Template } from "../templates/template.ts";
+
+/** The template a message was made of, as it was then. */
+export type TemplateUse = {
+  /** Its public id. */
+  id: string;
+  name: string;
+  language: string;
+  version: number;
+  /** Null once the message was redacted. */
+  variables: Readonly<Record<string, string>> | null;
+};
+
+export type Content = { body: string; template: TemplateUse | null };
+
+/** The part of a request that says it; a step of a fallback has the same. */
+export type Said = {
+  channel: Channel;
+  body?: string | null;
+  template_id?: string | null;
+  template_variables?: Record<string, string> | null;
+};
+
+/** `pointer` is where in the request it was said. */
+export function contentOf(said: Said, template: Template | undefined, pointer = ""): Content | Problem {
+  if (typeof said.body === "string") return { body: said.body, template: null };
+  const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
+  if (template === undefined)
+    return new Problem("template_not_found", fault("template_not_found", "no template of this environment has this id or name"));
+  const unusable = usableFor(template, said.channel);
+  if (unusable !== undefined) return new Problem(unusable.code, fault(unusable.code, unusable.detail));
+  const variables = said.template_variables ?? {};
+  const filled = fillTemplate(template, variables, said.channel, pointer);
+  if (filled instanceof Problem) return filled;
+  const { id, name, language, version } = template;
+  return { body: filled.text, template: { id: encodeId("tmpl", id), name, language, version, variables } };
+}

@@ -1,0 +1,92 @@
+/** A message that someone wrote to us: stored with its event, and with what its words and its channel mean for whether its
+ *  writer may be written to. All in the transaction of whoever brings it. */
+import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
+import { optWord } from "../consent/opt-out-words.ts";
+import type { Owner } from "../idempotency/once.ts";
+import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Channel } from "../routing/channel.ts";
+import type { Tx } from "../storage/database.ts";
+import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { storeReceived } from "./queries.ts";
+import { segmentsOf } from "./segments.ts";
+
+/** What was written, by whom, to which number of ours, and how it came. */
+export type Received = {
+  channel: Channel;
+  /** Who wrote it. */
+  sender: string;
+  /** The number of ours it was written to. */
+  recipient: string;
+  text: string;
+  inReplyTo: Uuid | null;
+  provider: { name: string; link: string; messageId: string | null };
+};
+
+export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, received: Received): Promise<Message> {
+  const message = fitting(toMessage(nowMs, owner, received));
+  await storeReceived(tx, message, JSON.stringify(toRecord(message)));
+  const { channel, sender, recipient, text } = received;
+  // Whoever writes to us is the recipient of what we send, and the number they wrote to is its sender.
+  const pair = { ...owner, recipient: sender, sender: recipient };
+  if (channel === "whatsapp") await openWindow(tx, pair, nowMs);
+  const word = optWord(text);
+  const cause = { source: "keyword", keyword: word?.word ?? null, messageId: message.id, note: null } as const;
+  if (word?.kind === "out") await optOut(tx, nowMs, pair, cause);
+  if (word?.kind === "in") await optIn(tx, nowMs, pair, cause);
+  return message;
+}
+
+function toMessage(nowMs: number, { accountId, environment }: Owner, received: Received): Message {
+  const { channel, sender, recipient, inReplyTo, provider } = received;
+  const body = storable(received.text);
+  return {
+    accountId,
+    environment,
+    id: newUuid(nowMs),
+    direction: "inbound",
+    channel,
+    recipient,
+    sender,
+    body,
+    template: null,
+    status: "received",
+    sequence: 1,
+    error: null,
+    segments: channel === "sms" ? segmentsOf(body) : null,
+    priority: "normal",
+    clientReference: null,
+    metadata: {},
+    maxSegments: null,
+    sendAtMs: null,
+    expiresAtMs: null,
+    provider,
+    attempts: 0,
+    hasFallback: false,
+    fallbackOf: null,
+    inReplyTo,
+    batchId: null,
+    updatedAtMs: nowMs,
+    sentAtMs: null,
+    deliveredAtMs: null,
+    readAtMs: null,
+    failedAtMs: null,
+    canceledAtMs: null,
+    isRedacted: false,
+  };
+}
+
+/** A carrier may bring what no text can hold here: halves of characters, and the one character that PostgreSQL refuses. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\uFFFD");
+
+const HALF_AT_END = /[\ud800-\udbff]$/;
+
+/** Longer than any carrier's message would be, and still to be kept: cut, and marked as cut. */
+function fitting(message: Message): Message {
+  let fitted = message;
+  while (fitted.body && Buffer.byteLength(JSON.stringify(toRecord(fitted))) > MAX_RECORD_BYTES) {
+    const length = Math.min(MAX_RECORD_BYTES, Math.floor(fitted.body.length * 0.9));
+    const body = fitted.body.slice(0, length).replace(HALF_AT_END, "");
+    fitted = { ...fitted, body, segments: fitted.segments && segmentsOf(body), metadata: { truncated: "true" } };
+  }
+  return fitted;
+}

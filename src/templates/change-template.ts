@@ -1,0 +1,144 @@
+/** What a client may do to its templates. Each write is one transaction with its key, its event and its stored answer. */
+import type { Credential } from "../access/authenticate.ts";
+import { Problem } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { encodeId } from "../lib/id.ts";
+import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { assertContent } from "./content.ts";
+import { decideTemplate, publishReview, type Verdict } from "./decide.ts";
+import { applyEdit, toButtons } from "./edit-template.ts";
+import type { Templates } from "./find-template.ts";
+import type { EditTemplate, NewTemplate } from "./new-template.ts";
+import { noSuchTemplate, whichTemplate } from "./own-template.ts";
+import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate, type Owner } from "./queries.ts";
+import { review } from "./review.ts";
+import { MAX_TEMPLATES_EACH, toRecord, type Template } from "./template.ts";
+
+export type TemplateCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
+
+export type TemplateChangerParts = { db: Database; clock: Clock; bell: Bell; templates: Templates };
+
+export class TemplateChanger {
+  readonly #parts: TemplateChangerParts;
+  readonly #once: Once;
+
+  constructor(parts: TemplateChangerParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db);
+  }
+
+  create(call: TemplateCall, request: NewTemplate): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const template = newTemplate(call.credential, request, this.#now());
+      assertContent(template);
+      if ((await countTemplates(tx, call.credential)) >= MAX_TEMPLATES_EACH)
+        return new Problem("too_many_templates", { detail: `an environment may have ${MAX_TEMPLATES_EACH} besides archived ones` });
+      if (!(await insertTemplate(tx, template))) return nameTaken();
+      await publishReview(tx, template);
+      return { ...shown(template), status: 201, location: `/v1/templates/${encodeId("tmpl", template.id)}` };
+    });
+  }
+
+  edit(call: TemplateCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
+    return this.#change(call, idOrName, async (tx, before) => {
+      if (before.status === "archived") return new Problem("template_not_editable", { detail: "it is archived" });
+      const { template, isChanged, isNewVersion, isReviewed } = applyEdit(before, request, this.#now());
+      assertContent(template);
+      if (isChanged) await storeTemplate(tx, template);
+      if (isNewVersion) await insertVersion(tx, template);
+      if (isReviewed) await publishReview(tx, template);
+      return shown(template);
+    });
+  }
+
+  /** Its name is free for another one. Messages that used it keep what they say. */
+  archive(call: TemplateCall, idOrName: string): Promise<Executed | Replay> {
+    return this.#change({ ...call, claim: undefined }, idOrName, async (tx, before) => {
+      if (before.status === "archived") return shown(before);
+      const archived: Template = { ...before, status: "archived", statusReason: null, updatedAtMs: this.#now() };
+      await storeTemplate(tx, archived);
+      return shown(archived);
+    });
+  }
+
+  /** What whoever reviews templates says of one. Undefined when that changes nothing. */
+  async decide(owner: Owner, id: Uuid, verdict: Verdict): Promise<Template | undefined> {
+    const { db, clock, bell, templates } = this.#parts;
+    try {
+      const decided = await db.transaction((tx) => decideTemplate(tx, clock, owner, id, verdict));
+      if (decided !== undefined) bell.ring();
+      return decided;
+    } finally {
+      templates.forget(owner);
+    }
+  }
+
+  #change(call: TemplateCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<Written | Problem>) {
+    const which = whichTemplate(idOrName);
+    return this.#write(call, async (tx) => {
+      const template = which && (await lockTemplate(tx, call.credential, which));
+      if (template === undefined) throw noSuchTemplate();
+      return work(tx, template);
+    });
+  }
+
+  /** A problem that is returned is remembered, one that is thrown undoes the work. */
+  async #write(
+    { credential, claim, writeProblem }: TemplateCall,
+    work: (tx: Tx) => Promise<Written | Problem>,
+  ): Promise<Executed | Replay> {
+    const { bell, templates } = this.#parts;
+    try {
+      const answer = await this.#once.transaction(credential, claim, async (tx) => {
+        const done = await work(tx);
+        return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
+      });
+      if (answer.kind === "executed") bell.ring();
+      return answer;
+    } finally {
+      // Also when it failed: of a commit that broke off nobody may know yet how it ended.
+      templates.forget(credential);
+    }
+  }
+
+  #now(): number {
+    return this.#parts.clock.now();
+  }
+}
+
+function newTemplate({ accountId, environment }: Owner, request: NewTemplate, nowMs: number): Template {
+  const { name, language, category, channels, body, header, footer, buttons, examples, status } = request;
+  return {
+    accountId,
+    environment,
+    id: newUuid(nowMs),
+    name,
+    language,
+    category,
+    channels,
+    ...(status === "draft" ? { status, statusReason: null } : review({ environment, name, channels })),
+    version: 1,
+    body,
+    header: header || null,
+    footer: footer || null,
+    buttons: toButtons(buttons),
+    examples: examples ?? {},
+    updatedAtMs: nowMs,
+  };
+}
+
+const shown = (template: Template): Written => ({
+  status: 200,
+  location: null,
+  body: JSON.stringify(toRecord(template)),
+  eventId: null,
+});
+
+const nameTaken = (): Problem =>
+  new Problem("template_name_taken", {
+    errors: [{ pointer: "/name", code: "template_name_taken", detail: "another template of this environment has this name" }],
+  });

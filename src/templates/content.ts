@@ -1,0 +1,57 @@
+/** The rules between the fields of a template: what a new one and a changed one must keep alike. */
+import { Problem, type Fault } from "../http/problem.ts";
+import { escapePointer } from "../http/validate.ts";
+import { MAX_BODY, type Channel } from "../routing/channel.ts";
+import { variableFaults, variablesOf } from "./placeholders.ts";
+import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, toRecord, type Template } from "./template.ts";
+
+/** What a template says and where. What is undefined was not said in a form that could be judged. */
+export type Content = {
+  channels: readonly Channel[] | undefined;
+  body: string | undefined;
+  header: string | null;
+  footer: string | null;
+  buttons: readonly unknown[] | null;
+  examples: Readonly<Record<string, unknown>>;
+};
+
+export function contentFaults({ channels, body, header, footer, buttons, examples }: Content): Fault[] {
+  return [
+    ...(channels === undefined ? [] : channelFaults(channels, { body, header, footer, buttons })),
+    ...(body === undefined ? [] : [...variableFaults({ header, body }), ...exampleFaults(examples, variablesOf({ header, body }))]),
+  ];
+}
+
+function channelFaults(
+  channels: readonly Channel[],
+  { body = "", header, footer, buttons }: Pick<Content, "body" | "header" | "footer" | "buttons">,
+): Fault[] {
+  if (channels.includes("whatsapp")) {
+    const length = Array.from(body).length;
+    // What is too long for any channel is the schema's.
+    if (length <= MAX_WHATSAPP_BODY || length > MAX_BODY.sms) return [];
+    return [{ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_WHATSAPP_BODY} characters on whatsapp` }];
+  }
+  return Object.entries({ header, footer, buttons })
+    .filter(([, value]) => value !== null)
+    .map(([field]) => ({ pointer: `/${field}`, code: "conflict", detail: "is for whatsapp, which is not among the channels" }));
+}
+
+const exampleFaults = (examples: Readonly<Record<string, unknown>>, variables: readonly string[]): Fault[] =>
+  Object.keys(examples)
+    .filter((name) => !variables.includes(name))
+    .map((name) => ({
+      pointer: `/examples/${escapePointer(name)}`,
+      code: "unknown_variable",
+      detail: "is not a variable of the template",
+    }));
+
+/** Throws what is wrong with a template as a whole. */
+export function assertContent(template: Template): void {
+  const faults = contentFaults(template);
+  if (Buffer.byteLength(JSON.stringify(toRecord({ ...template, statusReason: null }))) > MAX_RECORD_BYTES) {
+    const detail = `the template as a whole must not exceed ${MAX_RECORD_BYTES} bytes; shorten examples or buttons`;
+    faults.push({ pointer: "", code: "too_large", detail });
+  }
+  if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
+}

@@ -1,0 +1,64 @@
+/** A template with its variables filled in, for one channel; or everything that keeps it from being sent. */
+import { Problem, type Fault } from "../http/problem.ts";
+import { escapePointer } from "../http/validate.ts";
+import { MAX_BODY, type Channel } from "../routing/channel.ts";
+import { fill, variablesOf } from "./placeholders.ts";
+import { MAX_HEADER, MAX_WHATSAPP_BODY, type Template } from "./template.ts";
+
+export type Filled = { kind: "filled"; text: string };
+type Variables = Readonly<Record<string, string>>;
+
+/** The body as it is sent; header, footer and buttons are whatsapp's own. The variables are the template's, also on a channel that
+ *  does not show them all: one request fits every channel. `pointer` is where the request has its `template_variables`. */
+export function fillTemplate(template: Template, variables: Variables, channel: Channel, pointer = ""): Filled | Problem {
+  const place = `${pointer}/template_variables`;
+  const mismatches = mismatchesOf(template, variables, place);
+  if (mismatches.length > 0) return new Problem("template_variables_mismatch", { errors: mismatches });
+  const text = fill(template.body, variables);
+  const limits: readonly (readonly [what: string, text: string, most: number])[] =
+    channel === "whatsapp"
+      ? [
+          ["header", fill(template.header ?? "", variables), MAX_HEADER],
+          ["body", text, MAX_WHATSAPP_BODY],
+        ]
+      : [["body", text, MAX_BODY[channel]]];
+  const tooLong = limits.flatMap(([what, filled, most]): Fault[] => {
+    const length = codePoints(filled);
+    if (length <= most) return [];
+    return [{ pointer: place, code: "too_long", detail: `make the ${what} ${length} characters long; on ${channel} it may have ${most}` }];
+  });
+  return tooLong.length > 0 ? new Problem("template_text_too_long", { errors: tooLong }) : { kind: "filled", text };
+}
+
+/** One for each variable, in the template's order; then those that it does not have. */
+function mismatchesOf(template: Template, variables: Variables, place: string): Fault[] {
+  const wanted = variablesOf(template);
+  const fault = (name: string, code: string, detail: string): Fault => ({ pointer: `${place}/${escapePointer(name)}`, code, detail });
+  return [
+    ...wanted.flatMap((name) => {
+      if (!Object.hasOwn(variables, name)) return [fault(name, "missing_variable", "the template needs it")];
+      return variables[name]?.trim() === "" ? [fault(name, "empty_variable", "must not be empty or only white space")] : [];
+    }),
+    ...Object.keys(variables)
+      .filter((name) => !wanted.includes(name))
+      .map((name) => fault(name, "extra_variable", "the template does not have it")),
+  ];
+}
+
+const codePoints = (text: string): number => Array.from(text).length;
+
+/** Why a template may not be sent on a channel now; undefined when it may. */
+export function usableFor(template: Template, channel: Channel, pointer = ""): Problem | undefined {
+  if (template.status === "approved") return channelMismatch(template, channel, `${pointer}/template_id`);
+  const detail = `it is ${template.status}`;
+  return new Problem("template_not_approved", {
+    detail,
+    errors: [{ pointer: `${pointer}/template_id`, code: "template_not_approved", detail }],
+  });
+}
+
+export function channelMismatch({ channels }: Template, channel: Channel, pointer: string): Problem | undefined {
+  if (channels.includes(channel)) return undefined;
+  const detail = `it is for ${channels.join(" and ")}, not for ${channel}`;
+  return new Problem("template_channel_mismatch", { detail, errors: [{ pointer, code: "template_channel_mismatch", detail }] });
+}

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { encodeId } from "../lib/id.ts";
+import { newUuid } from "../lib/uuid.ts";
+import type { Queryable } from "../storage/database.ts";
+import { Templates } from "./find-template.ts";
+import type { Template } from "./template.ts";
+
+const OWNER = { accountId: newUuid(1_900_000_000_000), environment: "test" } as const;
+const ID = newUuid(1_900_000_000_000);
+
+/** The table's only row, as the database would send it. */
+const row = (name: string): unknown => ({
+  account_id: OWNER.accountId,
+  environment: OWNER.environment,
+  id: ID,
+  name,
+  language: "en",
+  category: "utility",
+  channels: ["sms"],
+  status: "approved",
+  status_reason: null,
+  updated_at: new Date(1_900_000_000_000),
+  version: 1,
+  body: "Hello",
+  header: null,
+  footer: null,
+  buttons: null,
+  examples: {},
+});
+
+type Question = { values: readonly unknown[]; answer: (name?: string) => void; fail: (error: Error) => void };
+
+/** A database that answers when it is told to. */
+class Slow implements Queryable {
+  readonly questions: Question[] = [];
+
+  rows<T>({ values }: { values: readonly unknown[] }): Promise<T[]> {
+    return new Promise((resolve, reject) => {
+      const answer = (name?: string): void => resolve((name === undefined ? [] : [row(name)]) as T[]);
+      this.questions.push({ values, answer, fail: reject });
+    });
+  }
+
+  answer(index: number, name?: string): void {
+    this.questions[index]?.answer(name);
+  }
+}
+
+/** A clock that stands until it is moved. */
+function stand(context: TestContext): { nowMs: number } {
+  const clock = { nowMs: 5_000 };
+  context.mock.method(performance, "now", () => clock.nowMs);
+  return clock;
+}
+
+const nameOf = (template: Template | undefined): string | undefined => template?.name;
+
+test("an answer is trusted for a second from before it was asked for, without waiting", async (context) => {
+  const clock = stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const asked = templates.find(OWNER, "order");
+  assert.ok(asked instanceof Promise);
+  clock.nowMs += 400;
+  db.answer(0, "order");
+  assert.equal(nameOf(await asked), "order");
+  clock.nowMs += 599;
+  const known = templates.find(OWNER, "order");
+  assert.ok(!(known instanceof Promise));
+  assert.equal(nameOf(known), "order");
+  clock.nowMs += 1;
+  const again = templates.find(OWNER, "order");
+  assert.ok(again instanceof Promise);
+  db.answer(1, "changed");
+  assert.equal(nameOf(await again), "changed");
+  assert.equal(db.questions.length, 2);
+});
+
+test("those that come together ask once, and a miss is remembered", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const asked = [1, 2, 3].map(() => templates.find(OWNER, "nothing"));
+  assert.equal(db.questions.length, 1);
+  db.answer(0);
+  assert.deepEqual(await Promise.all(asked.map(async (each) => each)), [undefined, undefined, undefined]);
+  assert.equal(templates.find(OWNER, "nothing"), undefined);
+  assert.equal(db.questions.length, 1);
+});
+
+test("an id is looked up as one, a name as one, and what can be neither is not looked up", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  void templates.find(OWNER, encodeId("tmpl", ID));
+  void templates.find(OWNER, "order");
+  assert.deepEqual(
+    db.questions.map(({ values }) => values),
+    [
+      [OWNER.accountId, "test", ID],
+      [OWNER.accountId, "test", "order"],
+    ],
+  );
+  for (const text of ["", "Order", "tmpl_x", "a-b", "x".repeat(65), "order\n"]) assert.equal(templates.find(OWNER, text), undefined);
+  assert.equal(db.questions.length, 2);
+});
+
+test("environments are apart, and one is forgotten by itself", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const other = { ...OWNER, environment: "live" } as const;
+  const asked = [templates.find(OWNER, "order"), templates.find(other, "order"), templates.find(OWNER, "second")];
+  for (const [index, name] of ["order", "live", "second"].entries()) db.answer(index, name);
+  await Promise.all(asked.map(async (each) => each));
+  templates.forget(OWNER);
+  assert.equal(nameOf(await templates.find(other, "order")), "live");
+  assert.ok(templates.find(OWNER, "order") instanceof Promise);
+  assert.ok(templates.find(OWNER, "second") instanceof Promise);
+  assert.equal(db.questions.length, 5);
+});
+
+test("an answer that was asked for before the forgetting is not remembered, and nobody joins those who wait for it", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const before = templates.find(OWNER, "order");
+  templates.forget(OWNER);
+  const after = templates.find(OWNER, "order");
+  assert.equal(db.questions.length, 2);
+  db.answer(1, "new");
+  assert.equal(nameOf(await after), "new");
+  db.answer(0, "old");
+  assert.equal(nameOf(await before), "old");
+  const known = templates.find(OWNER, "order");
+  assert.ok(!(known instanceof Promise));
+  assert.equal(nameOf(known), "new");
+});
+
+test("an answer that comes after the forgetting, with nobody after it, is not remembered either", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const before = templates.find(OWNER, "order");
+  templates.forget(OWNER);
+  db.answer(0, "old");
+  await before;
+  assert.ok(templates.find(OWNER, "order") instanceof Promise);
+});
+
+test("a question that fails is told to all who asked, and asked again by the next", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const asked = [templates.find(OWNER, "order"), templates.find(OWNER, "order")];
+  db.questions[0]?.fail(new Error("the database is away"));
+  for (const each of asked) await assert.rejects(async () => each, /away/);
+  const again = templates.find(OWNER, "order");
+  db.answer(1, "order");
+  assert.equal(nameOf(await again), "order");
+});
+
+test("ten thousand answers are remembered, and no more", async (context) => {
+  stand(context);
+  const db = new Slow();
+  const templates = new Templates(db);
+  const ask = async (index: number): Promise<void> => {
+    const asked = templates.find(OWNER, `n${index}`);
+    db.questions.at(-1)?.answer();
+    await asked;
+  };
+  for (let index = 0; index < 10_000; index += 1) await ask(index);
+  assert.ok(!(templates.find(OWNER, "n0") instanceof Promise));
+  await ask(10_000);
+  assert.ok(templates.find(OWNER, "n1") instanceof Promise);
+  assert.ok(!(templates.find(OWNER, "n10000") instanceof Promise));
+});

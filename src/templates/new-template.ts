@@ -1,0 +1,211 @@
+/** What a request may say of a template: the schemas, and the rules of each field beyond them. */
+import type { Fault } from "../http/problem.ts";
+import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
+import { escapePointer } from "../http/validate.ts";
+import { recipientFaults, recipientField } from "../routing/address.ts";
+import { CHANNELS, MAX_BODY, type Channel } from "../routing/channel.ts";
+import { contentFaults } from "./content.ts";
+import { hasBraces, MAX_VARIABLES, placeholderFaults, variablesOf } from "./placeholders.ts";
+import { BUTTON_TYPES, CATEGORIES, MAX_FOOTER, MAX_HEADER, NAME_PATTERN } from "./template.ts";
+
+const LANGUAGE_PATTERN = "^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,4}$";
+
+// WhatsApp's own, which it may change: of all kinds together, of those that open a page, of those that call.
+const MAX_BUTTONS = 10;
+const MAX_URL_BUTTONS = 2;
+const MAX_PHONE_BUTTONS = 1;
+const MAX_URL_LENGTH = 2_000;
+
+const NewButton = Type.Object(
+  {
+    type: oneOf(BUTTON_TYPES),
+    text: Type.String({ minLength: 1, maxLength: 25 }),
+    url: optional(Type.String({ minLength: 1, maxLength: MAX_URL_LENGTH, description: "What a button of type `url` opens." })),
+    phone_number: optional({ ...recipientField, description: "Whom a button of type `phone_number` calls." }),
+  },
+  { title: "NewButton", additionalProperties: false },
+);
+
+const fields = {
+  language: Type.String({
+    pattern: LANGUAGE_PATTERN,
+    [HINT]: "must be a BCP 47 language tag with hyphens, such as en or en-US (not en_US)",
+    description: "A BCP 47 language tag in its canonical form.",
+    examples: ["en-US"],
+  }),
+  category: oneOf(CATEGORIES),
+  channels: Type.Array(oneOf(CHANNELS), { minItems: 1, maxItems: CHANNELS.length, description: "Where it may be sent, each once." }),
+  body: Type.String({
+    minLength: 1,
+    maxLength: MAX_BODY.sms,
+    description: `The text, with \`{{1}}\` or \`{{name}}\` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to ${MAX_VARIABLES} variables.`,
+    examples: ["Hello {{name}}, your order {{order}} is on its way."],
+  }),
+};
+
+const extras = {
+  header: optional(Type.String({ maxLength: MAX_HEADER, description: "For whatsapp, with one variable at most. Empty: none." })),
+  footer: optional(Type.String({ maxLength: MAX_FOOTER, description: "For whatsapp, without variables. Empty: none." })),
+  buttons: optional(
+    Type.Array(NewButton, {
+      maxItems: MAX_BUTTONS,
+      description: `For whatsapp, without variables; up to ${MAX_BUTTONS}, of which ${MAX_URL_BUTTONS} open a URL and ${MAX_PHONE_BUTTONS} calls. Empty: none.`,
+    }),
+  ),
+  examples: optional(
+    recordOf(Type.String({ minLength: 1, maxLength: 1_024 }), {
+      maxProperties: MAX_VARIABLES,
+      description: "A value for each variable, by its name: for previews, and for those who review the template.",
+      examples: [{ name: "Ada", order: "1815" }],
+    }),
+  ),
+};
+
+export const NewTemplateBody = Type.Object(
+  {
+    name: Type.String({
+      pattern: NAME_PATTERN,
+      [HINT]: "must have 1 to 64 small letters, digits and underscores, and not begin with tmpl_",
+      description: "Unique in the environment. A message names its template by this or by the id.",
+      examples: ["order_shipped"],
+    }),
+    ...fields,
+    ...extras,
+    status: optional(oneOf(["draft"], { description: "A draft is not submitted yet. Default: submitted." })),
+  },
+  { title: "NewTemplate", additionalProperties: false },
+);
+export type NewTemplate = Static<typeof NewTemplateBody>;
+
+export const EditTemplateBody = Type.Object(
+  {
+    language: optional(fields.language),
+    category: optional(fields.category),
+    channels: optional(fields.channels),
+    body: optional(fields.body),
+    ...extras,
+    status: optional(oneOf(["pending"], { description: "Submits a draft, or a rejected template once more." })),
+  },
+  {
+    title: "EditTemplate",
+    additionalProperties: false,
+    description: "What is absent or null stays as it is. An empty text takes away header or footer, an empty list the buttons.",
+  },
+);
+export type EditTemplate = Static<typeof EditTemplateBody>;
+
+type Request = Readonly<Record<string, unknown>>;
+
+/** Every rule that the schema cannot say. Fields that are not even of their type are the schema's. */
+export function checkNewTemplate(request: Request): Fault[] {
+  const { channels, body, header, footer, buttons, examples } = request;
+  return [
+    ...fieldFaults(request),
+    ...contentFaults({
+      channels: Array.isArray(channels) ? (channels as Channel[]) : undefined,
+      body: textOf(body),
+      header: textOf(header) || null,
+      footer: textOf(footer) || null,
+      buttons: Array.isArray(buttons) && buttons.length > 0 ? buttons : null,
+      examples: membersOf(examples),
+    }),
+  ];
+}
+
+/** The rules of what a change says by itself; those between it and what is there are checked where it is made. */
+export const checkEditTemplate = (request: Request): Fault[] => fieldFaults(request);
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const membersOf = (value: unknown): Request =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Request) : {};
+
+function fieldFaults({ language, channels, body, header, footer, buttons, examples }: Request): Fault[] {
+  return [
+    ...languageFaults(textOf(language)),
+    ...(Array.isArray(channels) ? repeatFaults(channels) : []),
+    ...placeholderFaults(textOf(body) ?? "", "/body"),
+    ...headerFaults(textOf(header) ?? ""),
+    ...noVariables(footer, "/footer"),
+    ...(Array.isArray(buttons) ? buttonFaults(buttons) : []),
+    ...Object.entries(membersOf(examples)).flatMap(([name, value]): Fault[] =>
+      textOf(value)?.trim() === ""
+        ? [{ pointer: `/examples/${escapePointer(name)}`, code: "empty_variable", detail: "must not be empty or only white space" }]
+        : [],
+    ),
+  ];
+}
+
+const language = new RegExp(LANGUAGE_PATTERN);
+
+/** A tag that no standard knows is refused, and so is one that is written in another way than the standard's: it would be altered
+ *  somewhere else, and two spellings of one language would look like two. */
+function languageFaults(tag: string | undefined): Fault[] {
+  if (tag === undefined || !language.test(tag)) return [];
+  const canonical = canonicalTag(tag);
+  if (canonical === tag) return [];
+  const detail = canonical === undefined ? "is not a BCP 47 language tag" : `must be written ${canonical}`;
+  return [{ pointer: "/language", code: "invalid_format", detail }];
+}
+
+function canonicalTag(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+const repeatFaults = (channels: readonly unknown[]): Fault[] =>
+  channels.flatMap((channel, index) =>
+    channels.indexOf(channel) < index ? [{ pointer: `/channels/${index}`, code: "repeated", detail: "is listed already" }] : [],
+  );
+
+const headerFaults = (header: string): Fault[] =>
+  variablesOf({ header, body: "" }).length > 1
+    ? [{ pointer: "/header", code: "too_many", detail: "must have at most one variable" }]
+    : placeholderFaults(header, "/header");
+
+const noVariables = (text: unknown, pointer: string): Fault[] =>
+  typeof text === "string" && hasBraces(text) ? [{ pointer, code: "not_allowed", detail: "must not have variables" }] : [];
+
+const TARGETS = ["url", "phone_number"] as const;
+const MOST_OF: readonly (readonly [type: string, most: number])[] = [
+  ["url", MAX_URL_BUTTONS],
+  ["phone_number", MAX_PHONE_BUTTONS],
+];
+
+function buttonFaults(buttons: readonly unknown[]): Fault[] {
+  const types = buttons.map((button) => membersOf(button)["type"]);
+  const tooMany = MOST_OF.filter(([type, most]) => types.filter((each) => each === type).length > most);
+  return [
+    ...tooMany.map(([type, most]) => ({ pointer: "/buttons", code: "too_many", detail: `must have at most ${most} of type ${type}` })),
+    ...buttons.flatMap((button, index) => oneButtonFaults(membersOf(button), `/buttons/${index}`)),
+  ];
+}
+
+function oneButtonFaults(button: Request, pointer: string): Fault[] {
+  const { type, text, url, phone_number: phoneNumber } = button;
+  const between = TARGETS.flatMap((target): Fault[] => {
+    const isThere = button[target] !== undefined && button[target] !== null;
+    if (type === target && !isThere)
+      return [{ pointer: `${pointer}/${target}`, code: "required", detail: `is required of type ${target}` }];
+    const isKnown = BUTTON_TYPES.some((each) => each === type);
+    return isKnown && type !== target && isThere
+      ? [{ pointer: `${pointer}/${target}`, code: "conflict", detail: `is only for type ${target}` }]
+      : [];
+  });
+  return [
+    ...between,
+    ...noVariables(text, `${pointer}/text`),
+    ...(typeof url === "string" ? urlFaults(url, `${pointer}/url`) : []),
+    ...recipientFaults(phoneNumber, `${pointer}/phone_number`),
+  ];
+}
+
+function urlFaults(text: string, pointer: string): Fault[] {
+  if (hasBraces(text)) return noVariables(text, pointer);
+  const protocol = /[\s\p{Cc}]/u.test(text) ? undefined : URL.parse(text)?.protocol;
+  return protocol === "https:" || protocol === "http:"
+    ? []
+    : [{ pointer, code: "invalid_format", detail: "must be a URL such as https://example.com/orders" }];
+}

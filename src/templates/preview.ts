@@ -1,0 +1,61 @@
+/** A template as its recipient would see it, without sending it. */
+import { Problem } from "../http/problem.ts";
+import { nullable, oneOf, openEnum, optional, recordOf, Type, type Static } from "../http/schema.ts";
+import { assert } from "../lib/assert.ts";
+import { encodeId } from "../lib/id.ts";
+import { CHANNELS } from "../routing/channel.ts";
+import { channelMismatch, fillTemplate } from "./fill-template.ts";
+import { fill, MAX_VARIABLES } from "./placeholders.ts";
+import type { Template } from "./template.ts";
+
+export const PreviewBody = Type.Object(
+  {
+    template_variables: optional(recordOf(Type.String({ maxLength: 1_024 }), { maxProperties: MAX_VARIABLES })),
+    channel: optional(oneOf(CHANNELS, { description: "Default: the first of the template's." })),
+  },
+  { title: "PreviewTemplate", additionalProperties: false },
+);
+
+const Segments = Type.Object({
+  count: Type.Integer({ description: "Parts on the wire." }),
+  encoding: openEnum(["gsm7", "ucs2"]),
+  characters: Type.Integer({ description: "Unicode code points." }),
+});
+
+export type SegmentsOf = (text: string) => Static<typeof Segments>;
+
+export const TemplatePreview = Type.Object(
+  {
+    object: Type.Literal("template_preview"),
+    template_id: Type.String(),
+    version: Type.Integer(),
+    channel: openEnum(CHANNELS),
+    body: Type.String(),
+    header: nullable(Type.String({ description: "Null on channels without one." })),
+    footer: nullable(Type.String({ description: "Null on channels without one." })),
+    segments: nullable(Segments),
+  },
+  { title: "TemplatePreview", description: "A template filled in." },
+);
+
+/** Throws why it cannot be filled in. */
+export function previewOf(template: Template, request: Static<typeof PreviewBody>, segmentsOf: SegmentsOf): Static<typeof TemplatePreview> {
+  const channel = request.channel ?? template.channels[0];
+  assert(channel !== undefined, "a template has a channel");
+  const mismatch = channelMismatch(template, channel, "/channel");
+  if (mismatch !== undefined) throw mismatch;
+  const variables = request.template_variables ?? template.examples;
+  const filled = fillTemplate(template, variables, channel);
+  if (filled instanceof Problem) throw filled;
+  const { header, footer } = channel === "whatsapp" ? template : { header: null, footer: null };
+  return {
+    object: "template_preview",
+    template_id: encodeId("tmpl", template.id),
+    version: template.version,
+    channel,
+    body: filled.text,
+    header: header === null ? null : fill(header, variables),
+    footer,
+    segments: channel === "sms" ? segmentsOf(filled.text) : null,
+  };
+}

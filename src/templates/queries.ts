@@ -1,0 +1,218 @@
+/** All SQL of templates. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Channel } from "../routing/channel.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import type { Button, Category, Template, TemplateStatus } from "./template.ts";
+
+export type Owner = { accountId: Uuid; environment: Environment };
+
+/** By its id, archived or not; or by its name, which an archived one has lost. */
+export type Which = { id: Uuid } | { name: string };
+
+type TemplateRow = {
+  account_id: Uuid;
+  environment: Environment;
+  id: Uuid;
+  name: string;
+  language: string;
+  category: Category;
+  channels: Channel[];
+  status: TemplateStatus;
+  status_reason: string | null;
+  updated_at: Date;
+  version: number;
+  body: string;
+  header: string | null;
+  footer: string | null;
+  buttons: Button[] | null;
+  examples: Record<string, string>;
+};
+
+const COLUMNS = `t.account_id, t.environment, t.id, t.name, t.language, t.category, t.channels, t.status, t.status_reason, t.updated_at,
+       v.version, v.body, v.header, v.footer, v.buttons, v.examples`;
+
+const toTemplate = (row: TemplateRow): Template => ({
+  accountId: row.account_id,
+  environment: row.environment,
+  id: row.id,
+  name: row.name,
+  language: row.language,
+  category: row.category,
+  channels: row.channels,
+  status: row.status,
+  statusReason: row.status_reason,
+  version: row.version,
+  body: row.body,
+  header: row.header,
+  footer: row.footer,
+  buttons: row.buttons,
+  examples: row.examples,
+  updatedAtMs: row.updated_at.getTime(),
+});
+
+const BY_ID = "t.id = $3";
+const BY_NAME = "t.name = $3 and t.status <> 'archived'";
+
+/** What a template says. A lateral probe with a limit, which stays one whatever the planner believes of a table without statistics:
+ *  joined, it would take all versions of an environment for few. */
+const said = (version: string): string => `cross join lateral (select *
+                       from template_versions
+                      where account_id = $1 and environment = $2 and template_id = t.id and version = ${version}
+                      limit 1) v`;
+
+const find = (condition: string, version = "t.version"): { name: string; text: string } =>
+  prepare(`
+select ${COLUMNS}
+  from templates t
+ ${said(version)}
+ where t.account_id = $1 and t.environment = $2 and ${condition}`);
+
+const findById = find(BY_ID);
+const findByName = find(BY_NAME);
+const findOld = find(BY_ID, "$4");
+
+export async function findTemplate(db: Queryable, { accountId, environment }: Owner, which: Which): Promise<Template | undefined> {
+  const [statement, value] = "id" in which ? [findById, which.id] : [findByName, which.name];
+  const [row] = await db.rows<TemplateRow>({ ...statement, values: [accountId, environment, value] });
+  return row && toTemplate(row);
+}
+
+/** A template as it is, but for what it says: that is what it said in a version. */
+export async function findVersion(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  id: Uuid,
+  version: number,
+): Promise<Template | undefined> {
+  const [row] = await db.rows<TemplateRow>({ ...findOld, values: [accountId, environment, id, version] });
+  return row && toTemplate(row);
+}
+
+const lock = (condition: string): { name: string; text: string } =>
+  prepare(`
+select t.id
+  from templates t
+ where t.account_id = $1 and t.environment = $2 and ${condition}
+   for update`);
+
+const lockById = lock(BY_ID);
+const lockByName = lock(BY_NAME);
+
+/** The template as it is, and stays until the transaction ends. What it says is read by a second statement: the first may have
+ *  waited for a change, and would then look for the version that was the newest before it. */
+export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<Template | undefined> {
+  const { accountId, environment } = owner;
+  const [statement, value] = "id" in which ? [lockById, which.id] : [lockByName, which.name];
+  const [row] = await tx.rows<{ id: Uuid }>({ ...statement, values: [accountId, environment, value] });
+  return row && findTemplate(tx, owner, { id: row.id });
+}
+
+const TEMPLATES_LOCK = 7363;
+
+/** How many templates an environment has, archived ones aside. Whoever else wants to add one waits for this transaction. */
+export async function countTemplates(tx: Tx, { accountId, environment }: Owner): Promise<number> {
+  await tx.rows(sql`select pg_advisory_xact_lock(${TEMPLATES_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+  const [row] = await tx.rows<{ count: number }>(sql`
+  select count(*)::integer as count
+    from templates
+   where account_id = ${accountId} and environment = ${environment} and status <> 'archived'`);
+  return row?.count ?? 0;
+}
+
+/** False when another template has the name. */
+export async function insertTemplate(tx: Tx, template: Template): Promise<boolean> {
+  const { accountId, environment, id, name, language, category, channels, status, statusReason, version, updatedAtMs } = template;
+  const inserted = await tx.rows(sql`
+  insert into templates (account_id, environment, id, name, language, category, channels, status, status_reason, version, updated_at)
+  values (${accountId}, ${environment}, ${id}, ${name}, ${language}, ${category}, ${channels}::text[], ${status}, ${statusReason},
+          ${version}, to_timestamp(${updatedAtMs / 1_000}::float8))
+  on conflict (account_id, environment, name) where status <> 'archived' do nothing
+  returning id`);
+  if (inserted.length === 0) return false;
+  await insertVersion(tx, template);
+  return true;
+}
+
+/** What the template says now, for good. */
+export const insertVersion = (tx: Tx, template: Template): Promise<unknown[]> => {
+  const { accountId, environment, id, version, body, header, footer, buttons, examples } = template;
+  return tx.rows(sql`
+  insert into template_versions (account_id, environment, template_id, version, body, header, footer, buttons, examples)
+  values (${accountId}, ${environment}, ${id}, ${version}, ${body}, ${header}, ${footer},
+          ${buttons === null ? null : JSON.stringify(buttons)}::json, ${JSON.stringify(examples)}::json)`);
+};
+
+/** Everything of a template that can change, but for what it says. */
+export const storeTemplate = (tx: Tx, template: Template): Promise<unknown[]> => {
+  const { accountId, environment, id, language, category, channels, status, statusReason, version, updatedAtMs } = template;
+  return tx.rows(sql`
+  update templates
+     set language = ${language}, category = ${category}, channels = ${channels}::text[], status = ${status},
+         status_reason = ${statusReason}, version = ${version}, updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
+};
+
+export type TemplateFilter = { before: Uuid; status: TemplateStatus | null; channel: Channel | null; name: string | null };
+
+// More than can be unarchived, so only archived ones are ever scanned in several turns.
+const SCAN_LIMIT = 1_000;
+
+/** Each row is a found template, or, alone and without one, the news that the scan found none. */
+type ListRow = (TemplateRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
+
+/** A page of templates, and the id after which the next one begins; null when there is no more. */
+export type TemplatePage = { templates: Template[]; next: Uuid | null };
+
+const listFrom = (templates: string): { name: string; text: string } =>
+  prepare(`
+with scanned as materialized (
+  select id, name, status, channels
+    from (${templates}) listed
+   where id < $3
+   order by id desc
+   limit $4
+), found as (
+  select id
+    from scanned
+   where ($5::text is null or status = $5)
+     and ($6::text is null or $6 = any (channels))
+     and ($7::text is null or name = $7)
+   order by id desc
+   limit $8
+)
+select whole.*, scan.scanned, scan.last_scanned
+  from (select (select count(*)::integer from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
+  left join (found cross join lateral (select ${COLUMNS}
+                                         from templates t
+                                        ${said("t.version")}
+                                        where t.account_id = $1 and t.environment = $2 and t.id = found.id
+                                        limit 1) whole) on true
+ order by whole.id desc`);
+
+const where = (condition: string): string => `
+          select id, name, status, channels
+            from templates
+           where account_id = $1 and environment = $2 and ${condition}`;
+
+// There are few, which the index of names has. The offset keeps them from being looked for by id, among all that are archived.
+const listKept = listFrom(`${where("status <> 'archived'")} offset 0`);
+const listArchived = listFrom(where("status = 'archived'"));
+
+/** Newest first. Archived ones only when asked for. */
+export async function listTemplates(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  { before, status, channel, name }: TemplateFilter,
+  limit: number,
+): Promise<TemplatePage> {
+  // One more than asked for tells whether there is more.
+  const values = [accountId, environment, before, SCAN_LIMIT, status, channel, name, limit + 1];
+  const rows = await db.rows<ListRow>({ ...(status === "archived" ? listArchived : listKept), values });
+  const found = rows.filter((row): row is TemplateRow & ListRow => row.id !== null).map(toTemplate);
+  const templates = found.slice(0, limit);
+  if (found.length > limit) return { templates, next: templates.at(-1)?.id ?? null };
+  const [first] = rows;
+  return { templates, next: first !== undefined && first.scanned >= SCAN_LIMIT ? first.last_scanned : null };
+}

@@ -1,0 +1,28 @@
+/** The template that every environment has to begin with. */
+import { newUuid } from "../lib/uuid.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Tx } from "../storage/database.ts";
+import { insertTemplate, type Owner } from "./queries.ts";
+
+/** For an environment that is being made. Those that were there before got theirs by migration 0004. */
+export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environment }: Owner): Promise<void> {
+  const nowMs = clock.now();
+  await insertTemplate(tx, {
+    accountId,
+    environment,
+    id: newUuid(nowMs),
+    name: "verification_code",
+    language: "en",
+    category: "authentication",
+    channels: ["sms", "whatsapp"],
+    status: "approved",
+    statusReason: null,
+    version: 1,
+    body: "{{code}} is your verification code. Do not share it with anyone.",
+    header: null,
+    footer: null,
+    buttons: null,
+    examples: { code: "123456" },
+    updatedAtMs: nowMs,
+  });
+}

@@ -1,0 +1,113 @@
+/** A template: a text with places to fill in, which is reviewed before it may be sent. Its words, its record as the outside sees it,
+ *  and the schema of that. */
+import type { Environment } from "../access/environment.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { CHANNELS, type Channel } from "../routing/channel.ts";
+import { variablesOf } from "./placeholders.ts";
+
+export const TEMPLATE_STATUSES = ["draft", "pending", "approved", "rejected", "paused", "archived"] as const;
+export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
+
+export const CATEGORIES = ["authentication", "utility", "marketing"] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+export const BUTTON_TYPES = ["quick_reply", "url", "phone_number"] as const;
+
+/** Names, so that they are told from ids: no name begins like one. */
+export const NAME_PATTERN = "^(?!tmpl_)[a-z0-9_]{1,64}$";
+
+/** Archived ones do not count. */
+export const MAX_TEMPLATES_EACH = 500;
+
+// WhatsApp's own.
+export const MAX_WHATSAPP_BODY = 1_024;
+export const MAX_HEADER = 60;
+export const MAX_FOOTER = 60;
+
+/** The whole record travels in events, with a reason that is not known yet, and webhooks keep under 20 kB. */
+export const MAX_RECORD_BYTES = 16_384;
+
+const ButtonRecord = Type.Object({
+  type: openEnum(BUTTON_TYPES),
+  text: Type.String(),
+  url: nullable(Type.String()),
+  phone_number: nullable(Type.String()),
+});
+export type Button = Static<typeof ButtonRecord>;
+
+export type Template = {
+  accountId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  name: string;
+  language: string;
+  category: Category;
+  channels: readonly Channel[];
+  status: TemplateStatus;
+  /** Why it was rejected or paused. */
+  statusReason: string | null;
+  version: number;
+  body: string;
+  header: string | null;
+  footer: string | null;
+  buttons: Button[] | null;
+  /** Values for previews and for those who review, by variable. */
+  examples: Record<string, string>;
+  updatedAtMs: number;
+};
+
+export const TemplateRecord = Type.Object(
+  {
+    id: Type.String({ examples: ["tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+    object: Type.Literal("template"),
+    environment: openEnum(["test", "live"]),
+    name: Type.String({ examples: ["order_shipped"] }),
+    language: Type.String({ examples: ["en-US"] }),
+    category: openEnum(CATEGORIES),
+    channels: Type.Array(openEnum(CHANNELS)),
+    body: Type.String({ examples: ["Hello {{name}}, your order {{order}} is on its way."] }),
+    header: nullable(Type.String({ description: "For whatsapp alone, as are footer and buttons." })),
+    footer: nullable(Type.String()),
+    buttons: nullable(Type.Array(ButtonRecord)),
+    variables: Type.Array(Type.Object({ name: Type.String(), example: nullable(Type.String()) }), {
+      description: "What a message has to fill in: the header's variables, then the body's, in the order in which they first appear.",
+    }),
+    status: openEnum(TEMPLATE_STATUSES, "Only an approved template can be sent."),
+    status_reason: nullable(Type.String({ description: "Why it was rejected or paused." })),
+    version: Type.Integer({ minimum: 1, description: "Counts the changes of what it says. A message keeps the version it used." }),
+    created_at: timestamp("When it was made."),
+    updated_at: timestamp("When it was last changed."),
+  },
+  { title: "Template", description: "A text with places to fill in." },
+);
+export type TemplateRecord = Static<typeof TemplateRecord>;
+
+export function toRecord(template: Template): TemplateRecord {
+  const { id, environment, name, language, category, channels, body, header, footer, buttons, examples, status, version } = template;
+  return {
+    id: encodeId("tmpl", id),
+    object: "template",
+    environment,
+    name,
+    language,
+    category,
+    channels: [...channels],
+    body,
+    header,
+    footer,
+    buttons,
+    variables: variablesOf(template).map((variable) => ({ name: variable, example: exampleOf(examples, variable) })),
+    status,
+    status_reason: template.statusReason,
+    version,
+    created_at: isoTime(uuidTimeMs(id)),
+    updated_at: isoTime(template.updatedAtMs),
+  };
+}
+
+// A variable may be called `constructor`.
+const exampleOf = (examples: Readonly<Record<string, string>>, variable: string): string | null =>
+  Object.hasOwn(examples, variable) ? (examples[variable] ?? null) : null;

@@ -1,0 +1,30 @@
+/** Codes: how they are made, kept and compared. */
+import { randomInt } from "node:crypto";
+import type { Environment } from "../access/environment.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import type { Content } from "../messages/content.ts";
+
+export const MIN_LENGTH = 4;
+export const MAX_LENGTH = 10;
+
+/** In `test` it is always the same, so that an application can be tested. */
+const TEST_CODE = "1234567890";
+
+export const newCode = (environment: Environment, length: number): string =>
+  environment === "test" ? TEST_CODE.slice(0, length) : Array.from({ length }, () => randomInt(10)).join("");
+
+const placeOf = (id: Uuid): string => `verification ${uuidToText(id)}`;
+
+/** Keyed, and for this verification alone: the few codes there are could all be tried on a plain hash. */
+export const hashCode = (box: SecretBox, id: Uuid, code: string): Buffer => box.mac(code, placeOf(id));
+export const isCode = (box: SecretBox, id: Uuid, code: string, hash: Buffer): boolean => box.isMac(hash, code, placeOf(id));
+
+/** What a record shows of what was sent. */
+export const concealing =
+  (code: string) =>
+  ({ body, template }: Content): Content => {
+    const hide = (text: string): string => text.replaceAll(code, "*".repeat(code.length));
+    const variables = Object.fromEntries(Object.entries(template?.variables ?? {}).map(([name, value]) => [name, hide(value)]));
+    return { body: hide(body), template: template && { ...template, variables } };
+  };

@@ -1,0 +1,79 @@
+/** The request for a verification, and the message that carries its code. */
+import type { Fault } from "../http/problem.ts";
+import { oneOf, optional, Type, type Static } from "../http/schema.ts";
+import type { NewMessage } from "../messages/new-message.ts";
+import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
+import { CHANNELS, type Channel } from "../routing/channel.ts";
+import { MAX_LENGTH, MIN_LENGTH } from "./code.ts";
+
+export const DEFAULT_CODE_LENGTH = 6;
+export const DEFAULT_TTL_SECONDS = 600;
+// A person waits about so long before they ask for another code.
+const DEFAULT_AFTER_SECONDS = 30;
+const DEFAULT_TEMPLATE = "verification_code";
+
+export const NewVerificationBody = Type.Object(
+  {
+    recipient: recipientField,
+    channel: optional(oneOf(CHANNELS, { description: "One of `channel` and `channels`." })),
+    channels: optional(
+      Type.Array(oneOf(CHANNELS), {
+        minItems: 1,
+        maxItems: CHANNELS.length,
+        uniqueItems: true,
+        description: "In the order in which they are tried: the next when the one before does not get the code delivered.",
+      }),
+    ),
+    after_seconds: optional(
+      Type.Integer({ minimum: 5, maximum: 600, description: "How long a channel has before the next is tried. Default 30." }),
+    ),
+    template_id: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: "A template whose only variable is `code`. Default `verification_code`.",
+      }),
+    ),
+    sender: optional(senderField),
+    code_length: optional(Type.Integer({ minimum: MIN_LENGTH, maximum: MAX_LENGTH, description: "Digits. Default 6." })),
+    ttl: optional(Type.Integer({ minimum: 60, maximum: 3_600, description: "Seconds for which the code is taken. Default 600." })),
+  },
+  { title: "NewVerification", additionalProperties: false, description: "Exactly one of `channel` and `channels`." },
+);
+export type NewVerification = Static<typeof NewVerificationBody>;
+
+export function checkNewVerification(request: Readonly<Record<string, unknown>>): Fault[] {
+  const { recipient, channel, channels, after_seconds: afterSeconds, ttl } = request;
+  const faults = recipientFaults(recipient, "/recipient");
+  const hasOne = channel !== undefined && channel !== null;
+  const hasMany = channels !== undefined && channels !== null;
+  if (!hasOne && !hasMany) faults.push({ pointer: "/channel", code: "required", detail: "either channel or channels is required" });
+  if (hasOne && hasMany) faults.push({ pointer: "/channels", code: "conflict", detail: "cannot be combined with channel" });
+  if (typeof afterSeconds === "number" && afterSeconds >= (typeof ttl === "number" ? ttl : DEFAULT_TTL_SECONDS))
+    faults.push({ pointer: "/after_seconds", code: "out_of_range", detail: "must be less than ttl: the code would no longer be taken" });
+  return faults;
+}
+
+export const CheckBody = Type.Object(
+  { code: Type.String({ pattern: `^[0-9]{${MIN_LENGTH},${MAX_LENGTH}}$`, "x-hint": `must have ${MIN_LENGTH} to ${MAX_LENGTH} digits` }) },
+  { title: "VerificationCheck", additionalProperties: false },
+);
+
+export const channelsOf = ({ channel, channels }: NewVerification): readonly Channel[] => channels ?? (channel ? [channel] : []);
+
+/** The message that carries the code, with the channels after the first as its fallback. */
+export function toMessageRequest(request: NewVerification, code: string): NewMessage {
+  const [first, ...others] = channelsOf(request);
+  if (first === undefined) throw new Error("a verification has a channel");
+  const said = { template_id: request.template_id ?? DEFAULT_TEMPLATE, template_variables: { code } };
+  return {
+    ...said,
+    recipient: request.recipient,
+    channel: first,
+    sender: request.sender ?? null,
+    priority: "high",
+    // A code that is no longer taken need not arrive.
+    ttl_seconds: request.ttl ?? DEFAULT_TTL_SECONDS,
+    fallback: others.map((channel) => ({ ...said, channel, after_seconds: request.after_seconds ?? DEFAULT_AFTER_SECONDS })),
+  };
+}

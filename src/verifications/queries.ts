@@ -1,0 +1,140 @@
+/** All SQL of verifications. */
+import type { Environment } from "../access/environment.ts";
+import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Channel } from "../routing/channel.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";
+import type { Verification } from "./verification.ts";
+
+type Owner = { accountId: Uuid; environment: Environment };
+
+type VerificationRow = {
+  account_id: Uuid;
+  environment: Environment;
+  id: Uuid;
+  recipient: string;
+  channels: Channel[];
+  code_length: number;
+  code_hash: Buffer;
+  status: Verification["status"];
+  attempts: number;
+  message_id: Uuid;
+  expires_at: Date;
+  verified_at: Date | null;
+  updated_at: Date;
+};
+
+const toVerification = (row: VerificationRow): Verification => ({
+  accountId: row.account_id,
+  environment: row.environment,
+  id: row.id,
+  recipient: row.recipient,
+  channels: row.channels,
+  codeLength: row.code_length,
+  codeHash: row.code_hash,
+  status: row.status,
+  attempts: row.attempts,
+  messageId: row.message_id,
+  expiresAtMs: row.expires_at.getTime(),
+  verifiedAtMs: row.verified_at?.getTime() ?? null,
+  updatedAtMs: row.updated_at.getTime(),
+});
+
+const find = (suffix: string): { name: string; text: string } =>
+  prepare(`
+select account_id, environment, id, recipient, channels, code_length, code_hash, status, attempts, message_id, expires_at, verified_at,
+       updated_at
+  from verifications
+ where account_id = $1 and environment = $2 and id = $3${suffix}`);
+
+const plain = find("");
+const locking = find("\n   for update");
+
+export async function findVerification(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Verification | undefined> {
+  const [row] = await db.rows<VerificationRow>({ ...plain, values: [accountId, environment, id] });
+  return row && toVerification(row);
+}
+
+/** The verification as it is, and stays until the transaction ends. */
+export async function lockVerification(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Verification | undefined> {
+  const [row] = await tx.rows<VerificationRow>({ ...locking, values: [accountId, environment, id] });
+  return row && toVerification(row);
+}
+
+const PREFIX_LOCK = 7363;
+
+/** Whoever else wants to send to the recipient, or to the numbers beside it, waits until this transaction ends: so the limits hold on
+ *  any number of nodes. */
+export const waitForTurn = (tx: Tx, { accountId, environment }: Owner, recipient: string): Promise<unknown[]> =>
+  tx.rows(sql`select pg_advisory_xact_lock(${PREFIX_LOCK}, hashtext(${accountId.toString("hex") + environment + prefixOf(recipient)}))`);
+
+/** What was sent lately to a recipient and to the numbers beside it; it stays so for whose turn it is. */
+export async function readRecent(tx: Tx, owner: Owner, recipient: string, limits: Limits, nowMs: number): Promise<Recent> {
+  const { accountId, environment } = owner;
+  const prefix = prefixOf(recipient);
+  const since = firstUuidAt(nowMs - HOUR_MS);
+  const [row] = await tx.rows<{ of_recipient: number; of_prefix: number; last_id: Uuid | null }>(sql`
+  select (select count(*)
+            from (select
+                    from verifications
+                   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient} and id >= ${since}
+                   limit ${limits.perRecipientHour}) sent)::integer as of_recipient,
+         (select count(*)
+            from (select
+                    from verifications
+                   where account_id = ${accountId} and environment = ${environment} and prefix = ${prefix} and id >= ${since}
+                   limit ${limits.perPrefixHour}) sent)::integer as of_prefix,
+         (select id
+            from verifications
+           where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
+           order by id desc
+           limit 1) as last_id`);
+  return {
+    ofRecipient: row?.of_recipient ?? 0,
+    ofPrefix: row?.of_prefix ?? 0,
+    lastAtMs: row?.last_id ? uuidTimeMs(row.last_id) : null,
+  };
+}
+
+/** Codes that were sent before are no longer taken: with each that is, guessing gets easier. Returns the messages that carry them. */
+export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: Uuid }[]> =>
+  tx.rows<{ message_id: Uuid }>(sql`
+  update verifications
+     set status = 'canceled', updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}
+     and id >= ${firstUuidAt(updatedAtMs - 2 * HOUR_MS)} and status = 'pending'
+  returning message_id`);
+
+export const insertVerification = (tx: Tx, verification: Verification): Promise<unknown[]> => {
+  const { accountId, environment, id, recipient, channels, codeLength, codeHash, status, messageId, expiresAtMs, updatedAtMs } =
+    verification;
+  return tx.rows(sql`
+  insert into verifications (account_id, environment, id, recipient, prefix, channels, code_length, code_hash, status, message_id,
+                             expires_at, updated_at)
+  values (${accountId}, ${environment}, ${id}, ${recipient}, ${prefixOf(recipient)}, ${channels}::text[], ${codeLength}, ${codeHash},
+          ${status}, ${messageId}, to_timestamp(${expiresAtMs / 1_000}::float8), to_timestamp(${updatedAtMs / 1_000}::float8))`);
+};
+
+export const storeVerification = (tx: Tx, verification: Verification): Promise<unknown[]> => {
+  const { accountId, environment, id, status, attempts, verifiedAtMs, updatedAtMs } = verification;
+  return tx.rows(sql`
+  update verifications
+     set status = ${status}, attempts = ${attempts}, verified_at = to_timestamp(${verifiedAtMs && verifiedAtMs / 1_000}::float8),
+         updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
+};
+
+/** Those older than that go, so many at most; returns how many it were. */
+export const forgetVerifications = async (db: Queryable, beforeMs: number, most: number): Promise<number> =>
+  (
+    await db.rows(sql`
+  delete from verifications
+   where ctid = any (array(select ctid
+                             from verifications
+                            where id < ${firstUuidAt(beforeMs)}
+                            order by id
+                            limit ${most}
+                              for update skip locked))
+  returning 1`)
+  ).length;

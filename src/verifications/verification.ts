@@ -1,0 +1,75 @@
+/** A verification: a code that was sent to a recipient, and whether it came back. */
+import type { Environment } from "../access/environment.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
+import { isoTime } from "../lib/time.ts";
+import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { CHANNELS, type Channel } from "../routing/channel.ts";
+
+/** Of a million codes of six digits, five tries find one in two hundred thousand times. */
+export const MAX_ATTEMPTS = 5;
+
+const STATUSES = ["pending", "approved", "expired", "failed", "canceled"] as const;
+type Status = (typeof STATUSES)[number];
+
+const VerificationFields = {
+  id: Type.String({ examples: ["ver_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
+  object: Type.Literal("verification"),
+  environment: openEnum(["test", "live"]),
+  recipient: Type.String(),
+  channels: Type.Array(openEnum(CHANNELS), { description: "In the order in which they are tried." }),
+  code_length: Type.Integer(),
+  status: openEnum(STATUSES, "`failed`: too many wrong codes."),
+  attempts: Type.Integer({ description: "Wrong codes so far." }),
+  attempts_left: Type.Integer(),
+  message_id: Type.String({ description: "The message that carries the code; one that is sent in its place has it as `fallback_of`." }),
+  created_at: timestamp("When it was started."),
+  expires_at: timestamp("The code is not taken after this."),
+  verified_at: nullable(timestamp("When the right code came back.")),
+  updated_at: timestamp("When it last changed."),
+};
+
+export const VerificationRecord = Type.Object(VerificationFields, { title: "Verification" });
+export type VerificationRecord = Static<typeof VerificationRecord>;
+
+export const CheckedVerification = Type.Object(
+  { ...VerificationFields, valid: Type.Boolean({ description: "The code is the right one." }) },
+  { title: "CheckedVerification" },
+);
+
+export type Verification = {
+  accountId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  recipient: string;
+  channels: readonly Channel[];
+  codeLength: number;
+  codeHash: Buffer;
+  /** As it was last written: time alone makes a pending one expired. */
+  status: Exclude<Status, "expired">;
+  attempts: number;
+  messageId: Uuid;
+  expiresAtMs: number;
+  verifiedAtMs: number | null;
+  updatedAtMs: number;
+};
+
+export const statusOf = ({ status, expiresAtMs }: Verification, nowMs: number): Status =>
+  status === "pending" && nowMs >= expiresAtMs ? "expired" : status;
+
+export const toRecord = (verification: Verification, nowMs: number): VerificationRecord => ({
+  id: encodeId("ver", verification.id),
+  object: "verification",
+  environment: verification.environment,
+  recipient: verification.recipient,
+  channels: [...verification.channels],
+  code_length: verification.codeLength,
+  status: statusOf(verification, nowMs),
+  attempts: verification.attempts,
+  attempts_left: statusOf(verification, nowMs) === "pending" ? MAX_ATTEMPTS - verification.attempts : 0,
+  message_id: encodeId("msg", verification.messageId),
+  created_at: isoTime(uuidTimeMs(verification.id)),
+  expires_at: isoTime(verification.expiresAtMs),
+  verified_at: verification.verifiedAtMs === null ? null : isoTime(verification.verifiedAtMs),
+  updated_at: isoTime(verification.updatedAtMs),
+});

@@ -1,0 +1,171 @@
+/** What a client may do with verifications: start one, check a code, cancel. Each in one transaction with its key and its stored
+ *  answer. The code itself is nowhere but in the message, sealed, until a carrier has it. */
+import type { Credential } from "../access/authenticate.ts";
+import { Problem, type Fault } from "../http/problem.ts";
+import type { KeyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import { newUuid, type Uuid } from "../lib/uuid.ts";
+import { toAcceptance, type MessageAcceptance, type WriteProblem } from "../messages/acceptance.ts";
+import { refusalOf, type Composer } from "../messages/compose.ts";
+import { dropFallback } from "../messages/drop-fallback.ts";
+import type { Handover } from "../messages/handover.ts";
+import { storeMessages } from "../messages/store-messages.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
+import { concealing, hashCode, isCode, newCode } from "./code.ts";
+import { limitProblem, type Limits } from "./limits.ts";
+import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
+import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
+import { MAX_ATTEMPTS, statusOf, toRecord, type Verification } from "./verification.ts";
+
+export type VerifierParts = {
+  db: Database;
+  clock: Clock;
+  composer: Composer;
+  handover: Handover;
+  bell: Bell;
+  box: SecretBox;
+  limits: Limits;
+};
+
+export type VerificationCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: WriteProblem };
+
+export class Verifier {
+  readonly #parts: VerifierParts;
+  readonly #once: Once;
+
+  constructor(parts: VerifierParts) {
+    this.#parts = parts;
+    this.#once = new Once(parts.db);
+  }
+
+  now(): number {
+    return this.#parts.clock.now();
+  }
+
+  async start(call: VerificationCall, request: NewVerification): Promise<Executed | Replay> {
+    const { composer, handover, box } = this.#parts;
+    const { credential } = call;
+    const length = request.code_length ?? DEFAULT_CODE_LENGTH;
+    const code = newCode(credential.environment, length);
+    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code) });
+    const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
+    let sent: MessageAcceptance | undefined;
+    const answer = await this.#write(call, async (tx) => {
+      if (message instanceof Problem) return message;
+      // Made when its turn has come: of two at once, the later one is the one that counts.
+      await waitForTurn(tx, credential, request.recipient);
+      const verification = this.#newVerification(credential, request, code, message.message.id);
+      const problem = await this.#send(tx, verification, message);
+      if (problem !== undefined) return problem;
+      sent = message;
+      const record = toRecord(verification, this.now());
+      return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
+    });
+    if (answer.kind === "executed" && sent !== undefined) handover.stored(sent.place.lane, sent.message, false);
+    return answer;
+  }
+
+  /** Of two that bring the right code at once, one gets it approved and the other finds it over. */
+  check(call: VerificationCall, id: Uuid | undefined, code: string): Promise<Executed | Replay> {
+    return this.#change(call, id, (verification, nowMs) => {
+      if (isCode(this.#parts.box, verification.id, code, verification.codeHash))
+        return { verification: { ...verification, status: "approved", verifiedAtMs: nowMs }, more: { valid: true } };
+      const attempts = verification.attempts + 1;
+      return {
+        verification: { ...verification, attempts, status: attempts >= MAX_ATTEMPTS ? "failed" : "pending" },
+        more: { valid: false },
+      };
+    });
+  }
+
+  cancel(call: VerificationCall, id: Uuid | undefined): Promise<Executed | Replay> {
+    return this.#change(call, id, (verification) => ({ verification: { ...verification, status: "canceled" }, more: {} }));
+  }
+
+  #newVerification({ accountId, environment }: Credential, request: NewVerification, code: string, messageId: Uuid): Verification {
+    const nowMs = this.now();
+    const id = newUuid(nowMs);
+    return {
+      accountId,
+      environment,
+      id,
+      recipient: request.recipient,
+      channels: channelsOf(request),
+      codeLength: code.length,
+      codeHash: hashCode(this.#parts.box, id, code),
+      status: "pending",
+      attempts: 0,
+      messageId,
+      expiresAtMs: nowMs + (request.ttl ?? DEFAULT_TTL_SECONDS) * 1_000,
+      verifiedAtMs: null,
+      updatedAtMs: nowMs,
+    };
+  }
+
+  async #send(tx: Tx, verification: Verification, message: MessageAcceptance): Promise<Problem | undefined> {
+    const { limits } = this.#parts;
+    const nowMs = verification.updatedAtMs;
+    const recent = await readRecent(tx, verification, verification.recipient, limits, nowMs);
+    const tooMany = limitProblem(recent, limits, nowMs);
+    if (tooMany !== undefined) return tooMany;
+    const { refused } = await storeMessages(tx, [message]);
+    const code = refused.get(message);
+    if (code !== undefined) return refusalOf(code);
+    for (const { message_id: before } of await supersede(tx, verification)) await dropFallback(tx, before);
+    await insertVerification(tx, verification);
+    return undefined;
+  }
+
+  /** A change of a verification that is pending. One that is over needs no other channel to be tried. */
+  #change(
+    call: VerificationCall,
+    id: Uuid | undefined,
+    work: (verification: Verification, nowMs: number) => { verification: Verification; more: object },
+  ): Promise<Executed | Replay> {
+    return this.#write(call, async (tx) => {
+      const found = id && (await lockVerification(tx, call.credential, id));
+      if (found === undefined) throw noSuchVerification();
+      const nowMs = this.now();
+      const status = statusOf(found, nowMs);
+      if (status !== "pending") return new Problem("verification_not_pending", { detail: `it is ${status}` });
+      const { verification, more } = work(found, nowMs);
+      const changed = { ...verification, updatedAtMs: nowMs };
+      await storeVerification(tx, changed);
+      if (changed.status !== "pending") await dropFallback(tx, changed.messageId);
+      return { status: 200, location: null, body: JSON.stringify({ ...toRecord(changed, nowMs), ...more }), eventId: null };
+    });
+  }
+
+  async #write(
+    { credential, claim, writeProblem }: VerificationCall,
+    work: (tx: Tx) => Promise<Written | Problem>,
+  ): Promise<Executed | Replay> {
+    const answer = await this.#once.transaction(credential, claim, async (tx) => {
+      const done = await work(tx);
+      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
+    });
+    if (answer.kind === "executed") this.#parts.bell.ring();
+    return answer;
+  }
+}
+
+export const noSuchVerification = (): Problem => new Problem("not_found", { detail: "no such verification in this environment" });
+
+/** The message is ours to make: what is wrong with it is wrong with the template that the request names, or its recipient. */
+function inTermsOfRequest({ code, detail, errors = [] }: Problem): Problem {
+  const toFault = (fault: Fault): Fault => {
+    const pointer = "pointer" in fault ? fault.pointer : "";
+    return { pointer: pointer === "/recipient" ? pointer : "/template_id", code: fault.code, detail: named(pointer, fault.detail) };
+  };
+  const faults = new Map(errors.map((fault) => [JSON.stringify(toFault(fault)), toFault(fault)]));
+  return new Problem(code, faults.size === 0 ? { detail } : { errors: [...faults.values()] });
+}
+
+/** Which variable of the template is meant. */
+function named(pointer: string, detail: string): string {
+  const variable = /\/template_variables\/(.+)$/.exec(pointer)?.[1];
+  return variable === undefined ? detail : `its variable ${variable} ${detail}; a code's template has the variable code alone`;
+}
