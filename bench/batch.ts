@@ -1,0 +1,102 @@
+/** bench/batch: what does a message of a batch cost, beside one that is sent alone?
+ *
+ *  In one run, interleaved over several rounds, on two services of their own: single sends with an idempotency key each, and
+ *  batches of so many items with one key. Messages stay in the queue in both. Medians of ratios within a round are what counts.
+ *
+ *  npm run bench -- batch [--rounds 5] [--seconds 8] [--items 1000] [--connections 64] [--batch-connections 4] */
+import { parseArgs } from "node:util";
+import { treeCpuUs } from "./cpu.ts";
+import { cleanUp, machine, makeBody, median, out, say, show, startGodwit, type Peer } from "./godwit.ts";
+import { quantile, runLoad } from "./load.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "8" },
+    items: { type: "string", default: "1000" },
+    connections: { type: "string", default: "64" },
+    "batch-connections": { type: "string", default: "4" },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const items = Number(values.items);
+
+const WARM_UP_SECONDS = 8;
+// What it costs to deliver them is the measure of bench/deliver.
+const ACCEPT_ONLY = ["--roles", "api"];
+
+/** The same text as a single message, said once, to as many recipients. */
+const batchBody = JSON.stringify({
+  defaults: { channel: "sms", body: "Your verification code is 123456. It is valid for ten minutes." },
+  items: Array.from({ length: items }, (_, index) => ({ recipient: `+1415555${String(index % 10_000).padStart(4, "0")}` })),
+});
+
+type Kind = { peer: Peer; connections: number; messages: number; makeBody: () => string };
+type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
+
+/** Gives the figures when asked at the end of the round: vacuum and checkpoints afterwards are costs too. */
+async function measure({ peer, connections, messages, makeBody: make }: Kind, forSeconds: number): Promise<() => Measure> {
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody: make });
+  const odd = [...statuses].filter(([status]) => status !== 202);
+  if (odd.length > 0) throw new Error(`${peer.path} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
+  const sent = requests * messages;
+  return () => ({
+    rate: sent / took,
+    cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / sent,
+    p50: quantile(latenciesMs, 0.5),
+    p99: quantile(latenciesMs, 0.99),
+  });
+}
+
+async function main(): Promise<void> {
+  const single: Kind = {
+    peer: await startGodwit("single", ACCEPT_ONLY),
+    connections: Number(values.connections),
+    messages: 1,
+    makeBody,
+  };
+  const batch: Kind = {
+    peer: { ...(await startGodwit("batch", ACCEPT_ONLY)), path: "/v1/batches" },
+    connections: Number(values["batch-connections"]),
+    messages: items,
+    makeBody: () => batchBody,
+  };
+  for (const kind of [single, batch]) await measure(kind, WARM_UP_SECONDS);
+  const results: { single: Measure; batch: Measure }[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const alone = await measure(single, seconds);
+    const together = await measure(batch, seconds);
+    const result = { single: alone(), batch: together() };
+    results.push(result);
+    say(`round ${round} of ${rounds}: single ${show(result.single.cpuUs)} µs, batch ${show(result.batch.cpuUs)} µs per message`);
+  }
+  out(`\n${machine()}; ${rounds} rounds of ${seconds} s\n`);
+  out("| median of the rounds | messages per second | p50 of a request, ms | p99, ms | CPU µs per message |\n|---|---|---|---|---|");
+  for (const [name, kind] of [
+    [`single, ${single.connections} connections`, "single"],
+    [`batches of ${items}, ${batch.connections} connections`, "batch"],
+  ] as const) {
+    const of = (pick: (measured: Measure) => number): number => median(results.map((result) => pick(result[kind])));
+    out(
+      `| ${name} | ${show(of(({ rate }) => rate))} | ${show(
+        of(({ p50 }) => p50),
+        1,
+      )} | ${show(
+        of(({ p99 }) => p99),
+        1,
+      )} | ${show(of(({ cpuUs }) => cpuUs))} |`,
+    );
+  }
+  out("\n| figure | measured | must reach |\n|---|---|---|");
+  out(
+    `| CPU per message of a batch / of single sends | ${show(median(results.map(({ single: a, batch: b }) => b.cpuUs / a.cpuUs)), 2)} | ≤ 0.33 |`,
+  );
+}
+
+try {
+  await main();
+} finally {
+  await cleanUp();
+}
