@@ -31,7 +31,6 @@ import { Composer } from "./messages/compose.ts";
 import type { Handover } from "./messages/handover.ts";
 import { CHANNELS } from "./routing/channel.ts";
 import { messageRoutes } from "./messages/routes.ts";
-import { segmentsOf } from "./messages/segments.ts";
 import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
@@ -216,7 +215,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...endpointRoutes(db, endpoints),
     ...webhookRoutes(db, endpoints),
     ...suppressionRoutes(db, suppressions),
-    ...templateRoutes(db, templates, segmentsOf),
+    ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
   ];

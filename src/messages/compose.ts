@@ -11,7 +11,7 @@ import type { Template } from "../templates/template.ts";
 import { contentOf, type Content } from "./content.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
-import { segmentsOf } from "./segments.ts";
+import { segmentsOf } from "../lib/segments.ts";
 
 /** `secret` is what the carrier is to be given where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };

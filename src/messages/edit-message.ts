@@ -6,7 +6,7 @@ import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
-import { segmentsOf } from "./segments.ts";
+import { segmentsOf } from "../lib/segments.ts";
 import { MAX_BODY } from "../routing/channel.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;

@@ -1,6 +1,6 @@
 /** What could be written with the GSM alphabet in place of a character that is not in it. A text with one such character costs
  *  more than twice as many parts, and most of them come from word processors. */
-import { isGsm7 } from "./gsm7.ts";
+import { isGsm7 } from "../lib/gsm7.ts";
 
 const ALTERNATIVES: ReadonlyMap<string, string> = new Map([
   ...each("‘’‚‛′´`ʼ", "'"),

@@ -4,9 +4,9 @@ import { encodeId, type IdPrefix } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
-import { CHANNELS, type Channel } from "../routing/channel.ts";
+import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
 import type { TemplateUse } from "./content.ts";
-import type { Segments } from "./segments.ts";
+import type { Segments } from "../lib/segments.ts";
 import { STATUSES, type Status } from "./states.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
@@ -28,15 +28,6 @@ const MessageError = Type.Object({
   provider_code: nullable(Type.String({ description: "The carrier's own code." })),
 });
 export type MessageError = Static<typeof MessageError>;
-
-export const SegmentsRecord = Type.Object(
-  {
-    count: Type.Integer({ description: "Parts on the wire." }),
-    encoding: openEnum(["gsm7", "ucs2"]),
-    characters: Type.Integer({ description: "Unicode code points." }),
-  },
-  { description: "How the text is split for SMS. Null on channels without parts." },
-);
 
 export const MessageRecord = Type.Object(
   {

@@ -8,7 +8,7 @@ import type { Channel } from "../routing/channel.ts";
 import type { Tx } from "../storage/database.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
-import { segmentsOf } from "./segments.ts";
+import { segmentsOf } from "../lib/segments.ts";
 
 /** What was written, by whom, to which number of ours, and how it came. */
 export type Received = {

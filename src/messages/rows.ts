@@ -4,7 +4,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
 import type { Direction, Message, Priority } from "./message.ts";
 import type { TemplateUse } from "./content.ts";
-import type { Encoding } from "./segments.ts";
+import type { Encoding } from "../lib/segments.ts";
 import type { Status } from "./states.ts";
 
 export type MessageRow = {

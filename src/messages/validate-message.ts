@@ -4,16 +4,15 @@ import { findRefusal } from "../consent/find-refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
 import type { Owner } from "../idempotency/once.ts";
-import { CHANNELS, type Channel } from "../routing/channel.ts";
+import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
 import type { Link } from "../routing/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { toAcceptance } from "./acceptance.ts";
 import { refusalOf, type Composer } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
-import { isGsm7 } from "./gsm7.ts";
-import { SegmentsRecord } from "./message.ts";
+import { isGsm7 } from "../lib/gsm7.ts";
 import type { NewMessage } from "./new-message.ts";
-import { segmentsOf } from "./segments.ts";
+import { segmentsOf } from "../lib/segments.ts";
 
 const Text = {
   channel: nullable(openEnum(CHANNELS)),

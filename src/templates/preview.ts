@@ -3,7 +3,8 @@ import { Problem } from "../http/problem.ts";
 import { nullable, oneOf, openEnum, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { assert } from "../lib/assert.ts";
 import { encodeId } from "../lib/id.ts";
-import { CHANNELS } from "../routing/channel.ts";
+import { segmentsOf } from "../lib/segments.ts";
+import { CHANNELS, SegmentsRecord } from "../routing/channel.ts";
 import { channelMismatch, fillTemplate } from "./fill-template.ts";
 import { fill, MAX_VARIABLES } from "./placeholders.ts";
 import type { Template } from "./template.ts";
@@ -16,14 +17,6 @@ export const PreviewBody = Type.Object(
   { title: "PreviewTemplate", additionalProperties: false },
 );
 
-const Segments = Type.Object({
-  count: Type.Integer({ description: "Parts on the wire." }),
-  encoding: openEnum(["gsm7", "ucs2"]),
-  characters: Type.Integer({ description: "Unicode code points." }),
-});
-
-export type SegmentsOf = (text: string) => Static<typeof Segments>;
-
 export const TemplatePreview = Type.Object(
   {
     object: Type.Literal("template_preview"),
@@ -33,13 +26,13 @@ export const TemplatePreview = Type.Object(
     body: Type.String(),
     header: nullable(Type.String({ description: "Null on channels without one." })),
     footer: nullable(Type.String({ description: "Null on channels without one." })),
-    segments: nullable(Segments),
+    segments: nullable(SegmentsRecord),
   },
   { title: "TemplatePreview", description: "A template filled in." },
 );
 
 /** Throws why it cannot be filled in. */
-export function previewOf(template: Template, request: Static<typeof PreviewBody>, segmentsOf: SegmentsOf): Static<typeof TemplatePreview> {
+export function previewOf(template: Template, request: Static<typeof PreviewBody>): Static<typeof TemplatePreview> {
   const channel = request.channel ?? template.channels[0];
   assert(channel !== undefined, "a template has a channel");
   const mismatch = channelMismatch(template, channel, "/channel");

@@ -7,7 +7,7 @@ import type { Database } from "../storage/database.ts";
 import type { TemplateChanger } from "./change-template.ts";
 import { checkEditTemplate, checkNewTemplate, EditTemplateBody, NewTemplateBody } from "./new-template.ts";
 import { findOwnTemplate, TemplateParams } from "./own-template.ts";
-import { previewOf, PreviewBody, TemplatePreview, type SegmentsOf } from "./preview.ts";
+import { previewOf, PreviewBody, TemplatePreview } from "./preview.ts";
 import { listTemplates } from "./queries.ts";
 import { TEMPLATE_STATUSES, TemplateRecord, toRecord } from "./template.ts";
 
@@ -24,8 +24,7 @@ const ListQuery = Type.Object(
 const READ = { tag: "Templates", scope: "templates:read", isIdempotent: false } as const;
 const WRITE = { tag: "Templates", scope: "templates:write", isIdempotent: true } as const;
 
-/** How a text is split into parts is known above. */
-export const templateRoutes = (db: Database, changer: TemplateChanger, segmentsOf: SegmentsOf): Route[] => [
+export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] => [
   route({
     ...WRITE,
     method: "POST",
@@ -113,7 +112,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger, segmentsO
     problems: ["not_found", "template_channel_mismatch", "template_variables_mismatch", "template_text_too_long"],
     handle: async ({ params, credential, body }) => ({
       status: 200,
-      body: JSON.stringify(previewOf(await findOwnTemplate(db, credential, params.id), body, segmentsOf)),
+      body: JSON.stringify(previewOf(await findOwnTemplate(db, credential, params.id), body)),
     }),
   }),
 ];
