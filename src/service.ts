@@ -22,7 +22,6 @@ import { keepForgettingKeys } from "./idempotency/forget-keys.ts";
 import { BatchAcceptor } from "./batches/accept-batch.ts";
 import { keepCompletingBatches } from "./batches/complete.ts";
 import { batchRoutes } from "./batches/routes.ts";
-import { keepForgettingVerifications } from "./verifications/forget.ts";
 import { verificationRoutes } from "./verifications/routes.ts";
 import { Verifier } from "./verifications/verifier.ts";
 import { Acceptor } from "./messages/accept.ts";
@@ -33,6 +32,7 @@ import { CHANNELS } from "./routing/channel.ts";
 import { messageRoutes } from "./messages/routes.ts";
 import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
+import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
 import { simulatorLink, type Link } from "./routing/link.ts";
 import { Routes } from "./routing/route.ts";
@@ -131,8 +131,8 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
         onError: (error) => log.error({ message: String(error) }, "old messages could not be dropped"),
       }),
       keepForgettingKeys(db, (error) => log.error({ message: String(error) }, "expired keys could not be forgotten")),
-      keepForgettingVerifications({ db, clock, retentionDays: config.retentionDays }, (error) =>
-        log.error({ message: String(error) }, "old verifications could not be forgotten"),
+      keepForgettingRows({ db, clock, retentionDays: config.retentionDays }, (error) =>
+        log.error({ message: String(error) }, "old rows could not be forgotten"),
       ),
       ...(config.roles.has("dispatch")
         ? [keepCompletingBatches({ db, clock, bell }, (error) => log.error({ message: String(error) }, "batches could not be completed"))]

@@ -55,6 +55,14 @@ async function assertNowhere(node: Godwit): Promise<void> {
   for (const text of [SECRET, PRIVATE.patient]) assert.deepEqual(await placesOf(node, text), []);
 }
 
+test("what was to be sent in its place goes too, once it is not needed any more", async () => {
+  const fallback = [{ channel: "sms", body: SECRET, after_seconds: 60 }];
+  const { id } = await caller.send({ body: SECRET, metadata: PRIVATE, send_at: afterSeconds(60), fallback });
+  assertChanged(await caller.cancel(id));
+  assertChanged(await caller.redact(id));
+  await assertNowhere(godwit);
+});
+
 for (const status of STATUSES.filter((each) => !isFinished(each))) {
   test(`a message that is ${status} cannot be redacted; a key remembers that`, async () => {
     const { id } = await caller.send({ body: "still needed", send_at: status === "scheduled" ? afterSeconds(60) : null });

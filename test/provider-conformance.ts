@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { poll, within } from "../src/lib/wait.ts";
-import { RECEIPT_STATUSES, type Connection, type Host, type Outgoing, type Receipt, type SendOutcome } from "../src/providers/provider.ts";
+import {
+  RECEIPT_STATUSES,
+  type Connection,
+  type Host,
+  type InboundMessage,
+  type Outgoing,
+  type Receipt,
+  type SendOutcome,
+} from "../src/providers/provider.ts";
 import { has, outgoing, RecordingHost, settled } from "./recording-host.ts";
 
 type Channel = Outgoing["channel"];
@@ -27,6 +35,8 @@ export type ProviderUnderTest = {
     throttled: string;
     /** Outcome `unknown`, without anyone giving up. */
     unknown: string;
+    /** Accepted; then they write back, and the carrier says what they answer. Absent where nobody can. */
+    replies?: string;
   };
   /** The carrier gives our reference back, so that a receipt `delivered` resolves what was `unknown`. */
   givesReferenceBack: boolean;
@@ -205,6 +215,75 @@ function describeReceipts({ open, recipients }: ProviderUnderTest, channel: Chan
   });
 }
 
+/** Takes down what is brought, also what is not taken. */
+class ListeningHost extends RecordingHost {
+  readonly brought: InboundMessage[][] = [];
+
+  override async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
+    this.brought.push([...messages]);
+    await super.receiveMessages(messages);
+  }
+
+  async untilBrought(what: string, isEnough: () => boolean): Promise<void> {
+    assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: 10_000, everyMs: 2 }), what);
+  }
+}
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+
+function describeInbound({ open, recipients: { replies: recipient } }: ProviderUnderTest, channel: Channel): void {
+  if (recipient === undefined) return;
+  const message = (): Outgoing => outgoing({ channel, recipient, sender: "+14155550100" });
+  const idOf = (outcome: SendOutcome): string => (outcome.kind === "accepted" ? outcome.providerMessageId : assert.fail(outcome.kind));
+
+  test(`${channel}: what someone writes back comes through the host, and says from whom, to whom and to what`, async () => {
+    const host = new ListeningHost();
+    await onLink(open, host, async (connection) => {
+      const id = idOf(await send(connection, message()));
+      await host.untilBrought("a reply", () => host.messages.length > 0);
+      for (const { providerMessageId, from, to, text, inReplyTo, channel: on } of host.messages) {
+        assert.deepEqual([from, to, on, inReplyTo], [recipient, "+14155550100", channel, id]);
+        assert.match(from, E164);
+        assert.ok(isTextOrNull(providerMessageId) && typeof text === "string");
+        assert.notEqual(providerMessageId, id, "a name of its own");
+      }
+    });
+  });
+
+  test(`${channel}: what was not acknowledged is brought again, under the same name`, async () => {
+    const host = new ListeningHost();
+    host.behave("rejects");
+    await onLink(open, host, async (connection) => {
+      await send(connection, message());
+      await host.untilBrought("the first try", () => host.brought.length > 0);
+      assert.deepEqual(host.messages, []);
+      const [refused = []] = host.brought;
+      await host.untilBrought("a second try", () => host.brought.length > 1);
+      host.behave("takes");
+      await host.untilBrought("it to be taken", () => host.messages.length > 0);
+      for (const each of refused)
+        assert.deepEqual(
+          host.messages.filter(({ providerMessageId: id }) => id === each.providerMessageId),
+          [each],
+        );
+    });
+  });
+
+  for (const behaviour of ["rejects", "hangs"] as const) {
+    test(`${channel}: close settles when the host ${behaviour} with a message, and nothing is brought after it`, async () => {
+      const host = new ListeningHost();
+      await onLink(open, host, async (connection) => {
+        host.behave(behaviour);
+        await send(connection, message());
+        await host.untilCalled();
+      });
+      const before = host.brought.length;
+      const later = await poll(async () => (host.brought.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
+      assert.equal(later, undefined, "messages were brought after close");
+    });
+  }
+}
+
 async function assertQuiet(host: RecordingHost): Promise<void> {
   const before = host.calls.length;
   const later = await poll(async () => (host.calls.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
@@ -243,6 +322,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
       describeOutcomes(provider, channel);
       describeSending(provider, channel);
       describeReceipts(provider, channel);
+      describeInbound(provider, channel);
       describeClosing(provider, channel);
     }
   });

@@ -13,6 +13,7 @@ describeProvider({
     refused: "+15005550002",
     throttled: "+15005550012",
     unknown: "+15005550013",
+    replies: "+15005550008",
   },
   givesReferenceBack: true,
 });

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Agent, get } from "node:http";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { assertProblem, until } from "./expect.ts";
-import { sms, startGodwit, type Godwit, type KeyOptions } from "./harness.ts";
+import { items } from "./batch-caller.ts";
+import { sms, startGodwit, type Godwit, type KeyOptions, type Reply } from "./harness.ts";
 
 // Answered 404 after the quota was asked, and before the database is.
 const CHEAP = "/v1/messages/none";
@@ -170,6 +172,120 @@ describe("the burst", () => {
     const replies = await Promise.all(Array.from({ length: 120 }, (_, index) => ask(godwit, index % 2 === 0 ? first : second)));
     const most = 50 + (25 * (performance.now() - startedAt)) / 1_000;
     assert.ok(replies.filter(({ status }) => status === 404).length <= most);
+  });
+});
+
+describe("a batch", () => {
+  const post = (key: string, count: number, options: { idempotencyKey?: string; server?: Godwit } = {}): Promise<Reply> => {
+    const { server = godwit, ...rest } = options;
+    return server.request("POST", "/v1/batches", {
+      key,
+      body: { defaults: { channel: "sms", body: "Hello" }, items: items(count) },
+      ...rest,
+    });
+  };
+  const remaining = ({ headers }: Reply): number => Number(/;r=(\d+);/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  // So slow that what comes back meanwhile does not matter.
+  before(() => defineTier("slow", 1, 100));
+
+  for (const [count, cost] of [
+    [1, 1],
+    [50, 1],
+    [51, 2],
+    [100, 2],
+    [101, 3],
+    [1_000, 20],
+  ] as const)
+    test(`of ${count} costs ${cost}`, async () => {
+      const reply = await post(await freshKey({ tier: "slow" }), count);
+      assert.equal(reply.status, 202, reply.text);
+      const left = remaining(reply);
+      assert.ok(left >= 100 - cost && left <= 100 - cost + 2, `${left} are left of 100`);
+    });
+
+  test("costs as much when it is replayed, and as much when it is refused for one item too many", async () => {
+    const key = await freshKey({ tier: "slow" });
+    const idempotencyKey = randomUUID();
+    assert.equal((await post(key, 1_000, { idempotencyKey })).status, 202);
+    const again = await post(key, 1_000, { idempotencyKey });
+    assert.equal(again.headers.get("idempotent-replayed"), "true");
+    assert.ok(remaining(again) <= 62, again.headers.get("ratelimit") ?? "");
+    const refused = await post(key, 1_001);
+    assertProblem(refused, "invalid_request_payload");
+    assert.ok(remaining(refused) <= 44, refused.headers.get("ratelimit") ?? "");
+  });
+
+  test("without a list of items costs one", async () => {
+    const key = await freshKey({ tier: "slow" });
+    for (const body of [{}, { items: "x" }, { items: {} }, { items: [] }, [], "x"])
+      assertProblem(
+        await godwit.request("POST", "/v1/batches", { key, body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+        "invalid_request_payload",
+      );
+    const left = remaining(await ask(godwit, key));
+    assert.ok(left >= 93 && left <= 96, `${left} are left`);
+  });
+
+  test("over quota is a 429 that says when, stores nothing, and is taken whole later under the same key", async () => {
+    await defineTier("steady", 10, 30);
+    const key = await freshKey({ tier: "steady" });
+    const batches = async (): Promise<number> => (await godwit.rows("select from batches")).length;
+    assert.equal((await post(key, 1_000)).status, 202);
+    const already = await batches();
+    const idempotencyKey = randomUUID();
+    const refused = await post(key, 1_000, { idempotencyKey });
+    assertProblem(refused, "rate_limit_exceeded");
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+    assert.equal(await batches(), already);
+    let accepted = refused;
+    // As a client does that is told when to come again.
+    for (let tries = 0; tries < 3 && accepted.status === 429; tries += 1) {
+      await sleep(Number(accepted.headers.get("retry-after")) * 1_000);
+      accepted = await post(key, 1_000, { idempotencyKey });
+    }
+    assert.equal(accepted.status, 202, accepted.text.slice(0, 300));
+    assert.equal(accepted.headers.get("idempotent-replayed"), null);
+  });
+
+  test("with many others, on two nodes, never gets more than the burst and what comes back", async () => {
+    const key = await freshKey({ tier: "standard" });
+    const startedAt = performance.now();
+    let admitted = 0;
+    let refused = 0;
+    const work = async (server: Godwit, count: number): Promise<void> => {
+      while (performance.now() < startedAt + 3_000) {
+        const { status } = await post(key, count, { server });
+        if (status === 202) admitted += Math.ceil(count / 50);
+        else {
+          assert.equal(status, 429);
+          refused += 1;
+        }
+      }
+    };
+    const sizes = [1_000, 500, 60, 1];
+    await Promise.all(sizes.flatMap((count) => [work(godwit, count), work(neighbour, count)]));
+    const most = 400 + (200 * (performance.now() - startedAt)) / 1_000;
+    assert.ok(refused > 0, "there was more asked than allowed");
+    assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
+  });
+
+  test("larger than the burst is taken when the bucket is full", async () => {
+    await defineTier("small", 1, 10);
+    const key = await freshKey({ tier: "small" });
+    const reply = await post(key, 1_000);
+    assert.equal(reply.status, 202, reply.text.slice(0, 300));
+    assert.ok(remaining(reply) <= 1, "and nothing is left then");
+    assertProblem(await post(key, 1_000), "rate_limit_exceeded");
+  });
+
+  test("is taken where a single request is all there is", async () => {
+    await defineTier("single", 1, 1);
+    assert.equal((await post(await freshKey({ tier: "single" }), 1_000)).status, 202);
+  });
+
+  test("costs nothing where there is no limit", async () => {
+    const reply = await post(await freshKey({ tier: "unlimited" }), 1_000);
+    assert.deepEqual([reply.status, reply.headers.get("ratelimit")], [202, null]);
   });
 });
 

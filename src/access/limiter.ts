@@ -42,13 +42,11 @@ export class Limiter {
   }
 
   /** Takes requests from the environment's quota: all of them, or none. Resolved at once while this node holds the tokens. */
-  take(credential: Credential, asked = 1): Verdict | Promise<Verdict> | undefined {
+  take(credential: Credential, count = 1): Verdict | Promise<Verdict> | undefined {
     const { limit } = credential.tier;
     if (limit === null) return undefined;
     const share = this.#shareOf(credential);
     const now = performance.now();
-    // More than the bucket ever has could never be had.
-    const count = Math.min(asked, limit.burst);
     if (share.tokens >= count && now < share.spendUntil) return this.#spend(share, credential, limit, count);
     return this.#takeSlowly(share, credential, limit, count);
   }

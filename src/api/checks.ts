@@ -41,7 +41,8 @@ function admitWithin(
 
 /** What a request costs beyond the one it was admitted for, once its body tells. */
 export async function chargeMore(route: Route, value: unknown, credential: Credential, reply: FastifyReply, access: Access): Promise<void> {
-  const more = (route.cost?.(value) ?? 1) - 1;
+  // What costs more than the bucket ever has is to be had for all of it.
+  const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
   const verdict = more > 0 ? await access.limiter.take(credential, more) : undefined;
   if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
 }

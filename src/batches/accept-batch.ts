@@ -1,9 +1,9 @@
 /** Accepting a batch: every item decided for itself, all that are right stored in one commit with the key and the answer. */
 import { setImmediate } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
-import { Problem, type Fault } from "../http/problem.ts";
+import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Watch } from "../messages/accept.ts";
@@ -13,16 +13,24 @@ import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Tx } from "../storage/database.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";
+import { Gate } from "./gate.ts";
 import { toItem, type NewBatch } from "./new-batch.ts";
 import { insertBatch } from "./queries.ts";
 
 const ITEMS_PER_TURN = 100;
+// The answer is stored: a thousand items of nothing but unknown fields would make it many times as large as the request.
+const MAX_FAULTS = 20;
 
 export type BatchAcceptorParts = { db: Database; clock: Clock; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
 export type BatchCall = { credential: Credential; claim: KeyClaim | undefined };
+
+// Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
+const MAX_STORED_AT_ONCE = 4;
+// Some seconds of work for a busy database. Beyond that a client is better told to come again.
+const MAX_WAITING = 60;
 
 type Decided = MessageAcceptance | Problem;
 type Result = AcceptedBatch["results"][number];
@@ -30,6 +38,7 @@ type Result = AcceptedBatch["results"][number];
 export class BatchAcceptor {
   readonly #parts: BatchAcceptorParts;
   readonly #once: Once;
+  readonly #gate = new Gate(MAX_STORED_AT_ONCE, MAX_WAITING);
 
   constructor(parts: BatchAcceptorParts) {
     this.#parts = parts;
@@ -39,10 +48,11 @@ export class BatchAcceptor {
   async accept(request: NewBatch, { credential, claim }: BatchCall): Promise<Executed | Replay> {
     const { clock, handover, bell, watch } = this.#parts;
     const { accountId, environment } = credential;
+    if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
     const id = newUuid(clock.now());
     const decided = await this.#decide(request, credential, id);
     let accepted: readonly MessageAcceptance[] = [];
-    const answer = await this.#once.transaction(credential, claim, async (tx) => {
+    const store = async (tx: Tx): Promise<Written> => {
       const startedAt = performance.now();
       const { stored, refused } = await storeMessages(tx, decided.filter(isAcceptance));
       watch.committed(stored.length, (performance.now() - startedAt) / 1_000);
@@ -54,7 +64,8 @@ export class BatchAcceptor {
       if (completedAtMs !== null) await publishCompleted(tx, batch, [], completedAtMs);
       const body: AcceptedBatch = { ...toFields(batch), results };
       return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
-    });
+    };
+    const answer = await this.#once.transaction(credential, claim, store, (commit) => this.#gate.through(commit));
     if (answer.kind === "executed") {
       bell.ring();
       // One word for each lane is enough: they wait in the queue.
@@ -105,5 +116,5 @@ function toResult(decided: Decided | "recipient_opted_out" | "service_window_clo
   if (typeof decided === "string") return toResult(within(refusalOf(decided), index), index);
   if (isAcceptance(decided)) return { index, status: "accepted", message_id: encodeId("msg", decided.message.id), error: null };
   const { code, detail, errors = [] } = decided;
-  return { index, status: "refused", message_id: null, error: { code, detail, errors: errors.map(toFault) } };
+  return { index, status: "refused", message_id: null, error: { code, detail, errors: errors.slice(0, MAX_FAULTS).map(toFault) } };
 }

@@ -35,7 +35,9 @@ export type BatchRecord = Static<typeof BatchRecord>;
 const ItemError = Type.Object({
   code: Type.String(),
   detail: Type.String(),
-  errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() })),
+  errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }), {
+    description: "What is wrong with it: the first twenty.",
+  }),
 });
 
 export const AcceptedBatch = Type.Object(

@@ -23,6 +23,8 @@ export type Written = {
 };
 export type Executed = Written & { kind: "executed" };
 
+type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
+
 // The answer is the same whether a lost session could be ended or not: worth a moment, not a long wait.
 const END_SESSION_MS = 2_000;
 
@@ -64,9 +66,15 @@ export class Once {
   }
 
   /** Runs a write in one transaction with its key and its stored answer. What the work throws rolls everything back, and the
-   *  same key may try again; a refusal that is to be remembered is returned. */
-  transaction(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | Replay> {
-    return this.run(owner, claim, () => this.#commit(owner, claim, work));
+   *  same key may try again; a refusal that is to be remembered is returned. `admit` may let the transaction wait: whoever repeats
+   *  the request meanwhile does not. */
+  transaction(
+    owner: Owner,
+    claim: KeyClaim | undefined,
+    work: (tx: Tx) => Promise<Written>,
+    admit: Admit = (commit) => commit(),
+  ): Promise<Executed | Replay> {
+    return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
   }
 
   async #commit(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | "taken"> {

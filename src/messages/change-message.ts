@@ -3,7 +3,7 @@
 import type { Credential } from "../access/authenticate.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
-import { shiftFallback } from "../fallback/queries.ts";
+import { shiftFallback, takeFallback } from "../fallback/queries.ts";
 import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
@@ -20,7 +20,7 @@ import type { Content } from "./content.ts";
 import { applyEdit, type EditMessage } from "./edit-message.ts";
 import { toRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
-import { isFinished } from "./states.ts";
+import { hasEndedBadly, isFinished } from "./states.ts";
 
 /** Who asks for what, and how a refusal is written for them. */
 export type ChangeCall = { credential: Credential; id: Uuid | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
@@ -78,6 +78,8 @@ export class MessageChanger {
       });
       const record = JSON.stringify(toRecord(note.after));
       await redactEntries(tx, message);
+      // What has ended badly may still be sent in another way; of what has not, nothing is left to say.
+      if (!hasEndedBadly(message)) await takeFallback(tx, message.id);
       const written = await make(tx, { ...note, entry: { ...note.entry, record } });
       await storeRedaction(tx, note.after);
       return written;

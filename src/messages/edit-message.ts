@@ -32,7 +32,8 @@ export function applyEdit(before: Message, request: EditMessage, content: Conten
   if (content instanceof Problem) return content;
   const segments = before.channel === "sms" ? segmentsOf(content.body) : null;
   const count = segments?.count ?? 0;
-  if (before.maxSegments !== null && count > before.maxSegments) return tooManySegments(count, before.maxSegments, "/body");
+  if (before.maxSegments !== null && count > before.maxSegments)
+    return tooManySegments(count, before.maxSegments, request.template_variables ? "/template_variables" : "/body");
   // A time that has passed means now, and is now: the time to live is what lies between it and the end.
   const sendAtMs = typeof request.send_at === "string" ? Math.max(Date.parse(request.send_at), nowMs) : (before.sendAtMs ?? nowMs);
   const ttlMs = request.ttl_seconds ? request.ttl_seconds * 1_000 : (before.expiresAtMs ?? 0) - (before.sendAtMs ?? 0);

@@ -346,6 +346,7 @@ select ${MESSAGE_COLUMNS}, scan.scanned, scan.last_scanned
 const listAll = listBy("");
 const listByRecipient = listBy(" and recipient = $6");
 const listByReference = listBy(" and client_reference = $7");
+const listByBatch = listBy(" and batch_id = $11");
 
 export async function listMessages(
   db: Queryable,
@@ -355,7 +356,8 @@ export async function listMessages(
   limit: number,
 ): Promise<MessagePage> {
   const { recipient, clientReference, status, channel, direction, batchId, errorCode } = filter;
-  const indexed = clientReference !== null ? listByReference : recipient !== null ? listByRecipient : listAll;
+  const byNumber = recipient !== null ? listByRecipient : listAll;
+  const indexed = batchId !== null ? listByBatch : clientReference !== null ? listByReference : byNumber;
   const isScan =
     [status, channel, direction, batchId, errorCode].some((value) => value !== null) || (clientReference !== null && recipient !== null);
   // One more than asked for tells whether there is more.

@@ -86,7 +86,7 @@ function fitting(message: Message): Message {
   while (fitted.body && Buffer.byteLength(JSON.stringify(toRecord(fitted))) > MAX_RECORD_BYTES) {
     const length = Math.min(MAX_RECORD_BYTES, Math.floor(fitted.body.length * 0.9));
     const body = fitted.body.slice(0, length).replace(HALF_AT_END, "");
-    fitted = { ...fitted, body, segments: fitted.segments && segmentsOf(body), metadata: { truncated: "true" } };
+    fitted = { ...message, body, segments: message.segments && segmentsOf(body), metadata: { truncated: "true" } };
   }
   return fitted;
 }

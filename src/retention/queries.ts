@@ -1,9 +1,10 @@
 /** All SQL of retention. It is run in a session of its own, as text: names of tables cannot be parameters. */
 import type pg from "pg";
-import { firstUuidAt, uuidToText } from "../lib/uuid.ts";
+import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
 import { listWeeks, type Week } from "../storage/partitions.ts";
-import type { Sql } from "../storage/sql.ts";
+import type { Queryable } from "../storage/database.ts";
+import { prepare, type Sql } from "../storage/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
 
@@ -102,3 +103,27 @@ export const deleteSlice = async (
   );
   return rowCount ?? 0;
 };
+
+/** Tables without weeks, and the id that tells the age of a row; each has an index on it. */
+export const AGEING_TABLES = ["batches", "verifications"] as const;
+type AgeingTable = (typeof AGEING_TABLES)[number];
+
+const deleteOld = (table: AgeingTable): { name: string; text: string } =>
+  prepare(`
+delete from ${table}
+ where ctid = any (array(select ctid
+                           from ${table}
+                          where id < $1
+                          order by id
+                          limit $2
+                            for update skip locked))
+returning 1`);
+
+const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = {
+  batches: deleteOld("batches"),
+  verifications: deleteOld("verifications"),
+};
+
+/** The oldest go, so many at most; returns how many it were. */
+export const deleteOldRows = async (db: Queryable, table: AgeingTable, before: Uuid, most: number): Promise<number> =>
+  (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;

@@ -29,7 +29,7 @@ const START_ATTEMPTS = 20;
 /** What differs from PostgreSQL's defaults, and why. Durability settings are left at theirs: on. */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "",
-  max_connections: "60",
+  max_connections: "120",
   shared_buffers: "256MB",
   // Few, spread checkpoints: each one makes the next write of every page cost a whole page of log.
   max_wal_size: "4GB",

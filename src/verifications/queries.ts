@@ -124,17 +124,3 @@ export const storeVerification = (tx: Tx, verification: Verification): Promise<u
          updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 };
-
-/** Those older than that go, so many at most; returns how many it were. */
-export const forgetVerifications = async (db: Queryable, beforeMs: number, most: number): Promise<number> =>
-  (
-    await db.rows(sql`
-  delete from verifications
-   where ctid = any (array(select ctid
-                             from verifications
-                            where id < ${firstUuidAt(beforeMs)}
-                            order by id
-                            limit ${most}
-                              for update skip locked))
-  returning 1`)
-  ).length;

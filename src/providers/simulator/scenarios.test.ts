@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scenarioFor, type Answer } from "./scenarios.ts";
+import { OPTED_OUT, scenarioFor, WINDOW_CLOSED, type Answer } from "./scenarios.ts";
 
 const ACCEPTED: Answer = { kind: "accepted" };
 
@@ -15,7 +15,9 @@ const ROWS: readonly Row[] = [
   ["+15005550003", "not permitted", "refused destination_not_permitted", [], []],
   ["+15005550005", "blocked", "accepted", ["undelivered blocked_by_carrier"], ["undelivered blocked_by_carrier"]],
   ["+15005550007", "no receipt ever", "accepted", [], []],
+  ["+15005550008", "who writes back is delivered", "accepted", ...USUAL],
   ["+15005550009", "a landline", "accepted", ["undelivered landline_unreachable"], ["undelivered landline_unreachable"]],
+  ["+15005550010", "who opts out is delivered first", "accepted", ...USUAL],
   ["+15005550011", "out of order and doubled", "accepted", ["delivered", "sent", "delivered"], ["read", "delivered", "read", "sent"]],
   ["+15005550012", "throttled at first", "throttled", [], []],
   ["+15005550013", "unknown, then delivered", "unknown", ["delivered"], ["delivered"]],
@@ -78,4 +80,42 @@ test("errors say what happened, in a code, a sentence and the carrier's own code
     assert.equal(error.isPermanent, true);
     assert.match(error.message, /^[A-Z].* .*[a-z]$/);
   }
+});
+
+test("who writes back does so once, after the last receipt, with time to see it; nobody else does", () => {
+  const said = new Map([
+    ["+15005550008", "Thank you, got it."],
+    ["+15005550010", "STOP"],
+  ]);
+  for (const [recipient] of ROWS)
+    for (const channel of ["sms", "whatsapp"] as const) {
+      const { replies = [], receipts } = scenarioFor({ recipient, channel, attempt: 1 });
+      const text = said.get(recipient);
+      assert.deepEqual(
+        replies.map((reply) => reply.text),
+        text === undefined ? [] : [text],
+      );
+      for (const { afterMs } of replies) assert.ok(afterMs > (receipts.at(-1)?.afterMs ?? 0) && afterMs <= 3_000);
+    }
+});
+
+test("who is not on whatsapp is refused there for good, and has everything else", () => {
+  const recipient = "+15005550015";
+  const { answer, receipts } = scenarioFor({ recipient, channel: "whatsapp", attempt: 1 });
+  assert.deepEqual(answer, {
+    kind: "refused",
+    code: "recipient_not_on_whatsapp",
+    message: "The number has no account on WhatsApp",
+    providerCode: "sim-015",
+    isPermanent: true,
+  });
+  assert.deepEqual(receipts, []);
+  const usual = scenarioFor({ recipient: "+15005550006", channel: "sms", attempt: 1 });
+  assert.deepEqual(scenarioFor({ recipient, channel: "sms", attempt: 1 }), usual);
+});
+
+test("whom the carrier is known to refuse beforehand would get their messages, if they ever came to it", () => {
+  assert.deepEqual([...OPTED_OUT, ...WINDOW_CLOSED], ["+15005550004", "+15005550014"]);
+  for (const recipient of [...OPTED_OUT, ...WINDOW_CLOSED])
+    assert.deepEqual(scenarioFor({ recipient, channel: "sms", attempt: 1 }).answer, ACCEPTED);
 });

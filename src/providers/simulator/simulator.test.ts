@@ -116,6 +116,86 @@ test("an unknown outcome is resolved by a receipt with our reference and the car
   assert.match(receipts[0]?.providerMessageId ?? "", /^sim_/);
 });
 
+for (const channel of ["sms", "whatsapp"] as const) {
+  test(`${channel}: a reply is to the sender of what it answers, names it, and comes after its receipts`, async () => {
+    const message = outgoing({ recipient: "+15005550008", sender: "+14155550100", channel });
+    let outcome: SendOutcome | undefined;
+    const order: string[] = [];
+    const host = new RecordingHost();
+    const [receive, receiveMessages] = [host.receive.bind(host), host.receiveMessages.bind(host)];
+    host.receive = (receipts) => receive(receipts).then(() => void order.push(...receipts.map(({ status }) => status)));
+    host.receiveMessages = (messages) => receiveMessages(messages).then(() => void order.push(...messages.map(() => "reply")));
+    const connection = await simulator.open({ speed: FAST }, host);
+    outcome = await settled(connection.send(message, never), "a send");
+    await settled(connection.close(), "close");
+    assert.ok(outcome.kind === "accepted");
+    assert.deepEqual(order, channel === "sms" ? ["delivered", "reply"] : ["delivered", "read", "reply"]);
+    const [reply, ...more] = host.messages;
+    assert.deepEqual(more, []);
+    const { providerMessageId, ...said } = reply ?? assert.fail("no reply");
+    assert.match(providerMessageId ?? "", /^sim_[0-9A-Za-z]{20}$/);
+    assert.notEqual(providerMessageId, outcome.providerMessageId);
+    assert.deepEqual(said, {
+      channel,
+      from: "+15005550008",
+      to: "+14155550100",
+      text: "Thank you, got it.",
+      inReplyTo: outcome.providerMessageId,
+    });
+  });
+}
+
+test("replies that were refused are passed again, none twice and none lost, and receipts do not wait for them", async () => {
+  const host = new RecordingHost();
+  const take = host.receiveMessages.bind(host);
+  let refusals = 0;
+  host.receiveMessages = async (messages) => {
+    if (refusals < 3) {
+      refusals += 1;
+      throw new Error("the database is away");
+    }
+    await take(messages);
+  };
+  const connection = await simulator.open({ speed: FAST }, host);
+  const messages = Array.from({ length: 150 }, () => outgoing({ recipient: "+15005550010" }));
+  const outcomes = await settled(Promise.all(messages.map((message) => connection.send(message, never))), "the sends");
+  const ids = outcomes.map((outcome) => (outcome.kind === "accepted" ? outcome.providerMessageId : ""));
+  const isDone = await poll(async () => (host.messages.length >= 150 ? true : undefined), { timeoutMs: 10_000, everyMs: 5 });
+  assert.ok(isDone, `${host.messages.length} replies`);
+  await settled(connection.close(), "close");
+  assert.equal(refusals, 3);
+  assert.deepEqual(host.messages.map(({ inReplyTo }) => inReplyTo ?? "").toSorted(), ids.toSorted());
+  assert.equal(new Set(host.messages.map(({ providerMessageId }) => providerMessageId)).size, 150);
+  assert.equal(host.receipts.length, 150);
+});
+
+test("a message of unknown outcome is answered all the same, by the carrier's id that its receipt tells", async () => {
+  const message = outgoing({ recipient: "+15005550008" });
+  const host = await onLink(1, async (connection) => {
+    const limit = new AbortController();
+    const sent = connection.send(message, limit.signal);
+    limit.abort();
+    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+  });
+  assert.deepEqual(
+    host.receipts.map(({ reference, status }) => [reference, status]),
+    [[message.id, "delivered"]],
+  );
+  assert.deepEqual(
+    host.messages.map(({ inReplyTo }) => inReplyTo),
+    [host.receipts[0]?.providerMessageId],
+  );
+});
+
+test("closing fast-forwards replies too", async () => {
+  const host = new RecordingHost();
+  const connection = await simulator.open({ speed: STANDSTILL }, host);
+  const sent = connection.send(outgoing({ recipient: "+15005550008" }), never);
+  await settled(connection.close(), "close", 1_000);
+  assert.equal((await sent).kind, "accepted");
+  assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
+});
+
 test("a send given up in mid-air is unknown; the carrier has it all the same, and says so by our reference", async () => {
   const message = outgoing({ recipient: "+15005550006" });
   const host = await onLink(1, async (connection) => {

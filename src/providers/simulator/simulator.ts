@@ -87,9 +87,8 @@ class SimulatedLink implements Connection {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let items = this.#wheel.drain(); items.length > 0; items = this.#wheel.drain()) this.#settle(items);
-    // In this order: a reply is to a message that was delivered.
-    await this.#receipts.close();
-    await this.#replies.close();
+    // Together: who takes neither is waited for once.
+    await Promise.all([this.#receipts.close(), this.#replies.close()]);
   }
 
   #settle(items: readonly Pending[]): void {

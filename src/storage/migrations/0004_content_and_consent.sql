@@ -110,6 +110,8 @@ create table batches (
   look_at       timestamptz not null,
   primary key (account_id, environment, id)
 );
+-- The oldest are forgotten first.
+create index batches_by_age on batches (id);
 create index batches_open on batches (look_at) where completed_at is null;
 
 alter table messages

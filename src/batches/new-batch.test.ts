@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Fault } from "../http/problem.ts";
+import { toItem, type NewBatch } from "./new-batch.ts";
+
+const DEFAULTS = { channel: "sms", body: "Hello", priority: "bulk", metadata: { campaign: "spring", wave: "1" } };
+const RECIPIENT = "+14155550123";
+
+const only = (item: Record<string, unknown>, defaults: NewBatch["defaults"] = DEFAULTS) => toItem({ defaults, items: [item] }, 0);
+const inShort = (faults: readonly Fault[]): string[] => faults.map((fault) => `${"pointer" in fault ? fault.pointer : "?"} ${fault.code}`);
+
+describe("an item", () => {
+  test("has the defaults, and its own fields in their place", () => {
+    const { request, faults } = only({ recipient: RECIPIENT, body: "Hello Ada", priority: "high" });
+    assert.deepEqual(faults, []);
+    assert.deepEqual(request, { ...DEFAULTS, recipient: RECIPIENT, body: "Hello Ada", priority: "high" });
+  });
+
+  test("may have everything itself, with or without defaults", () => {
+    const item = { recipient: RECIPIENT, channel: "whatsapp", body: "Hello" };
+    for (const defaults of [undefined, null, {}]) {
+      const { request, faults } = toItem(defaults === undefined ? { items: [item] } : { defaults, items: [item] }, 0);
+      assert.deepEqual(faults, []);
+      assert.deepEqual(request, item);
+    }
+  });
+
+  test("takes a default away with null", () => {
+    const { request, faults } = only({ recipient: RECIPIENT, body: null, template_id: "welcome" });
+    assert.deepEqual(faults, []);
+    assert.deepEqual([request.body, request.template_id], [null, "welcome"]);
+    assert.deepEqual(inShort(only({ recipient: RECIPIENT, body: null }).faults), ["/items/0/body required"]);
+  });
+
+  test("has its own metadata whole, or the default's whole", () => {
+    assert.deepEqual(only({ recipient: RECIPIENT, metadata: { wave: "2" } }).request.metadata, { wave: "2" });
+    assert.deepEqual(only({ recipient: RECIPIENT, metadata: {} }).request.metadata, {});
+    assert.deepEqual(only({ recipient: RECIPIENT }).request.metadata, DEFAULTS.metadata);
+  });
+
+  test("leaves the defaults and the other items as they were", () => {
+    const batch: NewBatch = { defaults: { ...DEFAULTS }, items: [{ recipient: RECIPIENT, body: "one" }, { recipient: RECIPIENT }] };
+    const before = structuredClone(batch);
+    toItem(batch, 0);
+    assert.equal(toItem(batch, 1).request.body, "Hello");
+    assert.deepEqual(batch, before);
+  });
+
+  test("of a field called __proto__ is refused for it, and inherits nothing", () => {
+    const batch = JSON.parse(`{"items":[{"recipient":"${RECIPIENT}","channel":"sms","__proto__":{"body":"x"}}]}`) as NewBatch;
+    const { request, faults } = toItem(batch, 0);
+    assert.deepEqual(new Set(inShort(faults)), new Set(["/items/0/__proto__ unknown_field", "/items/0/body required"]));
+    assert.equal(Object.getPrototypeOf(request), Object.prototype);
+  });
+});
+
+describe("a fault points into the batch", () => {
+  const ROWS: readonly (readonly [what: string, item: Record<string, unknown>, faults: readonly string[]])[] = [
+    ["a field that is missing", {}, ["recipient required"]],
+    ["a field of the wrong type", { recipient: RECIPIENT, priority: 1 }, ["priority invalid_type"]],
+    ["a rule between fields", { recipient: RECIPIENT, template_id: "welcome" }, ["template_id conflict"]],
+    ["a number that no country has", { recipient: "+1415555" }, ["recipient impossible_number"]],
+    ["a time too far away", { recipient: RECIPIENT, send_at: "2999-01-01T00:00:00Z" }, ["send_at too_far"]],
+    ["a value inside", { recipient: RECIPIENT, metadata: { "a/b": 1 } }, ["metadata/a~1b invalid_type"]],
+    [
+      "a step of the fallback",
+      { recipient: RECIPIENT, fallback: [{ channel: "sms" }] },
+      ["fallback/0/after_seconds required", "fallback/0/body required"],
+    ],
+    [
+      "several at once, each place once",
+      { recipient: "nobody", body: "", colour: "red", ttl_seconds: 1 },
+      ["recipient invalid_format", "body too_short", "colour unknown_field", "ttl_seconds out_of_range"],
+    ],
+  ];
+  for (const [what, item, faults] of ROWS) {
+    test(what, () => {
+      const items = Array.from({ length: 12 }, () => ({ recipient: RECIPIENT }));
+      items[7] = item as { recipient: string };
+      const found = toItem({ defaults: DEFAULTS, items }, 7).faults;
+      assert.deepEqual(new Set(inShort(found)), new Set(faults.map((fault) => `/items/7/${fault}`)));
+      assert.equal(found.length, faults.length);
+      assert.deepEqual(toItem({ defaults: DEFAULTS, items }, 8).faults, []);
+    });
+  }
+
+  test("also one that the defaults brought, at every item that does not replace it", () => {
+    const batch = {
+      defaults: { ...DEFAULTS, priority: "urgent" },
+      items: [{ recipient: RECIPIENT }, { recipient: RECIPIENT, priority: "high" }],
+    };
+    assert.deepEqual(inShort(toItem(batch, 0).faults), ["/items/0/priority invalid_value"]);
+    assert.deepEqual(toItem(batch, 1).faults, []);
+  });
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Step } from "../fallback/fallback.ts";
+import { SecretBox } from "../lib/secret-box.ts";
+import { newUuid } from "../lib/uuid.ts";
+import type { Content } from "./content.ts";
+import { openContent, readSteps, sealContent, sealSteps } from "./sealed.ts";
+
+const box = new SecretBox(Buffer.alloc(32, 1));
+const [id, other] = [newUuid(Date.now()), newUuid(Date.now())];
+const CONTENT: Content = {
+  body: "1234567890 is your code",
+  template: { id: "tmpl_1", name: "code", language: "en", version: 3, variables: { code: "1234567890" } },
+};
+const STEPS: Step<Content>[] = [{ channel: "sms", content: CONTENT, shown: { body: "**", template: null }, afterSeconds: 30 }];
+
+test("what is sealed comes back as it was, and cannot be read before", () => {
+  for (const sealed of [sealContent(box, id, CONTENT), sealSteps(box, id, STEPS)]) {
+    assert.match(sealed, /^sealed:/);
+    assert.ok(!sealed.includes("1234567890"));
+    assert.ok(!Buffer.from(sealed.slice("sealed:".length), "base64").includes("1234567890"));
+  }
+  assert.deepEqual(openContent(box, id, sealContent(box, id, CONTENT)), CONTENT);
+  assert.deepEqual(readSteps(box, id, sealSteps(box, id, STEPS)), STEPS);
+});
+
+test("the same text is never sealed alike", () => {
+  assert.notEqual(sealContent(box, id, CONTENT), sealContent(box, id, CONTENT));
+});
+
+test("steps without a secret are read as they are", () => {
+  assert.deepEqual(readSteps(box, id, JSON.stringify(STEPS)), STEPS);
+});
+
+test("it opens for its own message alone, in its own place, by a key that is known", () => {
+  const [content, steps] = [sealContent(box, id, CONTENT), sealSteps(box, id, STEPS)];
+  const stranger = new SecretBox(Buffer.alloc(32, 2));
+  assert.throws(() => openContent(box, other, content));
+  assert.throws(() => readSteps(box, other, steps));
+  assert.throws(() => openContent(box, id, steps));
+  assert.throws(() => readSteps(box, id, content));
+  assert.throws(() => openContent(stranger, id, content));
+  assert.throws(() => readSteps(stranger, id, steps));
+  const changed = new SecretBox(Buffer.alloc(32, 2), Buffer.alloc(32, 1));
+  assert.deepEqual(openContent(changed, id, content), CONTENT);
+  assert.deepEqual(readSteps(changed, id, steps), STEPS);
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { limitProblem, prefixOf, type Limits, type Recent } from "./limits.ts";
+
+const NOW = 1_800_000_000_000;
+const LIMITS: Limits = { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 };
+const NONE: Recent = { ofRecipient: 0, ofPrefix: 0, lastAtMs: null };
+
+type Row = readonly [what: string, recent: Partial<Recent>, code: string | undefined, detail?: string];
+
+const ROWS: readonly Row[] = [
+  ["nothing was sent", {}, undefined],
+  ["one was sent this moment", { lastAtMs: NOW }, "verification_too_soon", "the next code can be sent in 30 seconds"],
+  [
+    "one was sent by a node whose clock is ahead",
+    { lastAtMs: NOW + 500 },
+    "verification_too_soon",
+    "the next code can be sent in 31 seconds",
+  ],
+  ["the wait is over but for a millisecond", { lastAtMs: NOW - 29_999 }, "verification_too_soon", "the next code can be sent in 1 second"],
+  ["the wait is over", { lastAtMs: NOW - 30_000 }, undefined],
+  ["the recipient had one less than may be", { ofRecipient: 4, ofPrefix: 4, lastAtMs: NOW - 60_000 }, undefined],
+  [
+    "the recipient had as many as may be",
+    { ofRecipient: 5, ofPrefix: 5, lastAtMs: NOW - 60_000 },
+    "verification_limit_reached",
+    "5 codes an hour are sent to one recipient",
+  ],
+  ["its neighbours had one less than may be", { ofPrefix: 99 }, undefined],
+  [
+    "its neighbours had as many as may be",
+    { ofPrefix: 100 },
+    "verification_limit_reached",
+    "100 codes an hour are sent to numbers that begin alike",
+  ],
+  ["both: the wait is what is told", { ofRecipient: 5, ofPrefix: 100, lastAtMs: NOW }, "verification_too_soon"],
+];
+
+for (const [what, recent, code, detail] of ROWS) {
+  test(`${what}: ${code ?? "one may be sent"}`, () => {
+    const problem = limitProblem({ ...NONE, ...recent }, LIMITS, NOW);
+    assert.equal(problem?.code, code);
+    if (problem === undefined) return;
+    assert.equal(problem.status, 422);
+    assert.deepEqual(
+      problem.errors?.map((fault) => ("pointer" in fault ? [fault.pointer, fault.code] : [])),
+      [["/recipient", code]],
+    );
+    if (detail !== undefined) assert.equal(problem.detail, detail);
+  });
+}
+
+test("without a cool-down the next may follow at once", () => {
+  for (const lastAtMs of [NOW, NOW + 5])
+    assert.equal(limitProblem({ ...NONE, lastAtMs }, { ...LIMITS, cooldownSeconds: 0 }, NOW), undefined);
+});
+
+test("numbers side by side have the same prefix, and no others", () => {
+  assert.equal(prefixOf("+14155550123"), "+1415555");
+  assert.equal(prefixOf("+14155559999"), prefixOf("+14155550000"));
+  assert.notEqual(prefixOf("+14155560000"), prefixOf("+14155550000"));
+});
