@@ -43,7 +43,7 @@ async function addKeys(count: number, expiresIn: string): Promise<string[]> {
 const CLAIM = `
   with request as (
     select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as answer_status,
-           '/v1/messages/y' as answer_location, '{"b":2}' as answer_body, null::uuid as event_id, true as is_locked
+           '/v1/messages/y' as answer_location, '{"b":2}' as answer_body, null::uuid as event_id, true as is_locked, null::integer as refusal
       from unnest($2::uuid[]) key
   ) ${claimKeys}`;
 
