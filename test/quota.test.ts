@@ -248,7 +248,7 @@ describe("a batch", () => {
   });
 
   test("with many others, on two nodes, never gets more than the burst and what comes back", async () => {
-    const key = await freshKey({ tier: "standard" });
+    const key = await freshKey({ tier: "sandbox" });
     const startedAt = performance.now();
     let admitted = 0;
     let refused = 0;
@@ -264,7 +264,7 @@ describe("a batch", () => {
     };
     const sizes = [1_000, 500, 60, 1];
     await Promise.all(sizes.flatMap((count) => [work(godwit, count), work(neighbour, count)]));
-    const most = 400 + (200 * (performance.now() - startedAt)) / 1_000;
+    const most = 50 + (25 * (performance.now() - startedAt)) / 1_000;
     assert.ok(refused > 0, "there was more asked than allowed");
     assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
   });

@@ -97,6 +97,7 @@ describe("a timeline", () => {
       "attempt",
       "receipt",
       "reason",
+      "fallback_message_id",
       "created_at",
     ];
     const { data } = await page(id);
@@ -139,6 +140,7 @@ describe("a timeline", () => {
       attempt: null,
       receipt: null,
       reason: null,
+      fallback_message_id: null,
       created_at: createdAt,
     });
   });

@@ -34,6 +34,11 @@ export class Feed<Item> {
     return this.#waiting.length;
   }
 
+  /** Resolves when what was passed so far is taken, or given up. */
+  get taken(): Promise<void> {
+    return this.#passing;
+  }
+
   pass(items: readonly Item[]): void {
     for (const item of items) this.#waiting.push(item);
     if (!this.#isPassing) this.#passing = this.#passAll();

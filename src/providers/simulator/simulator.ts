@@ -67,7 +67,11 @@ class SimulatedLink implements Connection {
   constructor({ speed }: SimulatorSettings, host: Host) {
     this.#speed = speed;
     this.#receipts = new Feed("receipts", host.log, (receipts) => host.receive(receipts));
-    this.#replies = new Feed("replies", host.log, (replies) => host.receiveMessages(replies));
+    this.#replies = new Feed("replies", host.log, async (replies) => {
+      // Nobody answers what has not reached them.
+      await this.#receipts.taken;
+      await host.receiveMessages(replies);
+    });
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
