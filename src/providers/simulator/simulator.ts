@@ -2,6 +2,7 @@
  *  `scenarios.ts`, by its recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
+import { within } from "../../lib/wait.ts";
 import type { Connection, Host, InboundMessage, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { Feed } from "./feed.ts";
 import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
@@ -18,6 +19,7 @@ const PROMPT_MS = 50;
 // only fill the memory.
 const MAX_HELD = 200_000;
 const OVERLOAD_WAIT_MS = 1_000;
+const REPLY_AFTER_MS = 500;
 
 /** The carrier's own words, after those of SMPP. */
 const CARRIER_WORDS: Readonly<Record<ReceiptStatus, string>> = {
@@ -68,8 +70,8 @@ class SimulatedLink implements Connection {
     this.#speed = speed;
     this.#receipts = new Feed("receipts", host.log, (receipts) => host.receive(receipts));
     this.#replies = new Feed("replies", host.log, async (replies) => {
-      // Nobody answers what has not reached them.
-      await this.#receipts.taken;
+      // Nobody answers what has not reached them; but who does not hear of the one may still hear of the other.
+      await within(this.#receipts.taken, REPLY_AFTER_MS);
       await host.receiveMessages(replies);
     });
   }
