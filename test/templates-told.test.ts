@@ -6,7 +6,8 @@ import { encodeId } from "../src/lib/id.ts";
 import { uuidFromText, type Uuid } from "../src/lib/uuid.ts";
 import { Database } from "../src/storage/database.ts";
 import { knownMigrations, migrate } from "../src/storage/migrate.ts";
-import { TemplateChanger, type TemplateCall } from "../src/templates/change-template.ts";
+import type { WriteCall } from "../src/idempotency/once.ts";
+import { TemplateChanger } from "../src/templates/change-template.ts";
 import { Templates } from "../src/templates/find-template.ts";
 import { until } from "./expect.ts";
 import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "./harness.ts";
@@ -120,7 +121,7 @@ test("whoever tells endpoints is rung for when something was done, and not when 
     scopes: new Set(),
     tier: { name: "", limit: null },
   };
-  const call: TemplateCall = { credential, claim: undefined, writeProblem: String };
+  const call: WriteCall = { credential, claim: undefined, writeProblem: String };
   const name = newName();
   await changer.create(call, { ...TEXT, channels: ["sms"], name });
   assert.equal(rings.count, 1);

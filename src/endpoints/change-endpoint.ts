@@ -1,9 +1,8 @@
 /** What a client may do to its endpoints. Each write is one transaction with its key and its stored answer; an answer that shows
  *  a secret is stored sealed. */
-import type { Credential } from "../access/authenticate.ts";
+
 import { Problem } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { Once, type Executed, type Owner, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -20,8 +19,6 @@ import { newSecret } from "./signature.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;
 
-export type EndpointCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
-
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; bell: Bell };
 
 /** What is done in the transaction; a problem that is returned is remembered, one that is thrown undoes it. */
@@ -36,7 +33,7 @@ export class EndpointChanger {
     this.#once = new Once(parts.db, parts.box);
   }
 
-  create(call: EndpointCall, request: NewEndpoint): Promise<Executed | Replay> {
+  create(call: WriteCall, request: NewEndpoint): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const refusal = refuseUrl(request.url, this.#parts.allow);
       if (refusal !== undefined) return refusal;
@@ -48,7 +45,7 @@ export class EndpointChanger {
     });
   }
 
-  edit(call: EndpointCall, id: Uuid | undefined, request: EditEndpoint): Promise<Executed | Replay> {
+  edit(call: WriteCall, id: Uuid | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.allow) : undefined;
@@ -68,7 +65,7 @@ export class EndpointChanger {
   }
 
   /** The secret before goes on signing beside the new one for a day. One that was on its way out already stops. */
-  rotateSecret(call: EndpointCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  rotateSecret(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const secret = newSecret();
       const nowMs = this.now();
@@ -85,7 +82,7 @@ export class EndpointChanger {
   }
 
   /** An event for this endpoint alone. */
-  test(call: EndpointCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  test(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
     return this.changeEnabled(call, id, async (tx, endpoint) => {
       const { accountId, environment } = endpoint;
       const eventId = newUuid(this.now());
@@ -95,7 +92,7 @@ export class EndpointChanger {
     });
   }
 
-  #newEndpoint({ accountId, environment }: Credential, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
+  #newEndpoint({ accountId, environment }: Owner, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
     const nowMs = this.now();
     const id = newUuid(nowMs);
     const secret = newSecret();
@@ -124,27 +121,21 @@ export class EndpointChanger {
   }
 
   /** A change of an endpoint that is told of events. */
-  changeEnabled(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  changeEnabled(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
     return this.#change(call, id, whileEnabled(work));
   }
 
   /** Something for an endpoint that is told of events, which leaves the endpoint as it is. */
-  doForEnabled(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  doForEnabled(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
   }
 
-  #change(call: EndpointCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  #change(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
   }
 
-  async #write(
-    { credential, claim, writeProblem }: EndpointCall,
-    work: (tx: Tx) => Promise<Written | Problem>,
-  ): Promise<Executed | Replay> {
-    const answer = await this.#once.transaction(credential, claim, async (tx) => {
-      const done = await work(tx);
-      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
-    });
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+    const answer = await this.#once.write(call, work);
     if (answer.kind === "executed") this.#parts.bell.ring();
     return answer;
   }

@@ -23,6 +23,9 @@ export type Written = {
 };
 export type Executed = Written & { kind: "executed" };
 
+/** Who asks, with which key, and how a refusal is written for them. */
+export type WriteCall = { credential: Owner; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
+
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 
 // The answer is the same whether a lost session could be ended or not: worth a moment, not a long wait.
@@ -75,6 +78,14 @@ export class Once {
     admit: Admit = (commit) => commit(),
   ): Promise<Executed | Replay> {
     return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
+  }
+
+  /** As `transaction`. A problem that the work returns is remembered as its answer; one that it throws undoes everything. */
+  write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+    return this.transaction(credential, claim, async (tx) => {
+      const done = await work(tx);
+      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
+    });
   }
 
   async #commit(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | "taken"> {

@@ -1,13 +1,11 @@
 /** Accepting messages: decided in memory, made durable by group commit, answered after the commit. */
-import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Replay } from "../idempotency/once.ts";
+import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import type { Bell } from "../outbox/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
-import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance, type WriteProblem } from "./acceptance.ts";
+import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import { refusalOf, type Composed, type Composer, type ConsentCode } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { NewMessage } from "./new-message.ts";
@@ -28,9 +26,6 @@ type Stored = "done" | "taken" | ConsentCode;
 type Outcome = Stored | "lost" | "unknown";
 
 export type AcceptorParts = { db: Database; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
-
-/** Who asks, with which key, and how a refusal is written for them. */
-export type AcceptCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: WriteProblem };
 
 export class Acceptor {
   readonly #db: Database;
@@ -63,12 +58,12 @@ export class Acceptor {
     return this.#commits.waiting;
   }
 
-  accept(request: NewMessage, call: AcceptCall): Promise<Accepted | Replay> {
+  accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
     const composed = this.#composer.compose(request, call.credential);
     return composed instanceof Promise ? composed.then((made) => this.#accept(made, call)) : this.#accept(composed, call);
   }
 
-  #accept(composed: Composed | Problem, call: AcceptCall): Promise<Accepted | Replay> {
+  #accept(composed: Composed | Problem, call: WriteCall): Promise<Accepted | Replay> {
     const { credential, claim } = call;
     if (composed instanceof Problem) return this.#once.run(credential, claim, () => this.#refuse(composed, call));
     const acceptance = toAcceptance(composed, claim);
@@ -76,7 +71,7 @@ export class Acceptor {
   }
 
   /** Without a key there is nothing to remember a refusal by. */
-  async #refuse(problem: Problem, { credential, claim, writeProblem }: AcceptCall): Promise<Accepted | "taken"> {
+  async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
     const refusal = toRefusal(problem, credential, claim, writeProblem);
     return (await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
@@ -84,7 +79,7 @@ export class Acceptor {
 
   /** A message that finds room in this process is in its hands from the moment it is stored; any other is due for whoever
    *  comes first. */
-  async #submitMessage(acceptance: MessageAcceptance, call: AcceptCall): Promise<Accepted | "taken"> {
+  async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
     const { message, place } = acceptance;
     const isReserved = place.dueAtMs === null && this.#handover.reserve(place.lane, message);
     if (isReserved) place.leaseMs = this.#handover.leaseMs;

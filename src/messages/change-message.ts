@@ -87,13 +87,11 @@ export class MessageChanger {
   }
 
   async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<Written | Problem>): Promise<Executed | Replay> {
-    const { credential, id, claim, writeProblem } = call;
-    const answer = await this.#once.transaction(credential, claim, async (tx) => {
+    const { credential, id } = call;
+    const answer = await this.#once.write(call, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
-      const done = await work(tx, message);
-      if (!(done instanceof Problem)) return done;
-      return { status: done.status, location: null, body: writeProblem(done), eventId: null };
+      return work(tx, message);
     });
     if (answer.kind === "executed") this.#bell.ring();
     return answer;

@@ -1,8 +1,6 @@
 /** What a client may do to its templates. Each write is one transaction with its key, its event and its stored answer. */
-import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../outbox/bell.ts";
@@ -18,8 +16,6 @@ import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTempl
 import { review } from "./review.ts";
 import { MAX_TEMPLATES_EACH, toRecord, type Template } from "./template.ts";
 
-export type TemplateCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
-
 export type TemplateChangerParts = { db: Database; clock: Clock; bell: Bell; templates: Templates };
 
 export class TemplateChanger {
@@ -31,7 +27,7 @@ export class TemplateChanger {
     this.#once = new Once(parts.db);
   }
 
-  create(call: TemplateCall, request: NewTemplate): Promise<Executed | Replay> {
+  create(call: WriteCall, request: NewTemplate): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const template = newTemplate(call.credential, request, this.#now());
       assertContent(template);
@@ -43,7 +39,7 @@ export class TemplateChanger {
     });
   }
 
-  edit(call: TemplateCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
+  edit(call: WriteCall, idOrName: string, request: EditTemplate): Promise<Executed | Replay> {
     return this.#change(call, idOrName, async (tx, before) => {
       if (before.status === "archived") return new Problem("template_not_editable", { detail: "it is archived" });
       const { template, isChanged, isNewVersion, isReviewed } = applyEdit(before, request, this.#now());
@@ -56,7 +52,7 @@ export class TemplateChanger {
   }
 
   /** Its name is free for another one. Messages that used it keep what they say. */
-  archive(call: TemplateCall, idOrName: string): Promise<Executed | Replay> {
+  archive(call: WriteCall, idOrName: string): Promise<Executed | Replay> {
     return this.#change({ ...call, claim: undefined }, idOrName, async (tx, before) => {
       if (before.status === "archived") return shown(before);
       const archived: Template = { ...before, status: "archived", statusReason: null, updatedAtMs: this.#now() };
@@ -77,7 +73,7 @@ export class TemplateChanger {
     }
   }
 
-  #change(call: TemplateCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<Written | Problem>) {
+  #change(call: WriteCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<Written | Problem>) {
     const which = whichTemplate(idOrName);
     return this.#write(call, async (tx) => {
       const template = which && (await lockTemplate(tx, call.credential, which));
@@ -86,22 +82,15 @@ export class TemplateChanger {
     });
   }
 
-  /** A problem that is returned is remembered, one that is thrown undoes the work. */
-  async #write(
-    { credential, claim, writeProblem }: TemplateCall,
-    work: (tx: Tx) => Promise<Written | Problem>,
-  ): Promise<Executed | Replay> {
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
     const { bell, templates } = this.#parts;
     try {
-      const answer = await this.#once.transaction(credential, claim, async (tx) => {
-        const done = await work(tx);
-        return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
-      });
+      const answer = await this.#once.write(call, work);
       if (answer.kind === "executed") bell.ring();
       return answer;
     } finally {
       // Also when it failed: of a commit that broke off nobody may know yet how it ended.
-      templates.forget(credential);
+      templates.forget(call.credential);
     }
   }
 

@@ -1,12 +1,11 @@
 /** What a client may do with verifications: start one, check a code, cancel. Each in one transaction with its key and its stored
  *  answer. The code itself is nowhere but in the message, sealed, until a carrier has it. */
-import type { Credential } from "../access/authenticate.ts";
+
 import { Problem, type Fault } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import { Once, type Executed, type Owner, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import { toAcceptance, type MessageAcceptance, type WriteProblem } from "../messages/acceptance.ts";
+import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { refusalOf, type Composer } from "../messages/compose.ts";
 import { dropFallback } from "../messages/drop-fallback.ts";
 import type { Handover } from "../messages/handover.ts";
@@ -30,8 +29,6 @@ export type VerifierParts = {
   limits: Limits;
 };
 
-export type VerificationCall = { credential: Credential; claim: KeyClaim | undefined; writeProblem: WriteProblem };
-
 export class Verifier {
   readonly #parts: VerifierParts;
   readonly #once: Once;
@@ -45,7 +42,7 @@ export class Verifier {
     return this.#parts.clock.now();
   }
 
-  async start(call: VerificationCall, request: NewVerification): Promise<Executed | Replay> {
+  async start(call: WriteCall, request: NewVerification): Promise<Executed | Replay> {
     const { composer, handover, box } = this.#parts;
     const { credential } = call;
     const length = request.code_length ?? DEFAULT_CODE_LENGTH;
@@ -69,7 +66,7 @@ export class Verifier {
   }
 
   /** Of two that bring the right code at once, one gets it approved and the other finds it over. */
-  check(call: VerificationCall, id: Uuid | undefined, code: string): Promise<Executed | Replay> {
+  check(call: WriteCall, id: Uuid | undefined, code: string): Promise<Executed | Replay> {
     return this.#change(call, id, (verification, nowMs) => {
       if (isCode(this.#parts.box, verification.id, code, verification.codeHash))
         return { verification: { ...verification, status: "approved", verifiedAtMs: nowMs }, more: { valid: true } };
@@ -81,11 +78,11 @@ export class Verifier {
     });
   }
 
-  cancel(call: VerificationCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  cancel(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, (verification) => ({ verification: { ...verification, status: "canceled" }, more: {} }));
   }
 
-  #newVerification({ accountId, environment }: Credential, request: NewVerification, code: string, messageId: Uuid): Verification {
+  #newVerification({ accountId, environment }: Owner, request: NewVerification, code: string, messageId: Uuid): Verification {
     const nowMs = this.now();
     const id = newUuid(nowMs);
     return {
@@ -121,7 +118,7 @@ export class Verifier {
 
   /** A change of a verification that is pending. One that is over needs no other channel to be tried. */
   #change(
-    call: VerificationCall,
+    call: WriteCall,
     id: Uuid | undefined,
     work: (verification: Verification, nowMs: number) => { verification: Verification; more: object },
   ): Promise<Executed | Replay> {
@@ -139,14 +136,8 @@ export class Verifier {
     });
   }
 
-  async #write(
-    { credential, claim, writeProblem }: VerificationCall,
-    work: (tx: Tx) => Promise<Written | Problem>,
-  ): Promise<Executed | Replay> {
-    const answer = await this.#once.transaction(credential, claim, async (tx) => {
-      const done = await work(tx);
-      return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
-    });
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+    const answer = await this.#once.write(call, work);
     if (answer.kind === "executed") this.#parts.bell.ring();
     return answer;
   }

@@ -1,10 +1,10 @@
 /** What a client may have told again: one delivery, or all that an endpoint missed since a moment. */
-import { shownPlain, type EndpointCall, type EndpointChanger } from "../endpoints/change-endpoint.ts";
+import { shownPlain, type EndpointChanger } from "../endpoints/change-endpoint.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import { storeEndpoint } from "../endpoints/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
-import type { Executed, Replay } from "../idempotency/once.ts";
+import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
 import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
 import { toDeliveryRecord } from "./delivery-record.ts";
 import { queueAgain } from "./queries.ts";
@@ -23,7 +23,7 @@ export const RecoverBody = Type.Object(
 /** Tries a delivery once more now, whatever became of it before. */
 export const retryDelivery = (
   changer: EndpointChanger,
-  call: EndpointCall,
+  call: WriteCall,
   { endpointId, deliveryId }: { endpointId: Uuid | undefined; deliveryId: Uuid | undefined },
 ): Promise<Executed | Replay> =>
   changer.doForEnabled(call, endpointId, async (tx, endpoint) => {
@@ -35,7 +35,7 @@ export const retryDelivery = (
 /** From here on `recover.ts` looks through the events, page by page. One that is under way is given a new beginning. */
 export const beginRecovery = (
   changer: EndpointChanger,
-  call: EndpointCall,
+  call: WriteCall,
   endpointId: Uuid | undefined,
   sinceMs: number,
 ): Promise<Executed | Replay> =>
