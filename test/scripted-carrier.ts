@@ -12,6 +12,13 @@ let names = 0;
 /** Names that no carrier of this process gave before. */
 const newName = (): string => `carrier-${(names += 1)}`;
 
+/** Taken in several parts, each under a name of its own. */
+export const acceptedParts = (first: string, ...further: string[]): SendOutcome => ({
+  kind: "accepted",
+  providerMessageId: first,
+  furtherPartIds: further,
+});
+
 export const accepted = (providerMessageId: string = newName()): SendOutcome => ({ kind: "accepted", providerMessageId });
 
 export const refused = (isPermanent: boolean, code = isPermanent ? "invalid_destination" : "temporarily_unavailable"): SendOutcome => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasExtended, isGsm7, septets } from "./gsm7.ts";
+import { fromGsm7, hasExtended, isGsm7, septets, toGsm7 } from "./gsm7.ts";
 
 // 3GPP TS 23.038, 6.2.1, sixteen codes a row. The escape at 0x1B is no character.
 const BASIC_ROWS = [
@@ -61,3 +61,27 @@ test("a line end in the text hides nothing after it", () => {
   assert.equal(isGsm7("first\nж"), false);
   assert.equal(isGsm7("ж\nlast"), false);
 });
+
+test("every character has the code that the standard gives it", () => {
+  BASIC_ROWS.forEach((row, high) => {
+    // The escape has no character, so the second row has one less.
+    const codes = Array.from({ length: 16 }, (_, low) => high * 16 + low).filter((code) => code !== 0x1b);
+    assert.deepEqual([...toGsm7(row)], codes);
+  });
+  assert.equal(toGsm7(EXTENDED).toString("hex"), "1b0a1b141b281b291b2f1b3c1b3d1b3e1b401b65");
+});
+
+test("what was written is read again", () => assert.equal(fromGsm7(toGsm7(basic + EXTENDED)), basic + EXTENDED));
+
+test("what nobody can have written is read as well as it can be", () => {
+  const rows: readonly (readonly [bytes: number[], text: string])[] = [
+    [[0x1b], " "],
+    [[0x1b, 0x1b], " "],
+    [[0x1b, 0x41], "A"],
+    [[0xc1], "A"],
+    [[], ""],
+  ];
+  for (const [bytes, text] of rows) assert.equal(fromGsm7(Buffer.from(bytes)), text, bytes.join());
+});
+
+test("a character that the alphabet has not becomes a question mark", () => assert.equal(toGsm7("ж😀").toString(), "??"));

@@ -1,6 +1,13 @@
 /** Whether a number can exist: E.164 in form, and of a length that its country has. Possible, not valid: numbering plans
  *  change faster than any table of them. */
-import { getCountries, getCountryCallingCode, isPossiblePhoneNumber, Metadata, type CountryCode } from "libphonenumber-js/min";
+import {
+  getCountries,
+  getCountryCallingCode,
+  isPossiblePhoneNumber,
+  Metadata,
+  parsePhoneNumberFromString,
+  type CountryCode,
+} from "libphonenumber-js/min";
 
 export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
 
@@ -33,3 +40,6 @@ export function isPossibleNumber(e164: string): boolean {
   }
   return false;
 }
+
+/** The country of a number, as two letters; undefined where its numbering plan does not tell. */
+export const countryOf = (e164: string): string | undefined => parsePhoneNumberFromString(e164)?.country;

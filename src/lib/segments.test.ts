@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { segmentsOf, type Encoding } from "./segments.ts";
+import { partsOf, segmentsOf, type Encoding } from "./segments.ts";
 
 const part = (count: number, character = "a"): string => character.repeat(count);
 const FAMILY = "👨‍👩‍👧‍👦";
@@ -96,3 +96,47 @@ for (const [what, arbitrary] of [
     );
   });
 }
+
+for (const [what, arbitrary] of [
+  ["of the GSM alphabet", fc.string({ unit: gsm, maxLength: 700, size: "max" })],
+  ["of any characters", fc.string({ unit: any, maxLength: 400, size: "max" })],
+  ["of few different characters", texts],
+] as const) {
+  test(`a text ${what} has the parts that are counted`, () => {
+    fc.assert(
+      fc.property(arbitrary, (text) => {
+        assert.deepEqual(
+          partsOf(text),
+          naiveParts(text).parts.map((characters) => characters.join("")),
+        );
+        assert.equal(partsOf(text).length, segmentsOf(text).count);
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
+
+test("a longer header leaves less room, and one part has none", () => {
+  assert.deepEqual(
+    partsOf(part(160), "gsm7", 7).map(({ length }) => length),
+    [160],
+  );
+  assert.deepEqual(
+    partsOf(part(161), "gsm7", 7).map(({ length }) => length),
+    [152, 9],
+  );
+  assert.deepEqual(
+    partsOf(part(71, "ж"), "ucs2", 7).map(({ length }) => length),
+    [66, 5],
+  );
+  assert.deepEqual(
+    partsOf(`${part(65, "ж")}😀${part(10, "ж")}`, "ucs2", 7).map(({ length }) => length),
+    [65, 12],
+  );
+});
+
+test("a text of the GSM alphabet can be laid out in UCS-2", () =>
+  assert.deepEqual(
+    partsOf(part(71), "ucs2").map(({ length }) => length),
+    [67, 4],
+  ));

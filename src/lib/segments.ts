@@ -32,3 +32,29 @@ function countParts(costs: readonly number[], capacity: number): number {
   }
   return parts;
 }
+
+// What a part carries in all, its header included.
+const PART_BYTES = 140;
+
+/** The texts of the parts, as many as `segmentsOf` counts. Carriers that need another encoding, or a longer header, say so; then
+ *  there may be more. */
+export function partsOf(text: string, encoding: Encoding = segmentsOf(text).encoding, headerBytes = 6): string[] {
+  const costOf = encoding === "gsm7" ? septets : (character: string): number => character.length;
+  const capacity = encoding === "gsm7" ? Math.floor(((PART_BYTES - headerBytes) * 8) / 7) : Math.floor((PART_BYTES - headerBytes) / 2);
+  const parts: string[] = [];
+  let total = 0;
+  let part = "";
+  let used = 0;
+  for (const character of text) {
+    const cost = costOf(character);
+    if (used + cost > capacity) {
+      parts.push(part);
+      part = "";
+      used = 0;
+    }
+    part += character;
+    used += cost;
+    total += cost;
+  }
+  return total <= CAPACITY[encoding].single ? [text] : [...parts, part];
+}

@@ -24,7 +24,8 @@ export type Outgoing = {
 /** What became of a try. `unknown` is the honest answer whenever bytes may have left and nothing definite came back: it is
  *  never sent again blindly. A provider that throws has said `unknown` too. */
 export type SendOutcome =
-  | { kind: "accepted"; providerMessageId: string }
+  /** Of a message that went in several parts the carrier may have named each: the first, and the others in their order. */
+  | { kind: "accepted"; providerMessageId: string; furtherPartIds?: readonly string[] }
   /** `isPermanent`: the same message would be refused again. Otherwise it is tried again, later. */
   | { kind: "refused"; code: string; message: string; providerCode: string | null; isPermanent: boolean }
   /** Too fast, for the whole link or for this recipient. No fault of the message. */
@@ -73,8 +74,29 @@ export type Host = {
   log: Log;
 };
 
+/** How a link is doing, for those who watch it. */
+export type LinkState = {
+  kind: "connecting" | "connected" | "throttled" | "paused";
+  /** Why it is not simply connected: for people, without secrets. */
+  reason: string | null;
+};
+
+/** A request that a carrier sent to a URL of ours. */
+export type CarrierRequest = {
+  method: string;
+  /** The whole address as the carrier called it, for signatures that cover it. */
+  url: string;
+  query: Readonly<Record<string, string>>;
+  headers: Readonly<Record<string, string>>;
+  /** As it came: signatures are over these bytes. */
+  body: Buffer;
+};
+export type CarrierReply = { status: number; contentType: string; body: string };
+
 /** One open link. */
 export type Connection = {
+  /** Left out by links that are always connected. */
+  readonly state?: LinkState;
   /** Messages that may be at the carrier without an answer, at one time. */
   readonly window: number;
   /** False while nothing can be handed over; then nothing is claimed. */
@@ -87,6 +109,11 @@ export type Connection = {
 };
 
 export type Provider<Settings> = {
+  /** Its carrier takes one connection, or counts a rate, for all our nodes together: one of them has the link at a time. */
+  isExclusive?: boolean;
+  /** What carriers send to /providers/{provider}/{link}. It may come to any node, whoever has the link open; it needs no
+   *  connection. Answers when what was said is committed. */
+  answer?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierReply>;
   /** Shown as `provider.name` in the record. */
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;

@@ -1,6 +1,9 @@
 /** The providers there are: one line each. */
 import { simulator } from "./simulator/simulator.ts";
+import { smpp } from "./smpp/smpp.ts";
+import { twilio } from "./twilio/twilio.ts";
+import { whatsapp } from "./whatsapp/whatsapp.ts";
 
-export const PROVIDERS = { simulator } as const;
+export const PROVIDERS = { simulator, smpp, twilio, whatsapp } as const;
 
 export type ProviderName = keyof typeof PROVIDERS;

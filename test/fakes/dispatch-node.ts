@@ -1,5 +1,6 @@
 /** A process that delivers and does nothing else, to be killed, frozen and cut off: its one link leads to the witness. */
 import { createLog } from "../../src/lib/log.ts";
+import { Doors } from "../../src/delivery/doors.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { Composer } from "../../src/messages/compose.ts";
@@ -30,20 +31,14 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   await clock.start();
   // The lane of the only kind of link that there is, with another carrier at its end.
   const link: Link = { ...simulatorLink(1), onUnknown };
-  const routes = new Routes([link]);
+  const routes = new Routes(link);
   const announcer = new Announcer(db, node);
-  const delivery = new Delivery({
+  const shared = {
     db,
     clock,
-    announcer,
-    bell: { ring: () => undefined },
-    links: [link],
-    providers: { simulator: witnessed({ port, node, window }) },
     routes,
-    composer: new Composer({ clock, routes, templates: new Templates(db) }),
-    box: new SecretBox(Buffer.alloc(32)),
+    bell: { ring: () => undefined },
     receiptWaitMs: DAY_MS,
-    answerWithinMs,
     watch: {
       handedOver: () => undefined,
       attempted: () => undefined,
@@ -53,6 +48,16 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
       inbound: () => undefined,
     },
     log,
+  };
+  const delivery = new Delivery({
+    ...shared,
+    node,
+    announcer,
+    doors: new Doors(shared),
+    providers: { simulator: witnessed({ port, node, window }) },
+    composer: new Composer({ clock, routes, templates: new Templates(db) }),
+    box: new SecretBox(Buffer.alloc(32)),
+    answerWithinMs,
   });
   await delivery.start();
   const tell = (msg: string): void => {

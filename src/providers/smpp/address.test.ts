@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf, numberOf } from "./address.ts";
+import type { Address } from "./pdu.ts";
+
+const BY_FORM = { ton: null, npi: null };
+
+const FORMS: readonly (readonly [value: string | null, address: Address | undefined])[] = [
+  ["+4915112345678", { ton: 1, npi: 1, text: "4915112345678" }],
+  ["4915112345678", { ton: 1, npi: 1, text: "4915112345678" }],
+  ["12345", { ton: 3, npi: 0, text: "12345" }],
+  ["Godwit", { ton: 5, npi: 0, text: "Godwit" }],
+  ["My Shop 24", { ton: 5, npi: 0, text: "My Shop 24" }],
+  [null, { ton: 0, npi: 0, text: "" }],
+  ["\0".repeat(100), undefined],
+  ["ÄÖÜ", undefined],
+  ["a".repeat(21), undefined],
+  ["a\nb", undefined],
+];
+for (const [value, address] of FORMS)
+  test(`${JSON.stringify(value)} as an address`, () => assert.deepEqual(addressOf(value, BY_FORM), address));
+
+test("what the link is told goes before the form, each by itself", () => {
+  assert.deepEqual(addressOf("Godwit", { ton: 0, npi: null }), { ton: 0, npi: 0, text: "Godwit" });
+  assert.deepEqual(addressOf("+14155550100", { ton: null, npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
+});
+
+const NUMBERS: readonly (readonly [ton: number, text: string, number: string])[] = [
+  [1, "4915112345678", "+4915112345678"],
+  [1, "+4915112345678", "+4915112345678"],
+  [1, "004915112345678", "+4915112345678"],
+  [0, "4915112345678", "+4915112345678"],
+  [0, "14155550100", "+14155550100"],
+  [0, "+14155550100", "+14155550100"],
+  // Ten digits of a national number are of no country.
+  [0, "0151123456", "0151123456"],
+  [2, "15112345678", "15112345678"],
+  [3, "12345", "12345"],
+  [0, "12345", "12345"],
+  [5, "Bank", "Bank"],
+  [1, "Bank", "Bank"],
+  [0, "", ""],
+];
+for (const [ton, text, number] of NUMBERS)
+  test(`${text} of type ${ton} is written ${number}`, () => assert.equal(numberOf({ ton, npi: 1, text }), number));

@@ -1,0 +1,66 @@
+/** PDUs to bytes. */
+import { assert } from "../../lib/assert.ts";
+import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type Body, type Pdu, type Short, type Tlvs } from "./pdu.ts";
+
+export function encode(pdu: Pdu): Buffer {
+  const body = Buffer.concat(encodeBody(pdu));
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32BE(HEADER_BYTES + body.length, 0);
+  header.writeUInt32BE(COMMAND[pdu.command], 4);
+  header.writeUInt32BE(pdu.status, 8);
+  header.writeUInt32BE(pdu.sequence, 12);
+  return Buffer.concat([header, body]);
+}
+
+// A zero ends a text: one inside it would shift every field after it.
+const text = (value: string): Buffer => Buffer.from(`${value.replaceAll("\0", "")}\0`, "latin1");
+const int8s = (...values: number[]): Buffer => Buffer.from(values);
+const address = ({ ton, npi, text: value }: Address): Buffer[] => [int8s(ton, npi), text(value)];
+
+const INTERFACE_VERSION = 0x34;
+
+function encodeBody(pdu: Body & { status: number }): Buffer[] {
+  if ("bind" in pdu) {
+    const { systemId, password, systemType, addressRange } = pdu.bind;
+    return [text(systemId), text(password), text(systemType), int8s(INTERFACE_VERSION, 0, 0), text(addressRange)];
+  }
+  if ("short" in pdu) return pdu.command === "data_sm" ? encodeData(pdu.short) : encodeShort(pdu.short);
+  if ("id" in pdu) return pdu.status === STATUS.ok || pdu.id !== "" ? [text(pdu.id)] : [];
+  return [];
+}
+
+// The length of a text is one byte; what is longer travels as a parameter.
+const MAX_TEXT = 254;
+
+function encodeShort(short: Short): Buffer[] {
+  const { serviceType, source, destination, esmClass, protocolId, priority, scheduledFor, validFor, registeredDelivery, dataCoding } =
+    short;
+  const isLong = short.text.length > MAX_TEXT || short.tlvs.has(TLV.messagePayload);
+  const inline = isLong ? Buffer.alloc(0) : short.text;
+  const tlvs = isLong ? new Map([...short.tlvs, [TLV.messagePayload, short.text] as const]) : short.tlvs;
+  return [
+    text(serviceType),
+    ...address(source),
+    ...address(destination),
+    int8s(esmClass, protocolId, priority),
+    text(scheduledFor),
+    text(validFor),
+    int8s(registeredDelivery, 0, dataCoding, 0, inline.length),
+    inline,
+    ...encodeTlvs(tlvs),
+  ];
+}
+
+function encodeData({ serviceType, source, destination, esmClass, registeredDelivery, dataCoding, text: bytes, tlvs }: Short): Buffer[] {
+  const head = [text(serviceType), ...address(source), ...address(destination), int8s(esmClass, registeredDelivery, dataCoding)];
+  return [...head, ...encodeTlvs(new Map([...tlvs, [TLV.messagePayload, bytes] as const]))];
+}
+
+const encodeTlvs = (tlvs: Tlvs): Buffer[] =>
+  [...tlvs].map(([tag, value]) => {
+    assert(value.length <= 0xffff, "an optional parameter is too long");
+    const head = Buffer.alloc(4);
+    head.writeUInt16BE(tag, 0);
+    head.writeUInt16BE(value.length, 2);
+    return Buffer.concat([head, value]);
+  });

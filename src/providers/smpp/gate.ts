@@ -1,0 +1,125 @@
+/** Where parts wait until they may leave: for a connection, for room in the window, for their share of the rate, and for the end of
+ *  a pause that the carrier asked for. */
+import { Rate } from "./rate.ts";
+import type { Session } from "./session.ts";
+import type { SmppTimes } from "./settings.ts";
+
+/** `session` until `leave` is called; or why nothing may leave. */
+export type Entry = { kind: "entered"; session: Session; atMs: number } | { kind: "unbound" | "aborted" | "closed" };
+
+/** What the carrier made of the part that left. */
+export type Verdict = "accepted" | "throttled" | "other";
+
+type Waiter = { settle: (entry: Entry) => void };
+
+export type GateOptions = { window: number; partsPerSecond: number | null; times: SmppTimes; changed: () => void };
+
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #rate: Rate;
+  /** Parts of messages that have begun go first: what is begun should end. */
+  readonly #begun: Waiter[] = [];
+  readonly #fresh: Waiter[] = [];
+  #session: Session | undefined;
+  #inFlight = 0;
+  #pausedUntil = 0;
+  #pausedAt = -1;
+  #pauses = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#rate = new Rate(options.partsPerSecond, performance.now());
+  }
+
+  get isOpen(): boolean {
+    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed;
+  }
+
+  get isPaused(): boolean {
+    return performance.now() < this.#pausedUntil;
+  }
+
+  get pauseMs(): number {
+    return Math.max(0, Math.ceil(this.#pausedUntil - performance.now()));
+  }
+
+  /** With a connection, or without one: then only those wait who have begun. */
+  use(session: Session | undefined): void {
+    this.#session = session;
+    if (session === undefined) for (const { settle } of this.#fresh.splice(0)) settle({ kind: "unbound" });
+    this.#pump();
+  }
+
+  enter(signal: AbortSignal, hasBegun: boolean): Promise<Entry> {
+    if (this.#isClosed) return Promise.resolve({ kind: "closed" });
+    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+    if (!hasBegun && this.#session?.isOpen !== true) return Promise.resolve({ kind: "unbound" });
+    return new Promise((resolve) => {
+      const queue = hasBegun ? this.#begun : this.#fresh;
+      const giveUp = (): void => {
+        queue.splice(queue.indexOf(waiter), 1);
+        resolve({ kind: "aborted" });
+      };
+      const settle = (entry: Entry): void => {
+        signal.removeEventListener("abort", giveUp);
+        resolve(entry);
+      };
+      const waiter: Waiter = { settle };
+      signal.addEventListener("abort", giveUp, { once: true });
+      queue.push(waiter);
+      this.#pump();
+    });
+  }
+
+  /** The part that entered at that time has its answer, or will not have one. */
+  leave(atMs: number, verdict: Verdict): void {
+    this.#inFlight -= 1;
+    if (verdict === "throttled") this.#throttle(atMs);
+    // A yes to what left before the pause says nothing about the rate now.
+    if (verdict === "accepted" && atMs >= this.#pausedUntil) this.#pauses = 0;
+    this.#pump();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const { settle } of [...this.#begun.splice(0), ...this.#fresh.splice(0)]) settle({ kind: "closed" });
+  }
+
+  /** The whole window may be told that it was too fast: that is one time, and not ten. */
+  #throttle(atMs: number): void {
+    const now = performance.now();
+    if (atMs <= this.#pausedAt || this.#isClosed) return;
+    const { firstPauseMs, maxPauseMs } = this.#options.times;
+    this.#pausedUntil = now + Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#pauses, 20));
+    this.#pausedAt = now;
+    this.#pauses += 1;
+    this.#rate.cut(now);
+    this.#options.changed();
+  }
+
+  #pump(): void {
+    clearTimeout(this.#timer);
+    while (!this.#isClosed && this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+      const queue = this.#begun.length > 0 ? this.#begun : this.#fresh;
+      if (this.isPaused) return this.#pumpAfter(this.pauseMs);
+      const [next] = queue;
+      if (next === undefined) return;
+      const waitMs = this.#rate.take(performance.now());
+      if (waitMs > 0) return this.#pumpAfter(waitMs);
+      queue.shift();
+      this.#inFlight += 1;
+      next.settle({ kind: "entered", session: this.#session, atMs: performance.now() });
+    }
+  }
+
+  #pumpAfter(ms: number): void {
+    const wasPaused = this.isPaused;
+    this.#timer = setTimeout(() => {
+      if (wasPaused && !this.isPaused) this.#options.changed();
+      this.#pump();
+    }, ms);
+  }
+}

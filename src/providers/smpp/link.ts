@@ -1,0 +1,127 @@
+/** A link to a carrier that speaks SMPP: one transceiver, or a transmitter and a receiver. */
+import { randomInt } from "node:crypto";
+import { poll } from "../../lib/wait.ts";
+import type { Connection, Host, LinkState, Outgoing, SendOutcome } from "../provider.ts";
+import { addressOf } from "./address.ts";
+import { Bind, type BindMode } from "./bind.ts";
+import { Gate } from "./gate.ts";
+import { Inbox } from "./inbox.ts";
+import type { Short } from "./pdu.ts";
+import type { Session } from "./session.ts";
+import { timesOf, type SmppSettings, type SmppTimes } from "./settings.ts";
+import type { Refused } from "./status.ts";
+import { submit } from "./submit.ts";
+import { encodeText } from "./text.ts";
+import { validFor } from "./validity.ts";
+
+const refused = (code: string, message: string, isPermanent = true): Refused => ({
+  kind: "refused",
+  code,
+  message,
+  providerCode: null,
+  isPermanent,
+});
+const CLOSED = refused("link_closed", "The link is closed", false);
+const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+
+export class SmppLink implements Connection {
+  readonly window: number;
+  readonly #settings: SmppSettings;
+  readonly #times: SmppTimes;
+  readonly #host: Host;
+  readonly #inbox: Inbox;
+  readonly #gate: Gate;
+  readonly #binds: readonly Bind[];
+  // Of the last long message; random, so that a restart does not repeat those of a minute ago.
+  #reference = randomInt(0x10000);
+  #sending = 0;
+  #isClosed = false;
+
+  constructor(settings: SmppSettings, host: Host) {
+    this.window = settings.window;
+    this.#settings = settings;
+    this.#times = timesOf(settings);
+    this.#host = host;
+    this.#inbox = new Inbox(settings, host);
+    const changed = (): void => this.#changed();
+    this.#gate = new Gate({ window: settings.window, partsPerSecond: settings.partsPerSecond, times: this.#times, changed });
+    this.#binds = settings.bindMode === "pair" ? [this.#bind("transmitter"), this.#bind("receiver")] : [this.#bind("transceiver")];
+  }
+
+  get isReady(): boolean {
+    return !this.#isClosed && this.#gate.isOpen;
+  }
+
+  /** The worst of it. */
+  get state(): LinkState {
+    const states = this.#binds.map((bind) => bind.state);
+    const trouble = states.find(({ kind }) => kind === "paused") ?? states.find(({ kind }) => kind === "connecting");
+    if (trouble !== undefined) return trouble;
+    return this.#gate.isPaused ? { kind: "throttled", reason: "the carrier wants it slower" } : { kind: "connected", reason: null };
+  }
+
+  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+    if (this.#isClosed) return CLOSED;
+    if (signal.aborted) return UNSENT;
+    const parts = this.#partsOf(message);
+    if (!Array.isArray(parts)) return parts;
+    this.#sending += 1;
+    try {
+      return await submit({
+        reference: message.id,
+        parts,
+        gate: this.#gate,
+        responseMs: this.#times.responseMs,
+        signal,
+        named: (id) => this.#inbox.ids.remember(id),
+        late: (receipts) => this.#inbox.pass(receipts),
+      });
+    } finally {
+      this.#sending -= 1;
+    }
+  }
+
+  /** What is at the carrier is waited for a moment; then the carrier is told that we leave. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#gate.close();
+    await poll(async () => (this.#sending === 0 ? true : undefined), { timeoutMs: this.#times.drainMs, everyMs: 5 });
+    await this.#inbox.close();
+    await Promise.all(this.#binds.map((bind) => bind.close()));
+  }
+
+  #bind(mode: BindMode): Bind {
+    const isSending = mode !== "receiver";
+    return new Bind({
+      mode,
+      settings: this.#settings,
+      log: this.#host.log,
+      deliver: (short) => this.#inbox.take(short),
+      use: (session: Session | undefined) => {
+        if (isSending) this.#gate.use(session);
+      },
+      changed: () => this.#changed(),
+    });
+  }
+
+  #changed(): void {
+    if (!this.#isClosed) this.#host.changed();
+  }
+
+  /** The submit_sm it becomes, or why it cannot become any. */
+  #partsOf(message: Outgoing): Short[] | Refused {
+    const { sourceTon, sourceNpi, destinationTon, destinationNpi, serviceType, registeredDelivery } = this.#settings;
+    const leftMs = message.expiresAtMs - this.#host.now();
+    if (leftMs <= 0) return refused("ttl_expired", "The message was not handed to a carrier within its time to live.");
+    const source = addressOf(message.sender, { ton: sourceTon, npi: sourceNpi });
+    if (source === undefined) return refused("invalid_sender", "The sender is none that a carrier could take");
+    const destination = addressOf(message.recipient, { ton: destinationTon, npi: destinationNpi });
+    if (destination === undefined || destination.text === "") return refused("invalid_destination", "The recipient is no number");
+    this.#reference = (this.#reference + 1) & 0xffff;
+    const parts = encodeText(message.body, this.#settings, this.#reference);
+    if (parts === undefined) return refused("message_too_long", "The text has more parts than can be tied together");
+    const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: validFor(leftMs), registeredDelivery };
+    return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part }));
+  }
+}

@@ -1,0 +1,22 @@
+/** A host that keeps what is logged, and counts how often whoever sends was told to look. */
+import { Writable } from "node:stream";
+import pino from "pino";
+import { RecordingHost } from "../recording-host.ts";
+
+export class LoudHost extends RecordingHost {
+  lines = "";
+  changes = 0;
+  override readonly log = pino(
+    { level: "trace" },
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.lines += chunk.toString();
+        done();
+      },
+    }),
+  );
+
+  override changed(): void {
+    this.changes += 1;
+  }
+}
