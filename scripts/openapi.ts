@@ -20,6 +20,7 @@ const routes = allRoutes({
   suppressions: nobody,
   templates: nobody,
   streams: nobody,
+  routing: nobody,
 });
 const document = openApiDocument(routes, VERSION, Event);
 writeFileSync(

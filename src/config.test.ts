@@ -56,6 +56,7 @@ test("without any setting the defaults hold", () => {
     // Three days.
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
+    plan: { links: [], senders: [], routes: [], allowedCountries: {} },
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
   });
   assert.equal(metricsAllow.isEmpty, true);
@@ -210,6 +211,70 @@ test("a command that does not listen may have any address and no secret key", ()
   const config = readConfig({}, "database", { GODWIT_HOST: "0.0.0.0", DATABASE_URL: "postgres://x/y" });
   assert.equal(config.databaseUrl, "postgres://x/y");
 });
+
+const LINK = `
+[[link]]
+name = "acme"
+provider = "smpp"
+host = "smpp.acme.example"
+port = 2776
+system_id = "godwit"
+password_env = "ACME_PASSWORD"
+rate = 50
+`;
+
+test("the file has links, senders, routes and countries beside the settings, and the secrets are in the environment", () => {
+  const path = write(`port = 1001
+${LINK}
+[[sender]]
+number = "+14155550100"
+link = "acme"
+account = "default"
+environment = "live"
+
+[[route]]
+channel = "sms"
+countries = ["US"]
+links = ["acme"]
+
+[allowed_countries]
+live = ["US", "CA"]
+`);
+  const { port, plan } = serve({ GODWIT_CONFIG: path, ACME_PASSWORD: " hunter2 " });
+  assert.equal(port, 1001);
+  const [link, ...more] = plan.links;
+  assert.ok(link !== undefined);
+  assert.deepEqual([link.name, link.provider, more.length], ["acme", "smpp", 0]);
+  const { host, password, partsPerSecond } = link.settings as Record<string, unknown>;
+  assert.deepEqual([host, password, partsPerSecond], ["smpp.acme.example", "hunter2", 50]);
+  const { senders, routes, allowedCountries } = JSON.parse(JSON.stringify(plan)) as Config["plan"];
+  assert.deepEqual(senders, [{ number: "+14155550100", link: "acme", account: "default", environment: "live" }]);
+  assert.deepEqual(routes, [{ channel: "sms", countries: ["US"], links: ["acme"] }]);
+  assert.deepEqual(allowedCountries, { live: ["US", "CA"] });
+});
+
+test("faults of settings and of tables are told together", () => {
+  const path = write(`colour = "red"\nrequest_timeout = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
+  assertFaults(faultsOf({ GODWIT_CONFIG: path, GODWIT_PORT: "x", ACME_PASSWORD: "p" }), [
+    /colour: is not a setting/,
+    /^request_timeout in the configuration file/,
+    /^link acme: window: must be an integer$/,
+    /^route 1: there is no link nope$/,
+    /^GODWIT_PORT/,
+  ]);
+});
+
+test("a link in single brackets is a fault, with how to write it", () =>
+  assertFaults(faultsOf({ GODWIT_CONFIG: write(LINK.replace("[[link]]", "[link]")) }), [/^link: must be written \[\[link\]\]$/]));
+
+for (const value of [undefined, "", " "]) {
+  test(`a link's secret that is ${value === undefined ? "not there" : `"${value}"`} is a fault for who serves, and none for who only looks`, () => {
+    const env = { GODWIT_CONFIG: write(LINK), ACME_PASSWORD: value };
+    assertFaults(faultsOf(env), [/^link acme: password_env: the variable ACME_PASSWORD is not set$/]);
+    const [link] = readConfig({}, "database", env).plan.links;
+    assert.equal(link?.name, "acme");
+  });
+}
 
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
 const DATABASE = { DATABASE_URL: "postgresql://db/godwit" };

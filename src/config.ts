@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parse as parseToml } from "smol-toml";
+import { readPlan, type Plan, type Tables } from "./routing/plan.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
 
@@ -32,6 +33,8 @@ export type Config = {
   /** How long a carrier's word on a message is waited for. */
   receiptWaitMs: number;
   retentionDays: number;
+  /** Links, senders and routes: the tables of the file. */
+  plan: Plan;
   /** How often verification codes are sent. */
   verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 };
@@ -162,7 +165,7 @@ export type Purpose = "serve" | "database";
 
 export function readConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Config {
   const faults: string[] = [];
-  const file = readFile(textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]), faults);
+  const { values: file, tables } = readFile(textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]), faults);
   const read = (name: SettingName): { text: string | undefined; from: string } => {
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : textOf(flags[setting.flag]);
@@ -196,6 +199,8 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
+    // Only who opens links needs their secrets.
+    plan: readPlan(tables, (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""), faults),
     verificationLimits: {
       cooldownSeconds: readNumber(read("verifyCooldown"), { least: 0, most: 3_600, what: "a number of seconds" }, faults),
       perRecipientHour: readNumber(read("verifyPerRecipient"), { least: 1, most: 1_000, what: "a number of codes" }, faults),
@@ -220,21 +225,27 @@ const nonEmpty = (text: string | undefined): string | undefined => (text === und
 const textOf = (flag: string | boolean | undefined): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
 const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
 
-function readFile(path: string | undefined, faults: string[]): Map<SettingName, string> {
+type ReadFile = { values: Map<SettingName, string>; tables: Tables };
+
+/** What is a table is for the plan to read. */
+const TABLES: ReadonlySet<string> = new Set(["link", "sender", "route", "allowed_countries"]);
+
+function readFile(path: string | undefined, faults: string[]): ReadFile {
   const values = new Map<SettingName, string>();
-  if (path === undefined) return values;
+  if (path === undefined) return { values, tables: {} };
   let table: Record<string, unknown>;
   try {
     table = parseToml(readFileSync(path, "utf8"));
   } catch (error) {
     faults.push(`GODWIT_CONFIG: ${path}: ${firstLine(error)}`);
-    return values;
+    return { values, tables: {} };
   }
   const names = new Map<string, SettingName>();
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
     if (!setting.isSecret && name !== "config") names.set(tomlKey(setting), name);
   }
   for (const [key, value] of Object.entries(table)) {
+    if (TABLES.has(key)) continue;
     const name = names.get(key);
     if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting; known are ${[...names.keys()].join(", ")}`);
     else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
@@ -243,7 +254,7 @@ function readFile(path: string | undefined, faults: string[]): Map<SettingName, 
     } else if (Array.isArray(value) && value.every((item) => typeof item === "string")) values.set(name, value.join(","));
     else faults.push(`GODWIT_CONFIG: ${path}: ${key}: must be a string, a number or a list of strings`);
   }
-  return values;
+  return { values, tables: table };
 }
 
 type Read = { text: string | undefined; from: string };

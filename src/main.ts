@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./cli/environments.ts")).environments,
   },
   keys: { summary: "create, list, rotate and revoke API keys", load: async () => (await import("./cli/keys.ts")).keys },
+  links: { summary: "show how the links to carriers are doing", load: async () => (await import("./cli/links.ts")).links },
   listen: { summary: "show events as they happen", load: async () => (await import("./cli/listen.ts")).listen },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./cli/doctor.ts")).doctor },
   version: { summary: "tell the version", load: async () => (await import("./cli/version.ts")).version },

@@ -1,12 +1,13 @@
 /** Starts everything in order, and stops it in reverse. */
 import { randomBytes } from "node:crypto";
 import { createFirstAccount, createKey } from "./access/accounts.ts";
+import { listAccounts } from "./access/queries.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
 import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
-import { publicPages } from "./api/pages.ts";
+import { publicPages, type Page } from "./api/pages.ts";
 import type { Route } from "./api/route.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
@@ -14,7 +15,8 @@ import { explainListenError } from "./api/listen-error.ts";
 import type { Log, LogOutput } from "./lib/log.ts";
 import { remembered } from "./lib/remembered.ts";
 import { within } from "./lib/wait.ts";
-import { announcingHandover, Delivery } from "./delivery/delivery.ts";
+import { announcingHandover, Delivery, type DeliveryWatch } from "./delivery/delivery.ts";
+import { Doors } from "./delivery/doors.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
 import { suppressionRoutes } from "./consent/routes.ts";
 import { SuppressionChanger } from "./consent/suppression-changer.ts";
@@ -34,14 +36,18 @@ import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
-import { simulatorLink, type Link } from "./routing/link.ts";
-import { Routes } from "./routing/route.ts";
+import { MAX_CARRIER_BODY_BYTES, Receiver } from "./links/receiver.ts";
+import { linkRoutes } from "./links/routes.ts";
+import { simulatorLink } from "./routing/link.ts";
+import type { Plan } from "./routing/plan.ts";
+import { Routes, type Accounts } from "./routing/route.ts";
 import { readOrMakeSecretKey } from "./storage/data-directory.ts";
 import { DatabaseClock, type Clock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
 import { missingDurability } from "./storage/durability.ts";
 import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
+import { StartupError } from "./storage/startup-error.ts";
 import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
 import { TemplateChanger } from "./templates/change-template.ts";
@@ -73,6 +79,8 @@ export type Service = {
   firstKey: string | undefined;
   /** Reads the certificate again; false when there is none to read. */
   reloadTls(): boolean;
+  /** Other links, senders and routes from now on; what has not changed goes on as it is. */
+  reloadPlan(plan: Plan): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -117,11 +125,13 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     stops.push(() => announcer.stop());
     const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
     const bell = startWebhooks(parts, box);
-    const links = [simulatorLink(config.simulatorSpeed)];
-    const routing = new Routes(links);
+    const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+    const watch = deliveryWatch(metrics.registry);
+    const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log });
+    stops.push(() => doors.stop());
     const templates = new Templates(db);
     const composer = new Composer({ clock, routes: routing, templates });
-    const handover = await startDelivery(parts, { links, routing, composer, box, bell });
+    const { handover, reload } = await startDelivery({ ...parts, node }, { routing, doors, watch, composer, box, bell });
     const upkeep = [
       keepFolding(db, (error) => log.error({ message: String(error) }, "usage could not be folded")),
       keepRetention(db, {
@@ -151,6 +161,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           acceptor,
           composer,
           streams,
+          routing,
           batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics }),
           verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
           messages: new MessageChanger({ db, clock, bell }),
@@ -163,12 +174,15 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       ...config,
       tls: config.tls && readTlsFiles(config.tls),
       routes,
-      pages: publicPages({
-        document: openApiDocument(routes, VERSION, Event),
-        metrics,
-        metricsAllow: config.metricsAllow,
-        isReady: readiness(db),
-      }),
+      pages: [
+        ...publicPages({
+          document: openApiDocument(routes, VERSION, Event),
+          metrics,
+          metricsAllow: config.metricsAllow,
+          isReady: readiness(db),
+        }),
+        ...(config.roles.has("api") ? carrierPages(routing, doors) : []),
+      ],
       authenticator: new Authenticator(db),
       limiter: new Limiter(db, node),
       metrics,
@@ -184,7 +198,11 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       if (config.tls !== undefined) server.reloadTls(readTlsFiles(config.tls));
       return config.tls !== undefined;
     };
-    return { url, firstKey, stop, reloadTls };
+    const reloadPlan = async (plan: Plan): Promise<void> => {
+      routing.replace(plan, await findAccounts(db, plan));
+      await reload();
+    };
+    return { url, firstKey, stop, reloadTls, reloadPlan };
   } catch (error) {
     await stop();
     throw error;
@@ -203,11 +221,12 @@ type RouteParts = {
   suppressions: SuppressionChanger;
   templates: TemplateChanger;
   streams: EventStreams;
+  routing: Routes;
 };
 
 /** Every route of the API. The handlers of a document that is only read are never called. */
 export const allRoutes = (parts: RouteParts): Route[] => {
-  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, suppressions, templates, streams } = parts;
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, suppressions, templates, streams, routing } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -217,6 +236,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...suppressionRoutes(db, suppressions),
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
+    ...linkRoutes(db, routing),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
   ];
 };
@@ -232,32 +252,56 @@ type Parts = {
   stops: (() => unknown)[];
 };
 
+/** What delivery is made of. */
+type Delivering = { routing: Routes; doors: Doors; watch: DeliveryWatch; composer: Composer; box: SecretBox; bell: Bell };
+
 /** The lanes of this process, or, where it only accepts, a word to those that have some. */
 async function startDelivery(
-  { config, db, clock, announcer, metrics, log, stops }: Parts,
-  { links, routing, composer, box, bell }: { links: readonly Link[]; routing: Routes; composer: Composer; box: SecretBox; bell: Bell },
-): Promise<Handover> {
+  { config, db, clock, node, announcer, metrics, log, stops }: Parts & { node: string },
+  { routing, doors, watch, composer, box, bell }: Delivering,
+): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
-  if (!config.roles.has("dispatch")) return announcingHandover(announcer);
+  if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
   const delivery = new Delivery({
     db,
     clock,
+    node,
     announcer,
     bell,
-    links,
+    doors,
     providers: PROVIDERS,
     routes: routing,
     composer,
     box,
     receiptWaitMs: config.receiptWaitMs,
     answerWithinMs: ANSWER_WITHIN_MS,
-    watch: deliveryWatch(metrics.registry),
+    watch,
     log,
   });
   watchLanes(metrics.registry, delivery);
   stops.push(() => delivery.stop());
   await delivery.start();
-  return delivery.handover;
+  return { handover: delivery.handover, reload: () => delivery.reload() };
+}
+
+/** Where carriers speak to us. */
+function carrierPages(routing: Routes, doors: Doors): Page[] {
+  const receiver = new Receiver({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) });
+  return (["GET", "POST"] as const).map((method) => ({
+    method,
+    path: "/providers/{provider}/{link}",
+    maxBodyBytes: MAX_CARRIER_BODY_BYTES,
+    render: ({ params, query, headers, url, body }) => receiver.answer(params, { method, url, query, headers, body }),
+  }));
+}
+
+/** The accounts that a plan names. */
+async function findAccounts(db: Database, { senders, routes }: Plan): Promise<Accounts> {
+  const accounts = new Map((await listAccounts(db)).map(({ name, id }) => [name, id]));
+  const named = new Set([...senders.map(({ account }) => account), ...routes.flatMap(({ account }) => account ?? [])]);
+  const missing = [...named].filter((name) => !accounts.has(name));
+  if (missing.length > 0) throw new StartupError(`the configuration names accounts that are not there: ${missing.join(", ")}`);
+  return accounts;
 }
 
 /** How the workers that tell endpoints are called among the lanes. */

@@ -1,7 +1,9 @@
 /** Delivery in the test's own process, on a database of its own, with carriers that the test scripts. */
 import assert from "node:assert/strict";
 import type { Credential } from "../src/access/authenticate.ts";
+import type { Environment } from "../src/access/environment.ts";
 import { SCOPES } from "../src/access/scope.ts";
+import { Doors } from "../src/delivery/doors.ts";
 import { Delivery, type DeliveryWatch } from "../src/delivery/delivery.ts";
 import { decodeId, encodeId } from "../src/lib/id.ts";
 import { createLog } from "../src/lib/log.ts";
@@ -16,16 +18,16 @@ import type { NewMessage } from "../src/messages/new-message.ts";
 import { findMessage } from "../src/messages/queries.ts";
 import type { Status } from "../src/messages/states.ts";
 import type { Bell } from "../src/outbox/bell.ts";
+import type { Provider } from "../src/providers/provider.ts";
 import type { ProviderName } from "../src/providers/providers.ts";
 import type { Link } from "../src/routing/link.ts";
-import { Routes } from "../src/routing/route.ts";
+import { Routes, type Way } from "../src/routing/route.ts";
 import { Announcer } from "../src/storage/announce.ts";
 import { DatabaseClock } from "../src/storage/database-clock.ts";
 import { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { until } from "./expect.ts";
 import { createDatabase } from "./harness.ts";
-import type { ScriptedCarrier } from "./scripted-carrier.ts";
 
 /** The lane that messages take unless the test says otherwise. */
 export const LINK = "first";
@@ -36,22 +38,27 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   // Each link has a provider of its own, under its own name.
   provider: name as ProviderName,
   settings: { speed: 1 },
+  channels: ["sms", "whatsapp"],
   sender: "+15005550000",
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown,
 });
 
-/** Every message takes one link. */
+/** Every message takes one link, the first of those there are. */
 class OneWay extends Routes {
-  readonly #link: Link;
+  readonly #links: readonly [Link, ...Link[]];
 
-  constructor(link: Link) {
-    super([link]);
-    this.#link = link;
+  constructor(...links: readonly [Link, ...Link[]]) {
+    super(links[0]);
+    this.#links = links;
   }
 
-  override linkFor(): Link {
-    return this.#link;
+  override get links(): readonly Link[] {
+    return this.#links;
+  }
+
+  override wayFor(): Way {
+    return { kind: "way", links: [this.#links[0]] };
   }
 }
 
@@ -73,7 +80,10 @@ const silentWatch: DeliveryWatch = {
 export type DeliveryOptions = {
   node?: string;
   links?: readonly Link[];
+  /** The real ones, in place of one way for all. */
+  routes?: Routes;
   receiptWaitMs?: number;
+  downAfterMs?: number;
   answerWithinMs?: number;
   /** Another connection to the same database. */
   db?: Database;
@@ -91,7 +101,14 @@ export type Entry = {
 
 export type QueueRow = { link: string; state: number; priority: number; due_in_ms: number; due_at_ms: number };
 
-export type AcceptOptions = { link?: string; accountId?: Uuid; handover?: Handover };
+export type AcceptOptions = {
+  link?: string;
+  accountId?: Uuid;
+  handover?: Handover;
+  environment?: Environment;
+  /** The real ones choose the link. */
+  routes?: Routes;
+};
 
 export class Rig {
   readonly url: string;
@@ -99,7 +116,7 @@ export class Rig {
   readonly clock: DatabaseClock;
   readonly accountId = newUuid(Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
-  readonly #acceptors = new Map<string, { handover: Handover; acceptor: Acceptor }[]>();
+  readonly #acceptors: { way: string | Routes; handover: Handover; acceptor: Acceptor }[] = [];
   #statements = 0;
 
   private constructor(url: string, db: Database, clock: DatabaseClock) {
@@ -118,27 +135,24 @@ export class Rig {
   }
 
   /** Delivery through these carriers, by the names of their links. */
-  async deliver(
-    carriers: Readonly<Record<string, ScriptedCarrier>>,
-    { node = "node-1", links, receiptWaitMs = 3_600_000, answerWithinMs = 60_000, db = this.db }: DeliveryOptions = {},
-  ): Promise<Delivery> {
+  async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: DeliveryOptions = {}): Promise<Delivery> {
+    const { node = "node-1", links, receiptWaitMs = 3_600_000, answerWithinMs = 60_000, db = this.db, downAfterMs } = options;
     const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
     const announcer = new Announcer(db, node);
     this.atEnd(() => announcer.stop());
+    const [first = linkTo(LINK), ...others] = all;
+    const routes = options.routes ?? new OneWay(first, ...others);
+    const shared = { db, clock: this.clock, routes, bell: deafBell, receiptWaitMs, watch: silentWatch, log: createLog("silent").log };
     const delivery = new Delivery({
-      db,
-      clock: this.clock,
+      ...shared,
+      node,
       announcer,
-      bell: deafBell,
-      links: all,
+      doors: new Doors(shared),
       providers: carriers,
-      routes: new OneWay(all[0] ?? linkTo(LINK)),
-      composer: this.#composer(all[0] ?? linkTo(LINK)),
+      composer: this.#composer(routes),
       box: new SecretBox(Buffer.alloc(32)),
-      receiptWaitMs,
       answerWithinMs,
-      watch: silentWatch,
-      log: createLog("silent").log,
+      ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.atEnd(() => delivery.stop());
     await delivery.start();
@@ -160,9 +174,8 @@ export class Rig {
   /** Accepts a message as a request does; it waits in the queue unless a handover takes it. */
   async accept(
     fields: Partial<NewMessage> = {},
-    { link = LINK, accountId = this.accountId, handover = queueOnly }: AcceptOptions = {},
+    { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", routes }: AcceptOptions = {},
   ): Promise<Message> {
-    const environment = "test";
     const credential: Credential = {
       accountId,
       keyId: accountId,
@@ -172,7 +185,7 @@ export class Rig {
       tier: { name: "unlimited", limit: null },
     };
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
-    const answer = await this.#acceptor(link, handover).accept(request, { credential, claim: undefined, writeProblem: () => "" });
+    const answer = await this.#acceptor(routes ?? link, handover).accept(request, { credential, claim: undefined, writeProblem: () => "" });
     const id = decodeId("msg", (JSON.parse(answer.body) as { id: string }).id);
     assert.ok(id !== undefined);
     return this.message({ accountId, environment, id });
@@ -189,21 +202,21 @@ export class Rig {
     return messages;
   }
 
-  #composer(link: Link): Composer {
-    return new Composer({ clock: this.clock, routes: new OneWay(link), templates: new Templates(this.db) });
+  #composer(routes: Routes): Composer {
+    return new Composer({ clock: this.clock, routes, templates: new Templates(this.db) });
   }
 
-  #acceptor(link: string, handover: Handover): Acceptor {
-    const known = this.#acceptors.get(link)?.find((each) => each.handover === handover);
+  #acceptor(way: string | Routes, handover: Handover): Acceptor {
+    const known = this.#acceptors.find((each) => each.way === way && each.handover === handover);
     if (known !== undefined) return known.acceptor;
     const acceptor = new Acceptor({
       bell: deafBell,
       db: this.db,
-      composer: this.#composer(linkTo(link)),
+      composer: this.#composer(typeof way === "string" ? new OneWay(linkTo(way)) : way),
       handover,
       watch: { committed: () => undefined },
     });
-    this.#acceptors.set(link, [...(this.#acceptors.get(link) ?? []), { handover, acceptor }]);
+    this.#acceptors.push({ way, handover, acceptor });
     return acceptor;
   }
 

@@ -117,7 +117,7 @@ export class Scene {
     const accounts = await Promise.all(
       ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, furnish)),
     );
-    const routes = new Routes([simulatorLink(1)]);
+    const routes = new Routes(simulatorLink(1));
     const acceptor = new Acceptor({
       db: this.db,
       composer: new Composer({ clock: this.#clock, routes, templates: new Templates(this.db) }),

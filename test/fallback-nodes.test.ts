@@ -77,7 +77,7 @@ describe("two nodes", () => {
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
     const composer = new Composer({
       clock: rig.clock,
-      routes: new Routes([linkTo(SIMULATOR_LINK)]),
+      routes: new Routes(linkTo(SIMULATOR_LINK)),
       templates: new Templates(rig.db),
     });
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };

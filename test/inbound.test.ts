@@ -1,5 +1,7 @@
 /** What people write to us, through the door that every carrier uses: stored once, told once, and with what its words mean for whether
  *  its writer may be written to. */
+import { simulatorLink } from "../src/routing/link.ts";
+import { Routes } from "../src/routing/route.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { findRefusal } from "../src/consent/find-refusal.ts";
@@ -397,7 +399,11 @@ describe("what belongs to nobody", () => {
     let rung = 0;
     const watch = { inbound: (link: string, outcome: string) => counted.push([link, outcome]) } as unknown as DeliveryWatch;
     const bell = { ...deafBell, ring: () => (rung += 1) };
-    return { inbound: new Inbound({ db, clock: rig.clock, bell, watch, log: createLog("silent").log }), counted, rung: () => rung };
+    return {
+      inbound: new Inbound({ routes: new Routes(simulatorLink(1)), db, clock: rig.clock, bell, watch, log: createLog("silent").log }),
+      counted,
+      rung: () => rung,
+    };
   };
   const inboundCount = async (): Promise<number> => (await rig.rows("select from messages where direction = 'inbound'")).length;
 

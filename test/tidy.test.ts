@@ -18,6 +18,7 @@ const RANKS: Readonly<Record<string, number>> = {
   webhooks: 8,
   retention: 8,
   batches: 7,
+  links: 7,
   verifications: 7,
   endpoints: 6,
   messages: 6,
@@ -26,6 +27,7 @@ const RANKS: Readonly<Record<string, number>> = {
   usage: 4,
   outbox: 4,
   fallback: 4,
+  parts: 4,
   events: 3,
   idempotency: 3,
   queue: 3,
@@ -35,7 +37,7 @@ const RANKS: Readonly<Record<string, number>> = {
   http: 2,
   storage: 2,
   providers: 2,
-  "config.ts": 1,
+  "config.ts": 4,
   lib: 0,
   "version.ts": 0,
 };
@@ -54,7 +56,8 @@ const UPWARD: readonly Exception[] = [
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\/queries\.ts$/, to: /./, why: "the accept statement is composed from fragments that the owners export" },
   { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
-  { from: /^messages\//, to: /^fallback\//, why: "a step of a fallback begins, moves and ends with its message" },
+  { from: /^messages\//, to: /^(fallback|parts)\//, why: "a fallback's step, and a part, move with their message" },
+  { from: /^parts\/queries\.ts$/, to: /^receipts\//, why: "a part is known by its carrier's name" },
   {
     from: /^delivery\//,
     to: /^(queue|receipts|fallback)\//,
@@ -79,7 +82,7 @@ const CONFIG_READERS: readonly Exception[] = [
 const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
-    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback)\//,
+    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback|parts|links)\//,
     why: "api knows no feature's rules: service.ts hands it the feature's routes",
   },
 ];

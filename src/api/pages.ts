@@ -6,9 +6,20 @@ import { JSON_TYPE } from "./answers.ts";
 import { docsPage, errorPage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
 
-type PageRequest = { params: Record<string, string>; peer: string; origin: string };
+type PageRequest = {
+  params: Record<string, string>;
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  /** The whole address, as the client called it. */
+  url: string;
+  /** As it came; empty where the page takes none. */
+  body: Buffer;
+  peer: string;
+  origin: string;
+};
 type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
-export type Page = { method: "GET"; path: string; render: (request: PageRequest) => Promise<PageAnswer> };
+/** One that takes a body says how large it may be. */
+export type Page = { method: "GET" | "POST"; path: string; maxBodyBytes?: number; render: (request: PageRequest) => Promise<PageAnswer> };
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 

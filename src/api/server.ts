@@ -253,13 +253,23 @@ export class Server {
     this.#app.route({
       method: page.method,
       url: fastifyPath(page.path),
+      bodyLimit: page.maxBodyBytes ?? BODY_LIMIT_BYTES,
       handler: async (request, reply) => {
+        const origin = originOf(request);
         const {
           status,
           contentType,
           body,
           headers = {},
-        } = await page.render({ params: request.params as Record<string, string>, peer: request.ip, origin: originOf(request) });
+        } = await page.render({
+          params: request.params as Record<string, string>,
+          query: singles(request.query as Record<string, unknown>),
+          headers: singles(request.headers),
+          url: `${origin}${request.url}`,
+          body: page.maxBodyBytes !== undefined && Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+          peer: request.ip,
+          origin,
+        });
         return reply.code(status).headers(headers).header("content-type", contentType).send(body);
       },
     });
@@ -315,6 +325,12 @@ const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequ
     return !(error instanceof Problem && error.status === 401);
   }
 };
+
+const NO_BODY = Buffer.alloc(0);
+
+/** What was said once. */
+const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 

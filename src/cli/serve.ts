@@ -1,5 +1,5 @@
 /** godwit serve: the service, until it is told to stop. */
-import { readConfig } from "../config.ts";
+import { readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service.ts";
@@ -18,7 +18,11 @@ export const serve: Command = {
     try {
       // A reload that comes while we start finds the certificate just read.
       let service: Service | undefined;
-      process.on("SIGHUP", () => service && reload(service));
+      let reloading: Promise<void> = Promise.resolve();
+      // One after the other: the last file is the one that holds.
+      process.on("SIGHUP", () => {
+        reloading = reloading.then(() => service && reload(service, flags));
+      });
       const starting = startService(config, output, say);
       // A stop during a long start (a migration, a recovery) does not wait for its end: the next start goes on with it.
       service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
@@ -55,11 +59,18 @@ function stopSignal(): Promise<string> {
   });
 }
 
-function reload(service: Service): void {
+/** The certificate, and the plan of the file: links whose settings have not changed keep their connection. */
+async function reload(service: Service, flags: Flags): Promise<void> {
   try {
-    say(service.reloadTls() ? "certificate reloaded" : "nothing to reload: no certificate is configured");
+    if (service.reloadTls()) say("certificate reloaded");
   } catch (error) {
     say(`the certificate was not reloaded, the old one stays: ${(error as Error).message}`);
+  }
+  try {
+    await service.reloadPlan(readConfig(flags, "serve").plan);
+    say("links, senders and routes reloaded");
+  } catch (error) {
+    say(`links, senders and routes were not reloaded, the old ones stay: ${(error as Error).message}`);
   }
 }
 

@@ -11,6 +11,7 @@ import { openContent } from "../messages/sealed.ts";
 import type { QueueState } from "../queue/place.ts";
 import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type SettleContext,
 } from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { nextLink, senderAfter } from "./failover.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,6 +43,7 @@ export type AttemptsParts = {
   advancer: Advancer;
   receipts: Receipts;
   deadlines: Deadlines;
+  routes: Routes;
   watch: DeliveryWatch;
   box: SecretBox;
   receiptWaitMs: number;
@@ -168,7 +171,12 @@ export class Attempts {
   }
 
   #context(link: Link): SettleContext {
-    return { link, receiptWaitMs: this.#parts.receiptWaitMs, nowMs: this.#parts.advancer.now() };
+    const { advancer, receiptWaitMs, routes } = this.#parts;
+    const next: SettleContext["next"] = (message) => {
+      const other = nextLink(routes, message, link.name);
+      return other && { link: other, sender: senderAfter(routes, message, { from: link.name, to: other }) };
+    };
+    return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }
 }
 

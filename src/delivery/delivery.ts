@@ -4,12 +4,15 @@ import type { Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
-import { Advancer } from "../messages/advance.ts";
+import { LinkLease } from "../links/lease.ts";
+import { LeasedConnection } from "../links/leased-connection.ts";
+import { StateReporter, type OpenLink } from "../links/report-states.ts";
+import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
 import type { Bell } from "../outbox/bell.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Connection, Provider } from "../providers/provider.ts";
 import { LEASE_MS, SCHEDULED_LANE } from "../queue/place.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
@@ -17,11 +20,13 @@ import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { Attempts } from "./attempt.ts";
+import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
+import type { Doors } from "./doors.ts";
+import { Failover } from "./failover.ts";
 import { startDueFallbacks } from "./fallbacks.ts";
-import { Inbound } from "./inbound.ts";
 import { Lane } from "./lane.ts";
-import { Receipts } from "./receipts.ts";
+import type { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
 import { expireLapsed, expireUnanswered, forgetInbound, forgetParkedForGood } from "./sweep.ts";
 
@@ -41,7 +46,9 @@ export type DeliveryParts = {
   announcer: Announcer;
   /** Rung when a change is to be told to someone. */
   bell: Bell;
-  links: readonly Link[];
+  /** What this process is called among the others. */
+  node: string;
+  doors: Doors;
   providers: Readonly<Record<string, Provider<never>>>;
   routes: Routes;
   composer: Composer;
@@ -50,6 +57,8 @@ export type DeliveryParts = {
   receiptWaitMs: number;
   /** How long a provider has for an answer. */
   answerWithinMs: number;
+  /** After how long a link that no node has up counts as down; some seconds unless said. */
+  downAfterMs?: number;
   watch: DeliveryWatch;
   log: Log;
 };
@@ -57,6 +66,7 @@ export type DeliveryParts = {
 const POLL_MS = 1_000;
 // What ends badly is to be followed soon: nobody else tells of it.
 const FALLBACK_POLL_MS = 250;
+const FAILOVER_POLL_MS = 2_000;
 // Together with the time a carrier has to say goodbye, within what a stop may take.
 const DRAIN_MS = 5_000;
 const GIVE_UP_MS = 1_500;
@@ -69,17 +79,24 @@ export class Delivery {
   readonly #lanes = new Map<string, Lane>();
   readonly #advancer: Advancer;
   readonly #receipts: Receipts;
-  readonly #inbound: Inbound;
+  readonly #reporter: StateReporter;
   readonly #deadlines: Deadlines;
   readonly #turns: Turns;
   readonly #stopping = new AbortController();
+  #reloading: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   constructor(parts: DeliveryParts) {
-    const { db, clock, bell, watch, receiptWaitMs, log } = parts;
+    const { db, node, doors, log } = parts;
     this.#parts = parts;
-    this.#advancer = new Advancer({ db, clock, bell, watch });
-    this.#receipts = new Receipts({ db, advancer: this.#advancer, watch, receiptWaitMs, log });
-    this.#inbound = new Inbound({ db, clock, bell, watch, log });
+    this.#advancer = doors.advancer;
+    this.#receipts = doors.receipts;
+    this.#reporter = new StateReporter(
+      db,
+      node,
+      () => this.#openLinks(),
+      (error) => log.error({ message: String(error) }, "the states of links could not be told"),
+    );
     this.#deadlines = new Deadlines(parts.answerWithinMs);
     this.#turns = new Turns((error) => log.error({ message: String(error) }, "delivery met trouble"));
   }
@@ -89,8 +106,9 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, bell, links, routes, composer, box } = this.#parts;
-    for (const link of links) this.#lanes.set(link.name, await this.#openLane(link));
+    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, downAfterMs } = this.#parts;
+    for (const link of routes.links) this.#lanes.set(link.name, await this.#openLane(link));
+    this.#reporter.start();
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
       const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes });
@@ -102,6 +120,16 @@ export class Delivery {
       return POLL_MS;
     });
     this.#turns.every(release);
+    const failover = new Failover({
+      db,
+      routes,
+      advancer: this.#advancer,
+      receipts: this.#receipts,
+      receiptWaitMs,
+      wake: (lane) => this.#wake(lane),
+      ...(downAfterMs === undefined ? {} : { downAfterMs }),
+    });
+    this.#turns.every(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
     const fallbacks = { db, clock, composer, box, handover: this.handover, bell };
     this.#turns.every(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#turns.every(paced(() => expireLapsed(db, this.#advancer)));
@@ -130,6 +158,8 @@ export class Delivery {
 
   /** No new work; what may have left is waited for, and what is not settled then is told as unknown. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#reloading;
     await this.#turns.stop();
     const lanes = Array.from(this.#lanes.values());
     await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
@@ -138,32 +168,79 @@ export class Delivery {
     await Promise.all(lanes.map((lane) => lane.drain(GIVE_UP_MS)));
     this.#stopping.abort();
     await Promise.all(lanes.map((lane) => within(lane.close(), CLOSE_MS)));
+    await within(this.#reporter.stop(), GIVE_UP_MS);
     await within(this.#receipts.settled(), GIVE_UP_MS);
+    this.#receipts.stop();
     this.#deadlines.stop();
   }
 
+  /** Another plan, from now on. What has not changed goes on as it is; what is gone, or other than it was, is drained and closed.
+   *  One after the other: two at once would open a link twice. */
+  async reload(): Promise<void> {
+    const reloaded = this.#reloading.then(() => this.#follow());
+    this.#reloading = reloaded.catch(() => undefined);
+    return reloaded;
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#isStopped) return;
+    const links = this.#parts.routes.links;
+    const isSame = ({ link }: Lane): boolean => links.some((other) => isDeepStrictEqual(other, link));
+    await Promise.all(
+      [...this.#lanes].map(async ([name, lane]) => {
+        if (isSame(lane)) return;
+        // Still there while it drains: whoever has a place kept in it finds it.
+        await lane.drain(DRAIN_MS);
+        this.#lanes.delete(name);
+        await within(lane.close(), CLOSE_MS);
+      }),
+    );
+    for (const link of links) if (!this.#lanes.has(link.name)) this.#lanes.set(link.name, await this.#openLane(link));
+  }
+
   async #openLane(link: Link): Promise<Lane> {
-    const { db, clock, providers, watch, receiptWaitMs, log } = this.#parts;
-    const provider = providers[link.provider];
-    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
-    const connection = await provider.open(link.settings as never, {
-      receive: (receipts) => this.#receipts.receive(link.name, receipts),
-      receiveMessages: (messages) => this.#inbound.receive(link, messages),
-      changed: () => this.#lanes.get(link.name)?.wake(),
-      now: () => clock.now(),
-      log,
-    });
+    const { db, box, routes, watch, receiptWaitMs, log } = this.#parts;
+    const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
       advancer: this.#advancer,
       receipts: this.#receipts,
       deadlines: this.#deadlines,
+      routes,
       watch,
-      box: this.#parts.box,
+      box,
       receiptWaitMs,
       stopping: this.#stopping.signal,
     });
     return new Lane({ db, link, connection, attempts, log });
+  }
+
+  async #connect(link: Link): Promise<Connection> {
+    const { db, node, doors, providers, log } = this.#parts;
+    const provider = providers[link.provider];
+    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
+    const changed = (): void => this.#lanes.get(link.name)?.wake();
+    const open = (): Promise<Connection> => provider.open(link.settings as never, doors.hostFor(link, changed));
+    if (provider.isExclusive !== true) return open();
+    const { window = 1 } = link.settings as { window?: number };
+    const leased = new LeasedConnection({
+      lease: new LinkLease(db, link.name, node),
+      window,
+      open,
+      changed,
+      log: log.child({ link: link.name }),
+    });
+    leased.start();
+    return leased;
+  }
+
+  /** Those that this node has open; of the others their own nodes tell. */
+  #openLinks(): OpenLink[] {
+    return [...this.#lanes].flatMap(([name, { connection, inHand, lastError }]) => {
+      if (connection instanceof LeasedConnection && !connection.isHere) return [];
+      const state = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
+      return [{ name, state, inFlight: inHand, lastError }];
+    });
   }
 
   #wake(lane: string): void {

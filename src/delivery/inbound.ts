@@ -1,5 +1,5 @@
-/** The door for what people write to us, whatever carrier brings it. A message belongs to whom it answers, where the carrier says
- *  what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
+/** The door for what people write to us, whatever carrier brings it. A message belongs to whose number it was written to, or to whom
+ *  it answers, where the carrier says what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
 import type { Owner } from "../idempotency/once.ts";
 import type { Log } from "../lib/log.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -9,12 +9,13 @@ import type { Bell } from "../outbox/bell.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import { rememberInbound } from "../receipts/queries.ts";
 import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import { messagesNamed } from "./queries.ts";
 
-export type InboundParts = { db: Database; clock: Clock; bell: Bell; watch: DeliveryWatch; log: Log };
+export type InboundParts = { db: Database; clock: Clock; routes: Routes; bell: Bell; watch: DeliveryWatch; log: Log };
 
 // An answer may come before the name of what it answers is on record: that is a matter of a commit.
 const NAME_WAIT_MS = 2_000;
@@ -68,14 +69,17 @@ export class Inbound {
     watch.inbound(link.name, isNew ? "received" : "repeated");
   }
 
-  async #homeOf(link: Link, { inReplyTo }: InboundMessage): Promise<Home | undefined> {
-    if (inReplyTo === null) return undefined;
+  async #homeOf(link: Link, { to, inReplyTo }: InboundMessage): Promise<Home | undefined> {
+    const owner = this.#parts.routes.ownerOf(link.name, to);
+    if (inReplyTo === null) return owner && { owner, inReplyTo: null };
     const name = { link: link.name, providerMessageId: inReplyTo };
-    const answered = await poll(async () => (await messagesNamed(this.#parts.db, [name])).get(0), {
-      timeoutMs: NAME_WAIT_MS,
-      everyMs: NAME_EVERY_MS,
-    });
-    return answered && { owner: { accountId: answered.accountId, environment: answered.environment }, inReplyTo: answered.id };
+    const look = async () => (await messagesNamed(this.#parts.db, [name])).get(0)?.message;
+    const answered = owner === undefined ? await poll(look, { timeoutMs: NAME_WAIT_MS, everyMs: NAME_EVERY_MS }) : await look();
+    if (owner === undefined)
+      return answered && { owner: { accountId: answered.accountId, environment: answered.environment }, inReplyTo: answered.id };
+    // A number may have changed hands since.
+    const isTheirs = answered?.accountId.equals(owner.accountId) === true && answered.environment === owner.environment;
+    return { owner, inReplyTo: isTheirs ? answered.id : null };
   }
 }
 

@@ -62,12 +62,26 @@ export class Lane {
   #claimedAt = 0;
   #pauses = 0;
   #isStopping = false;
+  #lastError: string | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #renewing: NodeJS.Timeout;
 
   constructor(parts: LaneParts) {
     this.#parts = parts;
     this.#renewing = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
+  }
+
+  get link(): Link {
+    return this.#parts.link;
+  }
+
+  get connection(): Connection {
+    return this.#parts.connection;
+  }
+
+  /** What a carrier last refused or failed to do, as a code; null when nothing. */
+  get lastError(): string | null {
+    return this.#lastError;
   }
 
   get inHand(): number {
@@ -97,6 +111,7 @@ export class Lane {
   /** A message that was stored with its place kept. */
   take(message: Message): void {
     this.#reserved -= 1;
+    if (this.#isStopping) return void this.#giveBack([message.id]);
     this.#keep({ message, state: "waiting", share: 0, sealedContent: null });
     this.#start();
   }
@@ -110,6 +125,8 @@ export class Lane {
   /** Others may have queued something, its time may have come, or the link may be able to go on. */
   wake(): void {
     this.#isWoken = true;
+    // Another node may have the link now, or another link take the messages: they are not kept from them.
+    if (!this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
     this.#start();
     this.#claim();
   }
@@ -127,13 +144,18 @@ export class Lane {
   /** No new work: what was only claimed goes back to the queue, what may have left is waited for. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    const back = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
-    for (const id of back) this.#inHand.delete(id.toString("latin1"));
-    await this.#giveBack(back);
+    await this.#giveBack(this.#putDown());
     await poll(async () => (this.#inHand.size === 0 && this.#reserved === 0 && !this.#isClaiming ? true : undefined), {
       timeoutMs,
       everyMs: 20,
     });
+  }
+
+  /** What was only claimed is in hand no more. */
+  #putDown(): Uuid[] {
+    const back = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
+    for (const id of back) this.#inHand.delete(id.toString("latin1"));
+    return back;
   }
 
   /** Anybody may have these at once. */
@@ -184,6 +206,7 @@ export class Lane {
     this.#atCarrier += 1;
     let isAtCarrier = true;
     const answered = (outcome?: SendOutcome): void => {
+      this.#lastError = errorOf(outcome) ?? this.#lastError;
       // At once, and not when it is on record: nobody else should run into it meanwhile.
       if (outcome?.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
       if (isAtCarrier) this.#atCarrier -= 1;
@@ -288,3 +311,10 @@ export class Lane {
     this.#parts.log.error({ link: this.#parts.link.name, message: String(error) }, "delivery met trouble");
   }
 }
+
+/** For those who watch the link. */
+const errorOf = (outcome: SendOutcome | undefined): string | null => {
+  if (outcome === undefined || outcome.kind === "accepted") return null;
+  if (outcome.kind === "unknown") return "outcome_unknown";
+  return outcome.kind === "throttled" ? `throttled${outcome.providerCode === null ? "" : ` (${outcome.providerCode})`}` : outcome.code;
+};

@@ -57,13 +57,16 @@ export const readMessages = async (db: Queryable, ids: readonly Owned[]): Promis
 const findNamed = batchStatement<Name>(
   nameColumns,
   (items) => `
-select item.ordinal::integer as place, ${MESSAGE_COLUMNS}
+select item.ordinal::integer as place, named.part, ${MESSAGE_COLUMNS}
   from ${items}
  cross join lateral (${namedMessage}) named${joinMessage("named")}`,
 );
 
-/** The messages that carriers speak of, by place in the list; a name that is not known has none. */
-export async function messagesNamed(db: Queryable, names: readonly Name[]): Promise<Map<number, Message>> {
-  const rows = await db.rows<MessageRow & { place: number }>(findNamed(names));
-  return new Map(rows.map((row) => [row.place - 1, toMessage(row)]));
+/** A message, and which part of it, where it went in several. */
+export type Named = { message: Message; part: number | null };
+
+/** What carriers speak of, by place in the list; a name that is not known has none. */
+export async function messagesNamed(db: Queryable, names: readonly Name[]): Promise<Map<number, Named>> {
+  const rows = await db.rows<MessageRow & { place: number; part: number | null }>(findNamed(names));
+  return new Map(rows.map((row) => [row.place - 1, { message: toMessage(row), part: row.part }]));
 }

@@ -4,14 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { Advancer } from "../messages/advance.ts";
-import { changeBy, noteOn, type Change } from "../messages/change.ts";
+import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
+import { workInPart } from "../messages/part-receipt.ts";
+import type { Bell } from "../outbox/bell.ts";
 import type { Receipt } from "../providers/provider.ts";
 import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "../receipts/queries.ts";
-import type { Name } from "../receipts/reference.ts";
+import type { Name, Reference } from "../receipts/reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
-import { messagesNamed, readMessages } from "./queries.ts";
+import { messagesNamed, readMessages, type Named } from "./queries.ts";
 import { Recent } from "./recent.ts";
 
 // Statements take so many at a time; a carrier may hand us more.
@@ -20,7 +22,7 @@ const MAX_ROUNDS = 20;
 const LOOK_EVERY_MS = 50;
 const LOOK_AGAIN_MS = 500;
 
-export type ReceiptsParts = { db: Database; advancer: Advancer; watch: DeliveryWatch; receiptWaitMs: number; log: Log };
+export type ReceiptsParts = { db: Database; advancer: Advancer; bell: Bell; watch: DeliveryWatch; receiptWaitMs: number; log: Log };
 
 export class Receipts {
   readonly #parts: ReceiptsParts;
@@ -28,6 +30,7 @@ export class Receipts {
   /** Names that have become known since it was last looked whether something is parked for them. */
   readonly #fresh: Name[] = [];
   #looking: Promise<void> | undefined;
+  #isStopped = false;
   /** Receipts that are being parked. */
   readonly #parking = new Set<string>();
 
@@ -71,9 +74,11 @@ export class Receipts {
   /** A name became known with this change, which is committed: what was parked for it will be taken up. */
   named({ reference, after }: Change): void {
     if (reference === null) return;
-    this.#recent.remember(reference, after);
-    this.#fresh.push(reference);
-    this.#looking ??= this.#lookSoon();
+    const { link, providerMessageId, furtherPartIds = [] } = reference;
+    // Of a message in parts each receipt is worked in under its lock, and what is remembered of it would be out of date.
+    if (furtherPartIds.length === 0) this.#recent.remember(reference, after);
+    this.#fresh.push(...[providerMessageId, ...furtherPartIds].map((name) => ({ link, providerMessageId: name })));
+    if (!this.#isStopped) this.#looking ??= this.#lookSoon();
   }
 
   /** Whoever makes a name known looks for what is parked under it, and may end before it does: then anybody takes it up.
@@ -89,6 +94,11 @@ export class Receipts {
     while (this.#looking !== undefined) await this.#looking;
   }
 
+  /** Nothing is looked for any more: the database is about to go. Whoever is left finds what was parked. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Every message that a carrier takes has a name to look for, and hardly any has a receipt parked: many share a look. */
   async #lookSoon(): Promise<void> {
     await sleep(LOOK_EVERY_MS);
@@ -101,7 +111,7 @@ export class Receipts {
       if (isDatabaseTrouble(error)) this.#fresh.unshift(...names);
       await sleep(LOOK_AGAIN_MS);
     } finally {
-      this.#looking = this.#fresh.length > 0 ? this.#lookSoon() : undefined;
+      this.#looking = this.#fresh.length > 0 && !this.#isStopped ? this.#lookSoon() : undefined;
     }
   }
 
@@ -127,16 +137,17 @@ export class Receipts {
   async #apply(link: string, receipts: readonly Receipt[]): Promise<Receipt[]> {
     const found = await this.#match(link, receipts);
     const unmatched: Receipt[] = [];
-    const byMessage = new Map<string, { message: Message; receipts: Receipt[] }>();
+    const byMessage = new Map<string, { message: Message; receipts: { receipt: Receipt; part: number | null }[] }>();
     for (const [place, receipt] of receipts.entries()) {
-      const message = found.get(place);
-      if (message === undefined) {
+      const named = found.get(place);
+      if (named === undefined) {
         unmatched.push(receipt);
         continue;
       }
+      const { message, part } = named;
       const id = message.id.toString("latin1");
       const group = byMessage.get(id) ?? { message, receipts: [] };
-      group.receipts.push(receipt);
+      group.receipts.push({ receipt, part });
       byMessage.set(id, group);
     }
     await Promise.all(Array.from(byMessage.values(), (group) => this.#workIn(link, group.message, group.receipts)));
@@ -144,13 +155,13 @@ export class Receipts {
   }
 
   /** By the carrier's name where there is one, by ours otherwise; from memory where it was this process that sent it. */
-  async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, Message>> {
-    const messages = new Map<number, Message>();
+  async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, Named>> {
+    const messages = new Map<number, Named>();
     const asked: { name: Name; place: number }[] = [];
     receipts.forEach((receipt, place) => {
       const names = namesOf(link, receipt);
       const known = names.map((name) => this.#recent.find(name)).find((message) => message !== undefined);
-      if (known !== undefined) messages.set(place, known);
+      if (known !== undefined) messages.set(place, { message: known, part: null });
       else asked.push(...names.map((name) => ({ name, place })));
     });
     if (asked.length === 0) return messages;
@@ -159,15 +170,28 @@ export class Receipts {
       asked.map(({ name }) => name),
     );
     asked.forEach(({ place }, index) => {
-      const message = found.get(index);
-      if (message !== undefined && !messages.has(place)) messages.set(place, message);
+      const named = found.get(index);
+      if (named !== undefined && !messages.has(place)) messages.set(place, named);
     });
     return messages;
   }
 
-  async #workIn(link: string, message: Message, receipts: readonly Receipt[]): Promise<void> {
+  async #workIn(link: string, message: Message, receipts: readonly { receipt: Receipt; part: number | null }[]): Promise<void> {
     let current = message;
-    for (const receipt of receipts) current = await this.#advanceBy(link, current, receipt);
+    for (const { receipt, part } of receipts) {
+      if (part === null) current = await this.#advanceBy(link, current, receipt);
+      else await this.#advancePart(link, current, part, receipt);
+    }
+  }
+
+  async #advancePart(link: string, message: Message, part: number, receipt: Receipt): Promise<void> {
+    const { db, bell, advancer, watch, receiptWaitMs } = this.#parts;
+    const nowMs = advancer.now();
+    const { signal } = signalOf(link, message, receipt, { nowMs, receiptWaitMs, part });
+    const change = await db.transaction((tx) => workInPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
+    bell.ring();
+    if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after.status);
+    watch.received(link, receipt.status, change?.entry.isIgnored ?? true);
   }
 
   async #advanceBy(link: string, message: Message, receipt: Receipt): Promise<Message> {
@@ -190,40 +214,55 @@ export class Receipts {
 
   #decide(link: string, message: Message, receipt: Receipt): Change {
     const nowMs = this.#parts.advancer.now();
-    const { status, error, providerMessageId, raw } = receipt;
-    const detail = {
-      receipt: {
-        link,
-        status,
-        ...(providerMessageId === null ? {} : { provider_message_id: providerMessageId }),
-        ...(error === null ? {} : { error_code: error.code, provider_code: error.providerCode }),
-        raw: { ...raw },
-      },
-    };
-    // A message of unknown outcome gets its carrier's name from the receipt, and one that was sent again a second name, also
-    // where the receipt moves nothing: the next one may speak of the message by that alone.
-    const name = providerMessageId === message.provider?.messageId ? null : providerMessageId;
-    const reference = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + this.#parts.receiptWaitMs };
-    const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? name };
-    const change = changeBy(
-      message,
-      {
-        status,
-        ...(error === null
-          ? {}
-          : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),
-        provider,
-        detail,
-        // Nothing is left to do for what the carrier has.
-        move: { kind: "leave" },
-        reference,
-      },
+    const { signal, provider, reference } = signalOf(link, message, receipt, {
       nowMs,
-    );
+      receiptWaitMs: this.#parts.receiptWaitMs,
+      part: null,
+    });
+    const change = changeBy(message, signal, nowMs);
     if (change !== undefined) return change;
-    const note = noteOn(message, nowMs, { type: `message.${status}`, isIgnored: true, detail, move: { kind: "stay" } });
+    const note = noteOn(message, nowMs, {
+      type: `message.${signal.status}`,
+      isIgnored: true,
+      detail: signal.detail,
+      move: { kind: "stay" },
+    });
     return { ...note, after: { ...note.after, provider }, reference };
   }
+}
+
+type Surroundings = { nowMs: number; receiptWaitMs: number; part: number | null };
+
+/** What a receipt means for its message. */
+function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, receiptWaitMs, part }: Surroundings) {
+  const { status, error, providerMessageId, raw } = receipt;
+  const detail = {
+    receipt: {
+      link,
+      status,
+      ...(part === null ? {} : { part }),
+      ...(providerMessageId === null ? {} : { provider_message_id: providerMessageId }),
+      ...(error === null ? {} : { error_code: error.code, provider_code: error.providerCode }),
+      raw: { ...raw },
+    },
+  };
+  // A message of unknown outcome gets its carrier's name from the receipt, and one that was sent again a second name, also
+  // where the receipt moves nothing: the next one may speak of the message by that alone.
+  const name = providerMessageId === message.provider?.messageId ? null : providerMessageId;
+  const reference: Reference | null = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + receiptWaitMs };
+  const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? name };
+  const signal: Signal = {
+    status,
+    ...(error === null
+      ? {}
+      : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),
+    provider,
+    detail,
+    // Nothing is left to do for what the carrier has.
+    move: { kind: "leave" },
+    reference,
+  };
+  return { signal, provider, reference };
 }
 
 const namesOf = (link: string, { providerMessageId, reference }: Receipt): Name[] => [

@@ -3,6 +3,7 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { LEASE_MS } from "../queue/place.ts";
+import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queries.ts";
@@ -17,11 +18,12 @@ export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promis
   const lanes = new Set<string>();
   await Promise.all(
     claimed.map(async (message) => {
-      const link = routes.linkFor(message);
+      const { link, sender } = chooseWay(routes, message);
       const queued = changeBy(
         message,
         {
           status: "queued",
+          sender,
           detail: { reason: "send_at has come" },
           move: { kind: "wait", state: "waiting", afterMs: 0, lane: link?.name ?? "" },
         },
@@ -33,6 +35,17 @@ export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promis
     }),
   );
   return { lanes, released: claimed.length };
+}
+
+/** A sender that only came with the link of that time does not stand in the way of another now. */
+function chooseWay(routes: Routes, message: Message): { link: Link | undefined; sender: string | null } {
+  const way = routes.wayFor(message);
+  if (way.kind === "way") return { link: way.links[0], sender: message.sender };
+  const isDefault = routes.links.some((link) => message.sender === routes.senderOn(link, message));
+  const other = isDefault ? routes.wayFor({ ...message, sender: null }) : way;
+  return other.kind === "way"
+    ? { link: other.links[0], sender: routes.senderOn(other.links[0], message) }
+    : { link: undefined, sender: message.sender };
 }
 
 async function failWithoutRoute(advancer: Advancer, message: Message): Promise<void> {

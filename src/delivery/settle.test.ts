@@ -15,6 +15,7 @@ const LINK: Link = {
   name: "first",
   provider: "carrier" as ProviderName,
   settings: { speed: 1 },
+  channels: ["sms", "whatsapp"],
   sender: null,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 90_000.4, policy: "fail" },
@@ -43,6 +44,8 @@ const message = (fields: Partial<Message> = {}): Message => ({
   expiresAtMs: NOW_MS + 60_000,
   provider: { name: "carrier", link: "first", messageId: null },
   attempts: 1,
+  hasUnknown: false,
+  refusals: 0,
   hasFallback: false,
   fallbackOf: null,
   inReplyTo: null,
@@ -155,7 +158,7 @@ describe("a refused message", () => {
   ];
   for (const [attempts, least, most] of WAITS) {
     test(`waits ${least} to ${most} ms after transient fault number ${attempts}`, () => {
-      const change = settle(refused(false), { attempts });
+      const change = settle(refused(false), { attempts, refusals: attempts - 1 });
       assert.equal(change.after.status, "queued");
       const { afterMs = 0, state } = waitOf(change);
       assert.equal(state, "waiting");
@@ -167,9 +170,15 @@ describe("a refused message", () => {
     });
   }
 
+  test("is tried again however often it was put off before: only refusals count", () => {
+    const change = settle(refused(false), { attempts: 40, refusals: 3 });
+    assert.equal(change.after.status, "queued");
+    assert.equal(change.after.refusals, 4);
+  });
+
   test("fails with the last error when its tries are used up", () => {
     for (const attempts of [10, 11]) {
-      const change = settle(refused(false), { attempts });
+      const change = settle(refused(false), { attempts, refusals: attempts - 1 });
       assert.equal(change.after.status, "failed");
       assert.equal(change.after.error?.code, "invalid_destination");
       assert.equal(change.after.error?.permanent, false);

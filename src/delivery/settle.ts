@@ -12,8 +12,8 @@ import type { SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../routing/link.ts";
 import { unreachable } from "../lib/assert.ts";
 
-// Ten tries over about half an hour: what a carrier still refuses then is not a passing fault.
-const MAX_ATTEMPTS = 10;
+// Ten refusals over about half an hour: what a carrier still refuses then is not a passing fault.
+const MAX_REFUSALS = 10;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 600_000;
 
@@ -24,10 +24,20 @@ const MAX_THROTTLE_MS = 3_600_000;
 export const throttleMs = (retryAfterMs: number | null): number | null =>
   retryAfterMs !== null && Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), MAX_THROTTLE_MS) : null;
 
-export type SettleContext = { link: Link; receiptWaitMs: number; nowMs: number };
+export type SettleContext = {
+  link: Link;
+  receiptWaitMs: number;
+  nowMs: number;
+  /** The link to try next, and who the message comes from there, where its route has another. */
+  next?: (message: Message) => { link: Link; sender: string | null } | undefined;
+};
 
 /** An attempt as the timeline keeps it. */
-const attemptOf = ({ attempts }: { attempts: number }, link: Link, facts: Omit<NonNullable<Detail["attempt"]>, "number" | "link">) => ({
+const attemptOf = (
+  { attempts }: { attempts: number },
+  link: Pick<Link, "name">,
+  facts: Omit<NonNullable<Detail["attempt"]>, "number" | "link">,
+) => ({
   number: attempts,
   link: link.name,
   ...facts,
@@ -126,7 +136,12 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
         provider: { name: link.provider, link: link.name, messageId: outcome.providerMessageId },
         detail: { attempt: attemptOf(message, link, { outcome: "accepted", provider_message_id: outcome.providerMessageId }) },
         move: { kind: "leave" },
-        reference: { link: link.name, providerMessageId: outcome.providerMessageId, expiresAtMs: nowMs + context.receiptWaitMs },
+        reference: {
+          link: link.name,
+          providerMessageId: outcome.providerMessageId,
+          expiresAtMs: nowMs + context.receiptWaitMs,
+          ...partsOf(outcome),
+        },
       };
     case "refused":
       return refusedSignal(message, outcome, context);
@@ -146,25 +161,43 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
   }
 }
 
-function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "refused" }>, { link, nowMs }: SettleContext): Signal {
+/** Parts are told apart by their names. A carrier that gives one name to several speaks of the message as a whole. */
+function partsOf({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): {
+  furtherPartIds?: readonly string[];
+} {
+  const names = [providerMessageId, ...furtherPartIds];
+  const areDistinct = new Set(names).size === names.length && names.every((name) => name !== "" && !name.includes("\n"));
+  return furtherPartIds.length > 0 && areDistinct ? { furtherPartIds } : {};
+}
+
+function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "refused" }>, { link, nowMs, next }: SettleContext): Signal {
   const { code, providerCode, isPermanent } = outcome;
   const refused = { outcome: "refused", provider_code: providerCode, detail: outcome.message } as const;
-  if (isPermanent || message.attempts >= MAX_ATTEMPTS) {
+  const refusals = message.refusals + 1;
+  if (isPermanent || refusals >= MAX_REFUSALS) {
     const error: MessageError = { code, message: outcome.message, permanent: isPermanent, provider_code: providerCode };
     return { status: "failed", error, detail: { attempt: attemptOf(message, link, refused) }, move: { kind: "leave" } };
   }
-  const afterMs = backoffMs(message.attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
+  const afterMs = backoffMs(refusals, FIRST_RETRY_MS, MAX_RETRY_MS);
+  const other = next?.(message);
   return {
     status: "queued",
-    detail: { attempt: attemptOf(message, link, { ...refused, retry_at: isoTime(nowMs + afterMs) }) },
-    move: { kind: "wait", state: "waiting", afterMs },
+    detail: {
+      attempt: attemptOf(message, link, { ...refused, retry_at: isoTime(nowMs + afterMs) }),
+      ...(other === undefined ? {} : { reason: `${other.link.name} takes it next` }),
+    },
+    refusals,
+    ...(other === undefined ? {} : { sender: other.sender }),
+    move: { kind: "wait", state: "waiting", afterMs, ...(other === undefined ? {} : { lane: other.link.name }) },
   };
 }
 
+export type HoldContext = Pick<SettleContext, "nowMs" | "receiptWaitMs"> & { link: Pick<Link, "name" | "onUnknown"> };
+
 /** Nobody knows whether it left: it is held, and a late answer or a receipt may tell. A carrier that gives our id back names
  *  the message by it. */
-export const holdChange = (message: Message, detail: string, { link, nowMs, receiptWaitMs }: SettleContext): Change => ({
-  ...noteOn(message, nowMs, {
+export const holdChange = (message: Message, detail: string, { link, nowMs, receiptWaitMs }: HoldContext): Change => ({
+  ...noteOn({ ...message, hasUnknown: true }, nowMs, {
     type: "attempt.unknown",
     isIgnored: false,
     detail: { attempt: attemptOf(message, link, { outcome: "unknown", detail }) },
@@ -174,7 +207,7 @@ export const holdChange = (message: Message, detail: string, { link, nowMs, rece
 });
 
 /** Nothing was heard while it was held: what the link's policy says. */
-export const afterHold = ({ onUnknown }: Link): Signal =>
+export const afterHold = ({ onUnknown }: Pick<Link, "onUnknown">): Signal =>
   onUnknown.policy === "resend"
     ? { status: "queued", detail: { reason: "on_unknown: resend" }, move: { kind: "wait", state: "waiting", afterMs: 0 } }
     : {

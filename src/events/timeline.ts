@@ -26,6 +26,7 @@ const ReceiptEntry = Type.Object(
   {
     link: Type.String(),
     status: Type.String({ description: "What the carrier's words mean here." }),
+    part: nullable(Type.Integer({ description: "The part it speaks of, of a message that went in several." })),
     provider_message_id: nullable(Type.String()),
     error_code: nullable(Type.String()),
     provider_code: nullable(Type.String()),
@@ -44,7 +45,7 @@ export type Detail = {
 };
 
 const NO_ATTEMPT = { provider_message_id: null, provider_code: null, detail: null, retry_at: null };
-const NO_RECEIPT = { provider_message_id: null, error_code: null, provider_code: null };
+const NO_RECEIPT = { part: null, provider_message_id: null, error_code: null, provider_code: null };
 
 export const TimelineEntry = Type.Object(
   {

@@ -72,6 +72,16 @@ export const ERRORS = {
     meaning:
       "No configured link carries messages of this channel to this recipient in this environment. In `test` the simulator takes every message.",
   },
+  destination_not_permitted: {
+    status: 422,
+    title: "Messages to this country are not allowed",
+    meaning: "The operator of this service lists the countries that this environment may write to, and the recipient's is not among them.",
+  },
+  sender_not_allowed: {
+    status: 422,
+    title: "The sender is not yours to use",
+    meaning: "The number or name belongs to another account or environment. Leave sender out, or name one of your own.",
+  },
   message_not_cancelable: {
     status: 422,
     title: "The message can no longer be canceled",

@@ -30,6 +30,8 @@ const message = (fields: Partial<Message> = {}): Message => ({
   expiresAtMs: CREATED_MS + 60_000,
   provider: { name: "carrier", link: "first", messageId: "7" },
   attempts: 1,
+  hasUnknown: false,
+  refusals: 0,
   hasFallback: false,
   fallbackOf: null,
   inReplyTo: null,

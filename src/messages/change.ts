@@ -27,6 +27,7 @@ export type Signal = {
   provider?: Message["provider"];
   attempts?: number;
   sender?: string | null;
+  refusals?: number;
   detail: Detail;
   move: QueueMove;
   reference?: Reference | null;
@@ -46,6 +47,8 @@ export function changeBy(before: Message, signal: Signal, nowMs: number): Change
     error: signal.error ?? before.error,
     provider: signal.provider ?? before.provider,
     attempts: signal.attempts ?? before.attempts,
+    refusals: signal.refusals ?? before.refusals,
+    sender: signal.sender === undefined ? before.sender : signal.sender,
     updatedAtMs: atMs,
   };
   return toChange(before, after, {

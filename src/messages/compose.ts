@@ -4,7 +4,7 @@ import { Problem } from "../http/problem.ts";
 import type { Owner } from "../idempotency/once.ts";
 import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Routes, Traveller } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
@@ -24,6 +24,8 @@ export type Judgement = {
   content: Content | undefined;
   steps: readonly Omit<Step<Content>, "shown">[];
   link: Link | undefined;
+  /** Who it comes from. */
+  sender: string | null;
   problems: Problem[];
 };
 
@@ -62,14 +64,21 @@ export class Composer {
   }
 
   #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: Named): Composed | Problem {
-    const { content, steps, link, problems } = this.#judgeWith(request, owner, templates);
+    const { content, steps, link, sender, problems } = this.#judgeWith(request, owner, templates);
     const [problem] = problems;
     if (problem !== undefined) return problem;
     if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
     const { conceal, batchId = null } = origin;
     const shown = conceal?.(content) ?? null;
     const standing = { shown, batchId, fallbackOf: null, hasFallback: steps.length > 0 };
-    const message = toMessage({ request, content, owner, id: newUuid(this.#parts.clock.now()), link, standing });
+    const message = toMessage({
+      request,
+      content,
+      owner,
+      id: newUuid(this.#parts.clock.now()),
+      sender,
+      standing,
+    });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     return { message, link, steps: kept, secret: shown && content };
@@ -79,8 +88,8 @@ export class Composer {
   composeStep(before: Message, step: Step<Content>, rest: readonly Step<Content>[]): Composed | Problem {
     const { content, shown, channel } = step;
     const { recipient, priority, metadata, clientReference, maxSegments } = before;
-    const link = this.#parts.routes.linkFor(before);
-    if (link === undefined) return new Problem("no_route");
+    const link = this.#linkFor({ ...before, channel, sender: null });
+    if (link instanceof Problem) return link;
     const request: NewMessage = {
       recipient,
       channel,
@@ -89,13 +98,13 @@ export class Composer {
       client_reference: clientReference,
       max_segments: maxSegments,
       // What was asked for on one link need not be a sender on another.
-      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : link.sender,
+      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.routes.senderOn(link, before),
       ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
     };
     const problem = segmentRefusal(request, content) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
     const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0 };
-    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, standing });
+    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), sender: null, standing });
     return {
       // A secret is of use for as long as it first was: what is left of that time is all it has.
       message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
@@ -103,6 +112,11 @@ export class Composer {
       steps: rest,
       secret: shown && content,
     };
+  }
+
+  #linkFor(traveller: Traveller): Link | Problem {
+    const way = this.#parts.routes.wayFor(traveller);
+    return way.kind === "way" ? way.links[0] : new Problem(way.kind);
   }
 
   #judgeWith(request: NewMessage, owner: Owner, templates: Named): Judgement {
@@ -123,10 +137,11 @@ export class Composer {
     });
     const tooMany = content && segmentRefusal(request, content);
     if (tooMany !== undefined) problems.push(tooMany);
-    const link = kept(this.#parts.routes.linkFor(owner) ?? new Problem("no_route"));
+    const link = kept(this.#linkFor({ ...owner, ...request, sender: request.sender ?? null }));
     const unwilling = link && content && carrierRefusal(request, content, link);
     if (unwilling !== undefined) problems.push(unwilling);
-    return { content, steps, link, problems };
+    const sender = request.sender ?? (link === undefined ? null : this.#parts.routes.senderOn(link, owner));
+    return { content, steps, link, sender, problems };
   }
 }
 
@@ -184,10 +199,10 @@ export const refusalOf = (code: ConsentCode): Problem =>
 export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
 type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback"> & { shown: Content | null };
-type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; link: Link; standing: Standing };
+type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; sender: string | null; standing: Standing };
 
-/** The message that a request makes. */
-export function toMessage({ request, content, owner, id, link, standing }: Making): Message {
+/** The message that a request makes; `sender` is who it comes from where the request does not say. */
+export function toMessage({ request, content, owner, id, sender, standing }: Making): Message {
   const nowMs = uuidTimeMs(id);
   const { body, template } = standing.shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
@@ -199,7 +214,7 @@ export function toMessage({ request, content, owner, id, link, standing }: Makin
     direction: "outbound",
     channel: request.channel,
     recipient: request.recipient,
-    sender: request.sender ?? link.sender,
+    sender: request.sender ?? sender,
     body,
     template,
     status: isScheduled ? "scheduled" : "queued",
@@ -214,6 +229,8 @@ export function toMessage({ request, content, owner, id, link, standing }: Makin
     expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
     provider: null,
     attempts: 0,
+    hasUnknown: false,
+    refusals: 0,
     hasFallback: standing.hasFallback,
     fallbackOf: standing.fallbackOf,
     inReplyTo: null,

@@ -100,6 +100,10 @@ export type Message = {
   /** The last link it was tried at, and what that carrier calls it. */
   provider: { name: string; link: string; messageId: string | null } | null;
   attempts: number;
+  /** Tries that a carrier refused for now. Not part of the record. */
+  refusals: number;
+  /** Of one of its tries nobody knows whether it left. Not part of the record. */
+  hasUnknown: boolean;
   /** Something else is tried if it does not get delivered. Not part of the record. */
   hasFallback: boolean;
   fallbackOf: Uuid | null;

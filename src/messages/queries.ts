@@ -6,6 +6,7 @@ import { fallbackColumns, hurryFallbacks, insertFallbacks } from "../fallback/qu
 import { claimColumns, claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { ORDINALS, readOrdinals, tellEndpoints, type Ordinals } from "../outbox/queries.ts";
+import { insertParts } from "../parts/queries.ts";
 import { PRIORITY_RANK } from "../queue/place.ts";
 import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
 import { countChange, countNew, newUsageColumns, usageColumns } from "../usage/queries.ts";
@@ -179,7 +180,10 @@ const advanceStatement = batchStatement<Change>(
     column("provider", "text", ({ after }) => after.provider?.name ?? null),
     column("link", "text", ({ after }) => after.provider?.link ?? null),
     column("provider_message_id", "text", ({ after }) => after.provider?.messageId ?? null),
+    column("sender", "text", ({ after }) => after.sender),
     column("attempts", "integer", ({ after }) => after.attempts),
+    column("has_unknown", "boolean", ({ after }) => after.hasUnknown),
+    column("refusals", "smallint", ({ after }) => after.refusals),
     column("updated_at", "timestamptz", ({ after }) => after.updatedAtMs),
     column("sent_at", "timestamptz", ({ after }) => after.sentAtMs),
     column("delivered_at", "timestamptz", ({ after }) => after.deliveredAtMs),
@@ -200,7 +204,7 @@ const advanceStatement = batchStatement<Change>(
 with accepted as (
   update messages m
      set status = item.status, sequence = item.sequence, error = item.error::json, provider = item.provider, link = item.link,
-         provider_message_id = item.provider_message_id, attempts = item.attempts, updated_at = item.updated_at,
+         provider_message_id = item.provider_message_id, sender = item.sender, attempts = item.attempts, has_unknown = item.has_unknown, refusals = item.refusals, updated_at = item.updated_at,
          sent_at = item.sent_at, delivered_at = item.delivered_at, read_at = item.read_at, failed_at = item.failed_at,
          canceled_at = item.canceled_at
     from ${items}
@@ -213,6 +217,7 @@ with accepted as (
 ), moved as (${moveInQueue}
 ), hurried as (${hurryFallbacks}
 ), referenced as (${rememberReferences}
+), parted as (${insertParts}
 ), told as (${tellEndpoints}
 ), counted as (${countChange}
 )${ORDINALS}`,

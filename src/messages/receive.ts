@@ -61,6 +61,8 @@ function toMessage(nowMs: number, { accountId, environment }: Owner, received: R
     expiresAtMs: null,
     provider,
     attempts: 0,
+    hasUnknown: false,
+    refusals: 0,
     hasFallback: false,
     fallbackOf: null,
     inReplyTo,

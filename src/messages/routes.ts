@@ -42,6 +42,8 @@ const TimelineQuery = Type.Object({ ...pageQuery }, { additionalProperties: fals
 
 const SEND_PROBLEMS = [
   "no_route",
+  "destination_not_permitted",
+  "sender_not_allowed",
   "max_segments_exceeded",
   "template_not_found",
   "template_not_approved",

@@ -27,6 +27,8 @@ export type MessageRow = {
   metadata: Record<string, string> | null;
   template: TemplateUse | null;
   has_fallback: boolean;
+  has_unknown: boolean;
+  refusals: number;
   fallback_of: Uuid | null;
   in_reply_to: Uuid | null;
   batch_id: Uuid | null;
@@ -50,7 +52,7 @@ export type MessageRow = {
 export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference,
        m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link, m.provider_message_id, m.attempts, m.updated_at, m.sent_at,
-       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.fallback_of, m.in_reply_to,
+       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of, m.in_reply_to,
        m.batch_id`;
 
 /** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
@@ -89,6 +91,8 @@ export function toMessage(row: MessageRow): Message {
     provider: name === null || link === null ? null : { name, link, messageId: row.provider_message_id },
     attempts: row.attempts,
     hasFallback: row.has_fallback,
+    hasUnknown: row.has_unknown,
+    refusals: row.refusals,
     fallbackOf: row.fallback_of,
     inReplyTo: row.in_reply_to,
     batchId: row.batch_id,

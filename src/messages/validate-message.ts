@@ -5,10 +5,9 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
 import type { Owner } from "../idempotency/once.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
-import type { Link } from "../routing/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { toAcceptance } from "./acceptance.ts";
-import { refusalOf, type Composer } from "./compose.ts";
+import { refusalOf, type Composer, type Judgement } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import { isGsm7 } from "../lib/gsm7.ts";
 import type { NewMessage } from "./new-message.ts";
@@ -50,7 +49,7 @@ export async function validateMessage(db: Queryable, composer: Composer, { reque
   const isFaulty = faultyBy(faults);
   const isSaid = !isFaulty(...SAID);
   const judged = await composer.judge(judgeable(request, isFaulty), owner);
-  const consent = isFaulty("recipient", "sender") ? undefined : await consentProblem(db, { request, owner, link: judged.link, isSaid });
+  const consent = isFaulty("recipient", "sender") ? undefined : await consentProblem(db, { request, owner, judged, isSaid });
   const problems = consent === undefined ? judged.problems : [...judged.problems, consent];
   // How large it gets is known only of a message that nothing else is wrong with.
   const tooLarge = faults.length + problems.length === 0 ? await sizeProblem(composer, request, owner) : undefined;
@@ -61,7 +60,7 @@ export async function validateMessage(db: Queryable, composer: Composer, { reque
     valid: errors.length === 0,
     ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null),
     fallback: judged.steps.map(({ channel, content }) => textOf(channel, content.body)),
-    route: routeOf(judged.link, isFaulty("sender") ? null : request.sender),
+    route: judged.link === undefined ? null : { provider: judged.link.provider, link: judged.link.name, sender: judged.sender },
     errors,
   };
 }
@@ -81,15 +80,16 @@ const judgeable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...request,
   // Of what is said wrongly no rule has anything to say.
   ...(isFaulty(...SAID) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
+  ...(isFaulty("recipient") ? { recipient: "" } : {}),
+  ...(isFaulty("sender") ? { sender: null } : {}),
   ...(isFaulty("fallback") ? { fallback: null } : {}),
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
 });
 
-type Consent = { request: NewMessage; owner: Owner; link: Link | undefined; isSaid: boolean };
+type Consent = { request: NewMessage; owner: Owner; judged: Judgement; isSaid: boolean };
 
-async function consentProblem(db: Queryable, { request, owner, link, isSaid }: Consent): Promise<Problem | undefined> {
+async function consentProblem(db: Queryable, { request, owner, judged: { link, sender }, isSaid }: Consent): Promise<Problem | undefined> {
   const { recipient, channel, template_id: template } = request;
-  const sender = request.sender ?? link?.sender ?? null;
   const isFreeWhatsApp = isSaid && channel === "whatsapp" && !template;
   const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp });
   // Whom the carrier is known to refuse is told already.
@@ -112,9 +112,6 @@ async function sizeProblem(composer: Composer, request: NewMessage, owner: Owner
 
 const faultsOf = ({ code, detail, errors }: Problem): readonly Fault[] => errors ?? [{ pointer: "", code, detail }];
 const toError = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer : "", code: fault.code, detail: fault.detail });
-
-const routeOf = (link: Link | undefined, sender: string | null | undefined): MessageValidation["route"] =>
-  link === undefined ? null : { provider: link.provider, link: link.name, sender: sender ?? link.sender };
 
 // As many as an SMS may have characters.
 const MAX_CHARACTERS = 1_600;

@@ -168,9 +168,17 @@ update delivery_queue q
  where q.message_id = free.message_id`,
 );
 
+// Longer than any message waits, and less than an integer has.
+const MAX_BACK_MS = 14 * 24 * 3_600_000;
+
 /** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
 export const renewLeases = async (db: Queryable, ids: readonly Uuid[], leaseMs: number): Promise<void> => {
   await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
+};
+
+/** Nobody is at these any more, and they are as due as they ever were. */
+export const returnRows = async (db: Queryable, rows: readonly { id: Uuid; dueMs: number }[]): Promise<void> => {
+  await db.rows(renew(rows.map(({ id, dueMs }) => ({ id, leaseMs: Math.max(-MAX_BACK_MS, Math.round(dueMs)) }))));
 };
 
 const drop = batchStatement<Uuid>(
@@ -196,6 +204,28 @@ export const findLapsed = (db: Queryable, max: number): Promise<QueueRow[]> =>
     from delivery_queue
    where expires_at <= now() and state = ${QUEUE_STATE.waiting}
    limit ${max}`);
+
+/** The lanes that have something in them: the index is asked for the next one, as often as there are lanes. */
+export const listLanes = async (db: Queryable): Promise<string[]> =>
+  (
+    await db.rows<{ link: string }>(sql`
+  with recursive lane as (
+    (select link
+       from delivery_queue
+      order by link
+      limit 1)
+    union all
+    select next.link
+      from lane
+     cross join lateral (select link
+                           from delivery_queue
+                          where link > lane.link
+                          order by link
+                          limit 1) next
+  )
+  select link
+    from lane`)
+  ).map(({ link }) => link);
 
 // Counted no further: past this the number says only "very many", and counting would be work.
 const MAX_DEPTH = 1_000_000;

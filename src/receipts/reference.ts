@@ -4,4 +4,8 @@
 export type Name = { link: string; providerMessageId: string };
 
 /** A name, and until when the carrier may speak of the message by it. */
-export type Reference = Name & { expiresAtMs: number };
+export type Reference = Name & {
+  expiresAtMs: number;
+  /** What it calls the parts after the first, of a message that went in several. */
+  furtherPartIds?: readonly string[];
+};

@@ -3,7 +3,7 @@ import { Turns } from "../lib/turns.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { AGEING_TABLES, deleteOldRows } from "./queries.ts";
+import { AGEING_TABLES, deleteOldRows, type AgeingTable } from "./queries.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const BATCH = 1_000;
@@ -14,7 +14,7 @@ export function keepForgettingRows(
   onError: (error: unknown) => void,
 ): { stop(): Promise<void> } {
   const turns = new Turns(onError);
-  for (const table of AGEING_TABLES)
+  for (const table of Object.keys(AGEING_TABLES) as AgeingTable[])
     turns.every(async () => {
       const deleted = await deleteOldRows(db, table, firstUuidAt(clock.now() - retentionDays * DAY_MS), BATCH);
       return deleted === BATCH ? 0 : EVERY_MS;

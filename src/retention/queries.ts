@@ -105,16 +105,16 @@ export const deleteSlice = async (
 };
 
 /** Tables without weeks, and the id that tells the age of a row; each has an index on it. */
-export const AGEING_TABLES = ["batches", "verifications"] as const;
-type AgeingTable = (typeof AGEING_TABLES)[number];
+export const AGEING_TABLES = { batches: "id", verifications: "id", message_parts: "message_id" } as const;
+export type AgeingTable = keyof typeof AGEING_TABLES;
 
 const deleteOld = (table: AgeingTable): { name: string; text: string } =>
   prepare(`
 delete from ${table}
  where ctid = any (array(select ctid
                            from ${table}
-                          where id < $1
-                          order by id
+                          where ${AGEING_TABLES[table]} < $1
+                          order by ${AGEING_TABLES[table]}
                           limit $2
                             for update skip locked))
 returning 1`);
@@ -122,6 +122,7 @@ returning 1`);
 const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = {
   batches: deleteOld("batches"),
   verifications: deleteOld("verifications"),
+  message_parts: deleteOld("message_parts"),
 };
 
 /** The oldest go, so many at most; returns how many it were. */

@@ -1,12 +1,15 @@
 /** A link: one configured connection of a provider. */
 import type { ProviderName } from "../providers/providers.ts";
 import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
+import { CHANNELS, type Channel } from "./channel.ts";
 
 export type Link = {
   /** Also the name of its lane in the queue. */
   name: string;
   provider: ProviderName;
-  settings: { speed: number };
+  /** As the provider wants them. */
+  settings: unknown;
+  channels: readonly Channel[];
   /** Who a message comes from when its request does not say. */
   sender: string | null;
   /** Recipients whom the carrier is known to refuse, before anything is handed to it. */
@@ -25,6 +28,7 @@ export const simulatorLink = (speed: number): Link => ({
   name: SIMULATOR_LINK,
   provider: "simulator",
   settings: { speed },
+  channels: CHANNELS,
   sender: "+15005550000",
   unwilling: { optedOut: OPTED_OUT, windowClosed: WINDOW_CLOSED },
   onUnknown: { holdMs: SIMULATOR_HOLD_MS / speed, policy: "fail" },

@@ -1,16 +1,116 @@
-/** Which link a message takes. */
+/** Which link a message takes, and from whom: by environment, channel, country or prefix. */
+import { randomInt } from "node:crypto";
 import type { Environment } from "../access/environment.ts";
-import { SIMULATOR_LINK, type Link } from "./link.ts";
+import { countryOf } from "../lib/phone-number.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Channel } from "./channel.ts";
+import type { Link } from "./link.ts";
+import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
+
+/** What a route is found by. */
+export type Traveller = { accountId: Uuid; environment: Environment; channel: Channel; recipient: string; sender: string | null };
+
+/** The links to try, the first one first, and who the message comes from on a link. */
+export type Way = { kind: "way"; links: readonly [Link, ...Link[]] };
+export type NoWay = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
+
+type Ours = Sender & { accountId: Uuid };
+
+/** Whose the accounts of a plan are, by their names. */
+export type Accounts = ReadonlyMap<string, Uuid>;
+
+type Known = { links: ReadonlyMap<string, Link>; plan: Plan; accounts: Accounts; senders: readonly Ours[] };
 
 export class Routes {
-  readonly #links: ReadonlyMap<string, Link>;
+  readonly #simulator: Link;
+  #known: Known;
 
-  constructor(links: readonly Link[]) {
-    this.#links = new Map(links.map((link) => [link.name, link]));
+  constructor(simulator: Link, plan: Plan = EMPTY_PLAN, accounts: Accounts = new Map()) {
+    this.#simulator = simulator;
+    this.#known = toKnown(simulator, plan, accounts);
   }
 
-  /** Undefined: nothing that is configured would take it. */
-  linkFor({ environment }: { environment: Environment }): Link | undefined {
-    return environment === "test" ? this.#links.get(SIMULATOR_LINK) : undefined;
+  /** From now on: what is under way stays where it is. */
+  replace(plan: Plan, accounts: Accounts): void {
+    this.#known = toKnown(this.#simulator, plan, accounts);
   }
+
+  /** Every link there is, the simulator first. */
+  get links(): readonly Link[] {
+    return [...this.#known.links.values()];
+  }
+
+  find(name: string): Link | undefined {
+    return this.#known.links.get(name);
+  }
+
+  wayFor(traveller: Traveller): Way | NoWay {
+    const allowed = this.#known.plan.allowedCountries[traveller.environment];
+    if (allowed !== undefined && !allowed.includes(countryOf(traveller.recipient) ?? "")) return { kind: "destination_not_permitted" };
+    if (traveller.environment === "test") return { kind: "way", links: [this.#simulator] };
+    const senders = this.#known.senders.filter(({ number }) => number === traveller.sender);
+    const isMine = ({ accountId, environment }: Ours): boolean =>
+      accountId.equals(traveller.accountId) && environment === traveller.environment;
+    // A number that is someone's is nobody else's to send from.
+    if (senders.length > 0 && !senders.some(isMine)) return { kind: "sender_not_allowed" };
+    const [first, ...others] = preferring(this.#linksFor(traveller), new Set(senders.filter(isMine).map(({ link }) => link)));
+    return first === undefined ? { kind: "no_route" } : { kind: "way", links: [first, ...others] };
+  }
+
+  /** Who a message comes from on a link when it does not say: the link's own, or the first number of the account there. */
+  senderOn(link: Link, { accountId, environment }: Pick<Traveller, "accountId" | "environment">): string | null {
+    const own = this.#known.senders.find(
+      (sender) => sender.link === link.name && sender.environment === environment && sender.accountId.equals(accountId),
+    );
+    return own?.number ?? link.sender;
+  }
+
+  /** Whose a number is on a link: an inbound message to it is theirs. */
+  ownerOf(link: string, number: string): { accountId: Uuid; environment: Environment } | undefined {
+    const sender = this.#known.senders.find((each) => each.link === link && each.number === number);
+    return sender && { accountId: sender.accountId, environment: sender.environment };
+  }
+
+  #linksFor(traveller: Traveller): Link[] {
+    const { links, plan, accounts } = this.#known;
+    const fits = (row: RouteRow): boolean =>
+      row.channel === traveller.channel &&
+      (row.environment ?? traveller.environment) === traveller.environment &&
+      (row.account === undefined || accounts.get(row.account)?.equals(traveller.accountId) === true) &&
+      (row.countries === undefined || row.countries.includes(countryOf(traveller.recipient) ?? "")) &&
+      (row.prefixes === undefined || row.prefixes.some((prefix) => traveller.recipient.startsWith(prefix)));
+    const found = plan.routes.filter(fits).toSorted((a, b) => rankOf(b, traveller) - rankOf(a, traveller))[0];
+    if (found !== undefined) return inTurn(found).flatMap((name) => links.get(name) ?? []);
+    // Who has written no route at all means every link, in the order of the file.
+    return plan.routes.length > 0 ? [] : plan.links.filter(({ channels }) => channels.includes(traveller.channel));
+  }
+}
+
+const toKnown = (simulator: Link, plan: Plan, accounts: Accounts): Known => ({
+  links: new Map([simulator, ...plan.links].map((link) => [link.name, link])),
+  plan,
+  accounts,
+  senders: plan.senders.flatMap((sender) => {
+    const accountId = accounts.get(sender.account);
+    return accountId === undefined ? [] : [{ ...sender, accountId }];
+  }),
+});
+
+/** By priority; among equals the one that says most of the number. */
+function rankOf({ priority = 0, prefixes = [], countries, account }: RouteRow, { recipient }: Traveller): number {
+  const longest = Math.max(0, ...prefixes.filter((prefix) => recipient.startsWith(prefix)).map(({ length }) => length));
+  return priority * 100 + longest * 2 + (countries === undefined ? 0 : 3) + (account === undefined ? 0 : 1);
+}
+
+/** The links of a route: the first by lot where there are weights, the others behind it in their order. */
+function inTurn({ links, weights }: RouteRow): readonly string[] {
+  if (weights === undefined) return links;
+  let lot = randomInt(weights.reduce((sum, weight) => sum + weight, 0));
+  const chosen = links.find((_, index) => (lot -= weights[index] ?? 0) < 0) ?? links[0];
+  return [...links.filter((name) => name === chosen), ...links.filter((name) => name !== chosen)];
+}
+
+/** Those that a sender lives on first, and where it lives on any, those alone: no other carrier would take it. */
+function preferring(links: readonly Link[], homes: ReadonlySet<string>): readonly Link[] {
+  return homes.size === 0 ? links : links.filter(({ name }) => homes.has(name));
 }

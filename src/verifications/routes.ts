@@ -27,6 +27,8 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
       "verification_too_soon",
       "verification_limit_reached",
       "no_route",
+      "destination_not_permitted",
+      "sender_not_allowed",
       "recipient_opted_out",
       "template_not_found",
       "template_not_approved",

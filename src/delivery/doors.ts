@@ -1,0 +1,56 @@
+/** Where carriers speak to us: receipts, and what people write. Every process has them, also one that hands nothing over, since
+ *  what comes over HTTP comes to any. */
+import type { Log } from "../lib/log.ts";
+import { Advancer } from "../messages/advance.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Host } from "../providers/provider.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { DeliveryWatch } from "./delivery.ts";
+import { Inbound } from "./inbound.ts";
+import { Receipts } from "./receipts.ts";
+
+export type DoorsParts = {
+  db: Database;
+  clock: Clock;
+  routes: Routes;
+  /** Rung when a change is to be told to someone. */
+  bell: Bell;
+  receiptWaitMs: number;
+  watch: DeliveryWatch;
+  log: Log;
+};
+
+export class Doors {
+  readonly advancer: Advancer;
+  readonly receipts: Receipts;
+  readonly #inbound: Inbound;
+  readonly #parts: DoorsParts;
+
+  constructor(parts: DoorsParts) {
+    const { db, clock, routes, bell, watch, receiptWaitMs, log } = parts;
+    this.#parts = parts;
+    this.advancer = new Advancer({ db, clock, bell, watch });
+    this.receipts = new Receipts({ db, advancer: this.advancer, bell, watch, receiptWaitMs, log });
+    this.#inbound = new Inbound({ db, clock, routes, bell, watch, log });
+  }
+
+  /** After all that speaks through them has stopped, and before the database goes. */
+  stop(): void {
+    this.receipts.stop();
+  }
+
+  /** What the provider of a link may ask of us. */
+  hostFor(link: Link, changed: () => void): Host {
+    const { clock, log } = this.#parts;
+    return {
+      receive: (receipts) => this.receipts.receive(link.name, receipts),
+      receiveMessages: (messages) => this.#inbound.receive(link, messages),
+      changed,
+      now: () => clock.now(),
+      log,
+    };
+  }
+}

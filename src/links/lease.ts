@@ -1,0 +1,58 @@
+/** Who may open a link that takes one connection for all nodes together. Held by a row with an end, renewed while the node lives;
+ *  another node has it seconds after this one is gone. */
+import { randomBytes } from "node:crypto";
+import { within } from "../lib/wait.ts";
+import type { Queryable } from "../storage/database.ts";
+import { dropLease, takeLease } from "./queries.ts";
+
+export const LEASE_MS = 6_000;
+export const RENEW_EVERY_MS = 1_500;
+// Who cannot renew it gives it up before another can have it: a carrier's goodbye takes a moment.
+const MARGIN_MS = 1_000;
+// A database that needs longer says nothing in time, and a look at the clock is due again.
+const ASK_MS = 1_000;
+
+export class LinkLease {
+  readonly #db: Queryable;
+  readonly #link: string;
+  /** The node, and which of its connections: one that is being opened anew does not have what the one before it had. */
+  readonly #holder: string;
+  /** On this process's own steady clock, counted from before it asked. */
+  #heldUntil = 0;
+
+  constructor(db: Queryable, link: string, node: string) {
+    this.#db = db;
+    this.#link = link;
+    this.#holder = `${node}/${randomBytes(4).toString("hex")}`;
+  }
+
+  /** Certainly ours: whoever asks the database now is told so. */
+  get isHeld(): boolean {
+    return this.leftMs > 0;
+  }
+
+  /** For how long it is certainly ours, if nobody renews it. */
+  get leftMs(): number {
+    return Math.max(0, this.#heldUntil - performance.now());
+  }
+
+  /** Takes it, or holds it for longer; false when it is another's, or nobody can tell. */
+  async hold(): Promise<boolean> {
+    const askedAt = performance.now();
+    // Not beyond what is left: whoever waits for the answer has to close the link by then.
+    const isOurs = await within(this.#take(), this.isHeld ? Math.min(ASK_MS, this.leftMs) : ASK_MS);
+    // The database is away: what we had we have until its time is over.
+    if (isOurs !== undefined) this.#heldUntil = isOurs ? askedAt + LEASE_MS - MARGIN_MS : 0;
+    return this.isHeld;
+  }
+
+  async drop(): Promise<void> {
+    this.#heldUntil = 0;
+    await dropLease(this.#db, this.#link, this.#holder);
+  }
+
+  /** Undefined when nobody can tell. */
+  #take(): Promise<boolean | undefined> {
+    return takeLease(this.#db, this.#link, this.#holder, LEASE_MS).catch(() => undefined);
+  }
+}

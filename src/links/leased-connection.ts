@@ -1,0 +1,108 @@
+/** A link that one node has open at a time: the connection is there while the lease is, and not otherwise. */
+import type { Log } from "../lib/log.ts";
+import { Turns } from "../lib/turns.ts";
+import { within } from "../lib/wait.ts";
+import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
+import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
+
+// A carrier that hangs at the goodbye must not keep the link from the next node for long.
+const CLOSE_MS = 4_000;
+
+const ELSEWHERE: LinkState = { kind: "connecting", reason: "another node has the link" };
+const NOT_OURS: SendOutcome = {
+  kind: "refused",
+  code: "link_closed",
+  message: "The link is another node's",
+  providerCode: null,
+  isPermanent: false,
+};
+
+export type LeasedParts = { lease: LinkLease; window: number; open: () => Promise<Connection>; changed: () => void; log: Log };
+
+export class LeasedConnection implements Connection {
+  readonly #parts: LeasedParts;
+  readonly #turns: Turns;
+  #inner: Connection | undefined;
+  #opening: Promise<void> | undefined;
+  #isClosing = false;
+
+  constructor(parts: LeasedParts) {
+    this.#parts = parts;
+    this.#turns = new Turns((error) => parts.log.error({ message: String(error) }, "a link could not be opened"));
+  }
+
+  start(): void {
+    this.#turns.every(async () => {
+      await this.#turn();
+      const { isHeld, leftMs } = this.#parts.lease;
+      return isHeld ? Math.min(RENEW_EVERY_MS, leftMs) : RENEW_EVERY_MS;
+    });
+  }
+
+  get window(): number {
+    return this.#inner?.window ?? this.#parts.window;
+  }
+
+  get isReady(): boolean {
+    return this.#parts.lease.isHeld && this.#inner?.isReady === true;
+  }
+
+  get state(): LinkState {
+    if (this.#inner === undefined) return ELSEWHERE;
+    return this.#inner.state ?? { kind: this.#inner.isReady ? "connected" : "connecting", reason: null };
+  }
+
+  /** Whether this node has it. */
+  get isHere(): boolean {
+    return this.#inner !== undefined;
+  }
+
+  async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
+    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_OURS : this.#inner.send(message, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#turns.stop();
+    if (this.#opening !== undefined) await within(this.#opening, CLOSE_MS);
+    await this.#closeInner();
+    await within(
+      this.#parts.lease.drop().catch(() => undefined),
+      CLOSE_MS,
+    );
+  }
+
+  async #turn(): Promise<void> {
+    const { lease, changed } = this.#parts;
+    const isHeld = await lease.hold();
+    // Not waited for: a carrier that takes its time must not keep the lease from being renewed.
+    if (isHeld && this.#inner === undefined) this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    else if (!isHeld && this.#inner !== undefined) {
+      this.#parts.log.warn({}, "the lease of a link was lost: it is closed here");
+      await this.#closeInner();
+      changed();
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { lease, open, changed, log } = this.#parts;
+    try {
+      this.#inner = await open();
+      // It may have become another's meanwhile.
+      if (!lease.isHeld || this.#isClosing) await this.#closeInner();
+      else changed();
+    } catch (error) {
+      log.error({ message: String(error) }, "a link could not be opened");
+    }
+  }
+
+  async #closeInner(): Promise<void> {
+    const inner = this.#inner;
+    this.#inner = undefined;
+    if (inner === undefined) return;
+    const closed = inner.close().catch((error: unknown) => {
+      this.#parts.log.error({ message: String(error) }, "a link could not be closed in its carrier's manner");
+    });
+    await within(closed, CLOSE_MS);
+  }
+}

@@ -1,0 +1,53 @@
+/** A link as those who watch it see it. */
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import { CHANNELS } from "../routing/channel.ts";
+import type { Link } from "../routing/link.ts";
+import type { StateRow } from "./queries.ts";
+
+/** A node that has said nothing for so long is gone. */
+export const FRESH_SECONDS = 10;
+
+export const LinkRecord = Type.Object(
+  {
+    name: Type.String({ examples: ["acme"] }),
+    object: Type.Literal("link"),
+    provider: Type.String({ examples: ["smpp"] }),
+    channels: Type.Array(openEnum(CHANNELS)),
+    state: openEnum(["connected", "connecting", "throttled", "paused", "down"], "`down`: no node has it open."),
+    reason: nullable(Type.String({ description: "Why it is not simply connected." })),
+    sender: nullable(Type.String()),
+    rate: nullable(Type.Number({ description: "Parts, or messages, a second." })),
+    window: nullable(Type.Integer({ description: "How many may be without an answer at one time." })),
+    in_flight: Type.Integer({ description: "Messages that a node has in hand for it." }),
+    last_error: nullable(Type.String()),
+    last_error_at: nullable(timestamp("When the last error came.")),
+    nodes: Type.Array(Type.String(), { description: "Who has it open." }),
+  },
+  { title: "Link", description: "A configured connection to a carrier." },
+);
+export type LinkRecord = Static<typeof LinkRecord>;
+
+const RANK = ["connected", "throttled", "connecting", "paused"];
+
+/** What nodes say of the link, as one: the best of it, since one that works is enough. */
+export function toRecord({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkRecord {
+  const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
+  const [best] = own;
+  const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];
+  const { partsPerSecond = null, messagesPerSecond = null, window = null } = settings as Record<string, number | null>;
+  return {
+    name,
+    object: "link",
+    provider,
+    channels: [...channels],
+    state: (best?.state ?? "down") as LinkRecord["state"],
+    reason: best?.reason ?? null,
+    sender,
+    rate: partsPerSecond ?? messagesPerSecond,
+    window,
+    in_flight: own.reduce((sum, { in_flight: count }) => sum + count, 0),
+    last_error: last?.last_error ?? null,
+    last_error_at: last?.last_error_at?.toISOString() ?? null,
+    nodes: own.map(({ node }) => node),
+  };
+}

@@ -1,0 +1,63 @@
+/** All SQL of links: which node has one open, and what it says of it. */
+import type { Queryable } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+
+/** Whether the link is this node's, from now on for as long as the lease lasts. One that nobody has, or whose time is over, is to be
+ *  had by whoever comes first. */
+export const takeLease = async (db: Queryable, link: string, node: string, leaseMs: number): Promise<boolean> =>
+  (
+    await db.rows(sql`
+  insert into link_leases as lease (link, node, expires_at)
+  values (${link}, ${node}, now() + ${leaseMs}::integer * interval '1 millisecond')
+  on conflict (link) do update
+     set node = excluded.node, expires_at = excluded.expires_at
+   where lease.node = excluded.node or lease.expires_at <= now()
+  returning 1`)
+  ).length > 0;
+
+/** Anybody may have it at once. */
+export const dropLease = async (db: Queryable, link: string, node: string): Promise<void> => {
+  await db.rows(sql`
+  delete from link_leases
+   where link = ${link} and node = ${node}`);
+};
+
+export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: string | null };
+
+export const writeState = async (db: Queryable, link: string, node: string, reported: ReportedState): Promise<void> => {
+  const { state, reason, inFlight, lastError } = reported;
+  await db.rows(sql`
+  insert into link_states as known (link, node, state, reason, in_flight, last_error, last_error_at, updated_at)
+  values (${link}, ${node}, ${state}, ${reason}, ${inFlight}, ${lastError}, case when ${lastError}::text is not null then now() end, now())
+  on conflict (link, node) do update
+     set state = excluded.state, reason = excluded.reason, in_flight = excluded.in_flight, updated_at = excluded.updated_at,
+         last_error = coalesce(excluded.last_error, known.last_error),
+         last_error_at = case when excluded.last_error is distinct from known.last_error and excluded.last_error is not null
+                              then excluded.last_error_at else known.last_error_at end`);
+};
+
+/** What this node said is no longer so: it has closed the link. */
+export const dropState = async (db: Queryable, link: string, node: string): Promise<void> => {
+  await db.rows(sql`
+  delete from link_states
+   where (link = ${link} and node = ${node}) or updated_at < now() - interval '1 day'`);
+};
+
+export type StateRow = {
+  link: string;
+  node: string;
+  state: string;
+  reason: string | null;
+  in_flight: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+  updated_at: Date;
+};
+
+/** What was said within the last seconds: a node that is silent is gone. */
+export const readStates = (db: Queryable, freshSeconds: number): Promise<StateRow[]> =>
+  db.rows<StateRow>(sql`
+  select link, node, state, reason, in_flight, last_error, last_error_at, updated_at
+    from link_states
+   where updated_at > now() - make_interval(secs => ${freshSeconds})
+   order by link, node`);

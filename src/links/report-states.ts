@@ -1,0 +1,52 @@
+/** Says every few seconds how the links are doing that this node has open. */
+import { Turns } from "../lib/turns.ts";
+import type { LinkState } from "../providers/provider.ts";
+import type { Database } from "../storage/database.ts";
+import { dropState, writeState } from "./queries.ts";
+
+const SAY_EVERY_MS = 2_000;
+
+/** What is known of a link that is open here. */
+export type OpenLink = { name: string; state: LinkState; inFlight: number; lastError: string | null };
+
+export class StateReporter {
+  readonly #db: Database;
+  readonly #node: string;
+  readonly #links: () => readonly OpenLink[];
+  readonly #turns: Turns;
+  readonly #said = new Set<string>();
+
+  constructor(db: Database, node: string, links: () => readonly OpenLink[], onError: (error: unknown) => void) {
+    this.#db = db;
+    this.#node = node;
+    this.#links = links;
+    this.#turns = new Turns(onError);
+  }
+
+  start(): void {
+    this.#turns.every(async () => {
+      await this.say();
+      return SAY_EVERY_MS;
+    });
+  }
+
+  async say(): Promise<void> {
+    const open = this.#links();
+    for (const { name, state, inFlight, lastError } of open) {
+      this.#said.add(name);
+      await writeState(this.#db, name, this.#node, { state: state.kind, reason: state.reason, inFlight, lastError });
+    }
+    const names = new Set(open.map(({ name }) => name));
+    for (const name of this.#said) {
+      if (names.has(name)) continue;
+      await dropState(this.#db, name, this.#node);
+      this.#said.delete(name);
+    }
+  }
+
+  /** What was said is taken back. */
+  async stop(): Promise<void> {
+    await this.#turns.stop();
+    await Promise.all([...this.#said].map((name) => dropState(this.#db, name, this.#node).catch(() => undefined)));
+  }
+}

@@ -1,0 +1,28 @@
+/** The HTTP face of links. */
+import { route, type Route } from "../api/route.ts";
+import { Type } from "../http/schema.ts";
+import { SIMULATOR_LINK } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Database } from "../storage/database.ts";
+import { LinkRecord } from "./link-record.ts";
+import { listLinks } from "./list-links.ts";
+
+const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });
+
+export const linkRoutes = (db: Database, routes: Routes): Route[] => [
+  route({
+    method: "GET",
+    path: "/v1/links",
+    summary: "List links",
+    description: "How each link is doing, as the nodes that have it open said within the last seconds. `test` has the simulator alone.",
+    tag: "Links",
+    scope: "links:read",
+    isIdempotent: false,
+    reply: { status: 200, description: "The links of this environment.", schema: LinkList },
+    problems: [],
+    handle: async ({ credential }) => {
+      const links = routes.links.filter(({ name }) => credential.environment === "live" || name === SIMULATOR_LINK);
+      return { status: 200, body: JSON.stringify({ data: await listLinks(db, links) }) };
+    },
+  }),
+];

@@ -1,0 +1,39 @@
+/** All SQL of parts: one row for each part of a message that went in several. */
+import type { Environment } from "../access/environment.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import { FURTHER_PARTS } from "../receipts/queries.ts";
+import type { Tx } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+import type { Part } from "./part.ts";
+
+type Whose = { accountId: Uuid; environment: Environment; id: Uuid };
+
+/** The parts of the messages in `accepted` that went in several. Sent again, they have other names, and nothing is known of them yet. An
+ *  answer that came late moves nothing: the names in it speak of the parts that are there. */
+export const insertParts = `
+  insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
+  select account_id, environment, message_id, 1, reference_id, 'sent', updated_at
+    from accepted
+   where further_ids is not null and sequence > expected
+  union all
+  select account_id, environment, message_id, part.number + 1, part.id, 'sent', updated_at
+    from accepted
+   cross join lateral ${FURTHER_PARTS}
+   where sequence > expected
+  on conflict (account_id, environment, message_id, number) do update
+     set provider_message_id = excluded.provider_message_id, status = excluded.status, error = null, updated_at = excluded.updated_at`;
+
+/** In their order. */
+export const readParts = <S, F>(tx: Tx, { accountId, environment, id }: Whose): Promise<Part<S, F>[]> =>
+  tx.rows<Part<S, F>>(sql`
+  select number, status, error
+    from message_parts
+   where account_id = ${accountId} and environment = ${environment} and message_id = ${id}
+   order by number`);
+
+export const storePart = (tx: Tx, { accountId, environment, id }: Whose, part: Part<string, object>, nowMs: number): Promise<unknown[]> =>
+  tx.rows(sql`
+  update message_parts
+     set status = ${part.status}, error = ${part.error && JSON.stringify(part.error)}::json,
+         updated_at = to_timestamp(${nowMs / 1_000}::float8)
+   where account_id = ${accountId} and environment = ${environment} and message_id = ${id} and number = ${part.number}`);

@@ -1,0 +1,191 @@
+/** The plan: links, senders and routes, as the configuration file has them. Every fault is told, and none is mended. */
+import type { Environment } from "../access/environment.ts";
+import type { Fault } from "../http/problem.ts";
+import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
+import { compile, type Validate } from "../http/validate.ts";
+import { senderField } from "./address.ts";
+import { CHANNELS } from "./channel.ts";
+import { isProviderName, LINK_KINDS } from "./link-settings.ts";
+import { SIMULATOR_LINK, type Link } from "./link.ts";
+
+const ENVIRONMENTS = ["test", "live"] as const satisfies readonly Environment[];
+
+/** A number or name of ours: the link it lives on, and whose it is, so that an inbound message finds its owner. */
+const SenderTable = Type.Object(
+  { number: senderField, link: Type.String(), account: Type.String({ minLength: 1, maxLength: 100 }), environment: oneOf(ENVIRONMENTS) },
+  { additionalProperties: false },
+);
+export type Sender = Static<typeof SenderTable>;
+
+const country = Type.String({ pattern: "^[A-Z]{2}$", [HINT]: "must be a country of two letters such as US" });
+const RouteTable = Type.Object(
+  {
+    environment: Type.Optional(oneOf(ENVIRONMENTS)),
+    channel: oneOf(CHANNELS),
+    account: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    countries: Type.Optional(Type.Array(country, { minItems: 1, maxItems: 250 })),
+    prefixes: Type.Optional(
+      Type.Array(Type.String({ pattern: "^\\+\\d{1,14}$", [HINT]: "must be the beginning of a number such as +1415" }), {
+        minItems: 1,
+        maxItems: 1_000,
+      }),
+    ),
+    priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000 })),
+    links: Type.Array(Type.String(), { minItems: 1, maxItems: 20 }),
+    weights: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000 }), { minItems: 1, maxItems: 20 })),
+  },
+  { additionalProperties: false },
+);
+export type RouteRow = Static<typeof RouteTable>;
+
+const CountriesTable = Type.Object(
+  { test: Type.Optional(Type.Array(country)), live: Type.Optional(Type.Array(country)) },
+  { additionalProperties: false },
+);
+
+/** The tables of the file, unread. */
+export type Tables = { link?: unknown; sender?: unknown; route?: unknown; allowed_countries?: unknown };
+
+export type Plan = {
+  links: readonly Link[];
+  senders: readonly Sender[];
+  routes: readonly RouteRow[];
+  /** Where an environment has none, every country is allowed. */
+  allowedCountries: Readonly<Partial<Record<Environment, readonly string[]>>>;
+};
+
+export const EMPTY_PLAN: Plan = { links: [], senders: [], routes: [], allowedCountries: {} };
+
+type Reading = { secretOf: (variable: string) => string | undefined; faults: string[] };
+
+export function readPlan(tables: Tables, secretOf: Reading["secretOf"], faults: string[]): Plan {
+  const reading = { secretOf, faults };
+  const links = readAll(tables.link, "link", reading).flatMap((table, index) => readLink(table, `link ${index + 1}`, reading) ?? []);
+  const senders = readAll(tables.sender, "sender", reading).flatMap(
+    (table, index) => (checked(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
+  );
+  const names = namesOf(tables.link);
+  const routes = readAll(tables.route, "route", reading).flatMap((table, index) => {
+    const at = `route ${index + 1}`;
+    const row = checked(ROUTE, table, at, faults) as RouteRow | undefined;
+    if (row !== undefined) checkRoute(row, at, { links, names }, faults);
+    return row ?? [];
+  });
+  const allowedCountries =
+    tables.allowed_countries === undefined
+      ? {}
+      : ((checked(COUNTRIES, tables.allowed_countries, "allowed_countries", faults) as Plan["allowedCountries"] | undefined) ?? {});
+  checkLinks(names, faults);
+  checkSenders(senders, new Set(names), faults);
+  return { links, senders, routes, allowedCountries };
+}
+
+const SENDER = compile(SenderTable, "body");
+const ROUTE = compile(RouteTable, "body");
+const COUNTRIES = compile(CountriesTable, "body");
+
+function readAll(value: unknown, name: string, { faults }: Reading): readonly unknown[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  faults.push(`${name}: must be written [[${name}]]`);
+  return [];
+}
+
+/** The table, or undefined after its faults were told. */
+function checked(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
+  const found = validate(table);
+  faults.push(...found.map((fault) => `${where}: ${placeOf(fault)}${fault.detail}`));
+  return found.length === 0 ? table : undefined;
+}
+
+const placeOf = (fault: Fault): string => {
+  const place = "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : "";
+  return place === "" ? "" : `${place}: `;
+};
+
+const SECRET_SUFFIX = "_env";
+const DEFAULT_HOLD_SECONDS = 300;
+
+function readLink(table: unknown, where: string, { secretOf, faults }: Reading): Link | undefined {
+  const { provider, name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
+  const at = typeof name === "string" && name !== "" ? `link ${name}` : where;
+  if (!isProviderName(provider)) {
+    faults.push(`${at}: provider: must be one of ${Object.keys(LINK_KINDS).join(", ")}`);
+    return undefined;
+  }
+  const { schema, channels, defaults, rateName, derive } = LINK_KINDS[provider];
+  const fields = checked(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
+  if (fields === undefined) return undefined;
+  const settings: Record<string, unknown> = { ...defaults };
+  for (const [key, value] of Object.entries(fields)) {
+    if (OURS.has(key)) continue;
+    if (key === "rate") settings[rateName] = value;
+    else if (key.endsWith(SECRET_SUFFIX)) settings[camel(key.slice(0, -SECRET_SUFFIX.length))] = readSecret(String(value), `${at}: ${key}`);
+    else settings[camel(key)] = value;
+  }
+  return {
+    name: String(name),
+    provider,
+    settings: derive?.(settings, String(name)) ?? settings,
+    channels,
+    sender: (fields["sender"] as string | undefined) ?? null,
+    unwilling: { optedOut: new Set(), windowClosed: new Set() },
+    onUnknown: {
+      holdMs: Number(fields["hold_seconds"] ?? DEFAULT_HOLD_SECONDS) * 1_000,
+      policy: (fields["on_unknown"] as Link["onUnknown"]["policy"] | undefined) ?? "fail",
+    },
+  };
+
+  function readSecret(variable: string, place: string): string {
+    const value = secretOf(variable);
+    if (value === undefined) faults.push(`${place}: the variable ${variable} is not set`);
+    return value ?? "";
+  }
+}
+
+/** What is ours to know of a link, and not its provider's. */
+const OURS: ReadonlySet<string> = new Set(["name", "provider", "sender", "on_unknown", "hold_seconds"]);
+
+const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The names of links, also of those that have a fault: what leads to them has none for that. */
+const namesOf = (tables: unknown): string[] =>
+  (Array.isArray(tables) ? tables : []).flatMap((table: unknown) => {
+    const { name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
+    return typeof name === "string" ? [name] : [];
+  });
+
+/** A name leads to one thing. */
+function checkLinks(names: readonly string[], faults: string[]): void {
+  for (const name of new Set(names)) {
+    if (name === SIMULATOR_LINK) faults.push(`link ${name}: the name is the simulator's, which is always there`);
+    if (names.filter((other) => other === name).length > 1) faults.push(`link ${name}: is there twice`);
+  }
+}
+
+/** `names`: of all links, also of those that have a fault. */
+type Declared = { links: readonly Link[]; names: readonly string[] };
+
+function checkRoute(row: RouteRow, at: string, { links, names }: Declared, faults: string[]): void {
+  const { links: taken, weights, channel, environment } = row;
+  if (environment === "test") faults.push(`${at}: environment: test always takes the simulator`);
+  for (const name of new Set(taken)) {
+    const link = links.find((each) => each.name === name);
+    if (!names.includes(name) && name !== SIMULATOR_LINK) faults.push(`${at}: there is no link ${name}`);
+    else if (link !== undefined && !link.channels.includes(channel)) faults.push(`${at}: the link ${name} does not carry ${channel}`);
+    if (taken.filter((other) => other === name).length > 1) faults.push(`${at}: links: ${name} is there twice`);
+  }
+  if (weights !== undefined && weights.length !== taken.length) faults.push(`${at}: weights: must be one for each of the links`);
+  if (weights?.every((weight) => weight === 0)) faults.push(`${at}: weights: must not all be 0`);
+}
+
+/** A number has one owner, wherever it lives. */
+function checkSenders(senders: readonly Sender[], links: ReadonlySet<string>, faults: string[]): void {
+  for (const [index, { number, link, account, environment }] of senders.entries()) {
+    if (!links.has(link)) faults.push(`sender ${number}: there is no link ${link}`);
+    const before = senders.slice(0, index).filter((other) => other.number === number);
+    if (before.some((other) => other.link === link)) faults.push(`sender ${number}: is there twice on link ${link}`);
+    if (before.some((other) => other.account !== account || other.environment !== environment))
+      faults.push(`sender ${number}: belongs to one account and environment alone`);
+  }
+}

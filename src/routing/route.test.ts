@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { newUuid } from "../lib/uuid.ts";
+import { simulatorLink, type Link } from "./link.ts";
+import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
+import { Routes, type Traveller } from "./route.ts";
+
+const HOUSE = newUuid(1);
+const OTHER = newUuid(2);
+const ACCOUNTS = new Map([
+  ["house", HOUSE],
+  ["other", OTHER],
+]);
+const SIMULATOR = simulatorLink(1);
+const US = "+14155550123";
+const DE = "+4915112345678";
+
+const link = (name: string, fields: Partial<Link> = {}): Link => ({
+  name,
+  provider: "smpp",
+  settings: {},
+  channels: ["sms"],
+  sender: null,
+  unwilling: { optedOut: new Set(), windowClosed: new Set() },
+  onUnknown: { holdMs: 1, policy: "fail" },
+  ...fields,
+});
+
+const A = link("a");
+const B = link("b", { sender: "BEE" });
+const C = link("c");
+const WA = link("wa", { provider: "whatsapp", channels: ["whatsapp"] });
+
+const planOf = (fields: Partial<Plan>): Plan => ({ ...EMPTY_PLAN, links: [A, B, C, WA], ...fields });
+const routesOf = (fields: Partial<Plan>): Routes => new Routes(SIMULATOR, planOf(fields), ACCOUNTS);
+const traveller = (fields: Partial<Traveller> = {}): Traveller => ({
+  accountId: HOUSE,
+  environment: "live",
+  channel: "sms",
+  recipient: US,
+  sender: null,
+  ...fields,
+});
+const sms = (fields: Partial<RouteRow> & { links: string[] }): RouteRow => ({ channel: "sms", ...fields });
+const senderAt = (number: string, at: string, fields: Partial<Sender> = {}): Sender => ({
+  number,
+  link: at,
+  account: "house",
+  environment: "live",
+  ...fields,
+});
+
+/** The names of the links in their order, or why there are none. */
+function wayOf(routes: Routes, fields: Partial<Traveller> = {}): string {
+  const way = routes.wayFor(traveller(fields));
+  return way.kind === "way" ? way.links.map(({ name }) => name).join(" ") : way.kind;
+}
+
+describe("without a route", () => {
+  test("every link that carries the channel is tried, in the order of the file", () => {
+    const routes = routesOf({});
+    assert.equal(wayOf(routes), "a b c");
+    assert.equal(wayOf(routes, { channel: "whatsapp" }), "wa");
+  });
+
+  test("and without a link nothing goes in live, while test has the simulator", () => {
+    const routes = new Routes(SIMULATOR);
+    assert.equal(wayOf(routes), "no_route");
+    assert.equal(wayOf(routes, { environment: "test" }), "simulator");
+    assert.deepEqual(routes.links, [SIMULATOR]);
+  });
+});
+
+const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<Traveller>, way: string])[] = [
+  ["its links are tried in their order", [sms({ links: ["c", "a"] })], {}, "c a"],
+  ["another channel is not for it", [sms({ links: ["a"] })], { channel: "whatsapp" }, "no_route"],
+  ["test takes the simulator, whatever routes say", [sms({ links: ["a"] })], { environment: "test" }, "simulator"],
+  ["of its environment", [sms({ environment: "live", links: ["b"] })], {}, "b"],
+  ["of its country", [sms({ countries: ["CA", "US"], links: ["b"] })], {}, "b"],
+  ["of another country", [sms({ countries: ["DE"], links: ["b"] })], {}, "no_route"],
+  ["of a number without a country", [sms({ countries: ["US"], links: ["b"] })], { recipient: "+88213012345" }, "no_route"],
+  ["of its prefix", [sms({ prefixes: ["+1212", "+1415"], links: ["b"] })], {}, "b"],
+  ["of another prefix", [sms({ prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
+  ["of its account", [sms({ account: "house", links: ["b"] })], {}, "b"],
+  ["of another account", [sms({ account: "other", links: ["b"] })], {}, "no_route"],
+  ["of an account that is not known", [sms({ account: "nobody", links: ["b"] })], {}, "no_route"],
+  ["all that it says must fit", [sms({ countries: ["US"], prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
+  [
+    "the longest prefix wins",
+    [sms({ prefixes: ["+1"], links: ["a"] }), sms({ prefixes: ["+141"], links: ["b"] }), sms({ prefixes: ["+14"], links: ["c"] })],
+    {},
+    "b",
+  ],
+  [
+    "a long prefix that does not fit says nothing",
+    [sms({ prefixes: ["+1", "+12125550"], links: ["a"] }), sms({ prefixes: ["+14"], links: ["b"] })],
+    {},
+    "b",
+  ],
+  ["a prefix over a country", [sms({ countries: ["US"], links: ["a"] }), sms({ prefixes: ["+1415"], links: ["b"] })], {}, "b"],
+  ["a country over none", [sms({ links: ["a"] }), sms({ countries: ["US"], links: ["b"] })], {}, "b"],
+  ["an account over none", [sms({ links: ["a"] }), sms({ account: "house", links: ["b"] })], {}, "b"],
+  [
+    "a priority over the longest prefix there can be",
+    [sms({ prefixes: ["+14155550123"], countries: ["US"], account: "house", links: ["a"] }), sms({ priority: 1, links: ["b"] })],
+    {},
+    "b",
+  ],
+  ["below none", [sms({ priority: -1, prefixes: ["+1415"], links: ["a"] }), sms({ links: ["b"] })], {}, "b"],
+  ["the first of equals", [sms({ links: ["b"] }), sms({ links: ["a"] })], {}, "b"],
+  ["the simulator where a route names it", [sms({ links: ["simulator", "a"] })], {}, "simulator a"],
+];
+
+describe("a route", () => {
+  for (const [what, rows, who, way] of CHOICES) test(`${what}: ${way}`, () => assert.equal(wayOf(routesOf({ routes: rows }), who), way));
+});
+
+describe("weights", () => {
+  test("share out who is first, and the others stand behind in their order", () => {
+    const routes = routesOf({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
+    const draws = 10_000;
+    const seen = new Map<string, number>();
+    for (let draw = 0; draw < draws; draw += 1) {
+      const way = wayOf(routes);
+      seen.set(way, (seen.get(way) ?? 0) + 1);
+    }
+    assert.deepEqual([...seen.keys()].toSorted(), ["a b c", "b a c", "c a b"]);
+    // Six standard deviations at most: one run in some hundred millions is further out.
+    for (const [way, share] of [
+      ["a b c", 0.6],
+      ["b a c", 0.3],
+      ["c a b", 0.1],
+    ] as const) {
+      const far = Math.abs((seen.get(way) ?? 0) - draws * share);
+      assert.ok(far < 6 * Math.sqrt(draws * share * (1 - share)), `${way}: ${seen.get(way)} of ${draws}`);
+    }
+  });
+
+  test("of nothing are never first, and still behind", () => {
+    const routes = routesOf({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
+    for (let draw = 0; draw < 200; draw += 1) assert.equal(wayOf(routes), "b a");
+  });
+});
+
+describe("allowed countries", () => {
+  test("refuse every other, and those whose country nobody can tell", () => {
+    const routes = routesOf({ allowedCountries: { live: ["US"] } });
+    assert.equal(wayOf(routes), "a b c");
+    assert.equal(wayOf(routes, { recipient: DE }), "destination_not_permitted");
+    assert.equal(wayOf(routes, { recipient: "+88213012345" }), "destination_not_permitted");
+    assert.equal(wayOf(routes, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
+  });
+
+  test("of test hold there as well, and not in live", () => {
+    const routes = routesOf({ allowedCountries: { test: ["US"] } });
+    assert.equal(wayOf(routes, { environment: "test" }), "simulator");
+    assert.equal(wayOf(routes, { recipient: DE, environment: "test" }), "destination_not_permitted");
+    assert.equal(wayOf(routes, { recipient: DE }), "a b c");
+  });
+
+  test("of an empty list are none", () => assert.equal(wayOf(routesOf({ allowedCountries: { live: [] } })), "destination_not_permitted"));
+});
+
+describe("a sender", () => {
+  const senders = [senderAt("+1222", "b"), senderAt("+1333", "a"), senderAt("+1333", "c"), senderAt("+1444", "a", { account: "other" })];
+
+  test("that lives on one link takes that one alone", () => assert.equal(wayOf(routesOf({ senders }), { sender: "+1222" }), "b"));
+
+  test("that lives on two has both, in the order of the route", () => {
+    assert.equal(wayOf(routesOf({ senders }), { sender: "+1333" }), "a c");
+    assert.equal(wayOf(routesOf({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
+  });
+
+  test("whose link is not on the route has no way", () =>
+    assert.equal(wayOf(routesOf({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
+
+  test("of another account is refused, and its owner may", () => {
+    assert.equal(wayOf(routesOf({ senders }), { sender: "+1444" }), "sender_not_allowed");
+    assert.equal(wayOf(routesOf({ senders }), { sender: "+1444", accountId: OTHER }), "a");
+  });
+
+  test("of another environment of the same account is refused", () => {
+    const mine = [senderAt("+1555", "a", { environment: "test" })];
+    assert.equal(wayOf(routesOf({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
+  });
+
+  test("that is nobody's may take any link", () => assert.equal(wayOf(routesOf({ senders }), { sender: "ACME" }), "a b c"));
+
+  test("that is not said is the account's first on the link, or the link's own, or nobody", () => {
+    const routes = routesOf({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
+    assert.equal(routes.senderOn(B, traveller()), "+1222");
+    assert.equal(routes.senderOn(B, traveller({ accountId: OTHER })), "+1888");
+    assert.equal(routes.senderOn(B, traveller({ environment: "test" })), "BEE");
+    assert.equal(routes.senderOn(C, traveller({ accountId: OTHER })), null);
+  });
+
+  test("is its owner's on its link, and nobody's elsewhere", () => {
+    const routes = routesOf({ senders });
+    assert.deepEqual(routes.ownerOf("b", "+1222"), { accountId: HOUSE, environment: "live" });
+    assert.deepEqual(routes.ownerOf("a", "+1444"), { accountId: OTHER, environment: "live" });
+    assert.equal(routes.ownerOf("a", "+1222"), undefined);
+    assert.equal(routes.ownerOf("b", "+1999"), undefined);
+  });
+
+  test("of an account that is not there is nobody's", () => {
+    const routes = routesOf({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
+    assert.equal(routes.ownerOf("a", "+1666"), undefined);
+    assert.equal(wayOf(routes, { sender: "+1666" }), "a b c");
+  });
+});
+
+test("another plan holds from the next message on, and the simulator stays", () => {
+  const routes = routesOf({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
+  routes.replace({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
+  assert.equal(wayOf(routes), "c");
+  assert.equal(wayOf(routes, { recipient: DE }), "c");
+  assert.equal(wayOf(routes, { environment: "test" }), "simulator");
+  assert.equal(routes.ownerOf("b", "+1222"), undefined);
+  assert.deepEqual(routes.links, [SIMULATOR, C]);
+  assert.deepEqual([routes.find("c"), routes.find("a"), routes.find("simulator")], [C, undefined, SIMULATOR]);
+});
