@@ -19,11 +19,23 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const statuses = new Map<number, number>();
   const startedAt = performance.now();
   const deadline = startedAt + options.seconds * 1_000;
-  const onAnswer = (status: number, ms: number): void => {
-    latencies.push(ms);
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  const { host } = new URL(options.url);
+  const lines = Object.entries(options.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const fixed = `POST ${options.path} HTTP/1.1\r\nHost: ${host}\r\n${lines.join("")}`;
+  const next = (): Exchange | undefined => {
+    const sentAt = performance.now();
+    if (sentAt >= deadline) return undefined;
+    const body = options.makeBody();
+    const key = options.hasKey ? `Idempotency-Key: ${randomUUID()}\r\n` : "";
+    return {
+      request: `${fixed}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      answered: (status) => {
+        latencies.push(performance.now() - sentAt);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      },
+    };
   };
-  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, deadline, onAnswer)));
+  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options.url, next)));
   const seconds = (performance.now() - startedAt) / 1_000;
   return { requests: latencies.length, seconds, latenciesMs: Float64Array.from(latencies).toSorted(), statuses };
 }
@@ -31,24 +43,19 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 export const quantile = (sorted: Float64Array, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
-function runConnection(
-  { url, path, headers, makeBody, hasKey }: LoadOptions,
-  deadline: number,
-  onAnswer: (status: number, ms: number) => void,
-): Promise<void> {
-  const { hostname, port, host } = new URL(url);
-  const fixed = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join("")}`;
+/** A request as it is written, and what to do with the status of its answer. */
+export type Exchange = { request: string; answered: (status: number) => void };
+
+/** One connection, until there is no next request. */
+export function runConnection(url: string, next: () => Exchange | undefined): Promise<void> {
+  const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    let sentAt = 0;
     let pending = "";
+    let current: Exchange | undefined;
     const send = (socket: Socket): void => {
-      if (performance.now() >= deadline) return void socket.end();
-      const body = makeBody();
-      sentAt = performance.now();
-      const key = hasKey ? `Idempotency-Key: ${randomUUID()}\r\n` : "";
-      socket.write(`${fixed}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      current = next();
+      if (current === undefined) socket.end();
+      else socket.write(current.request);
     };
     const socket = connect(Number(port), hostname, () => send(socket));
     socket.setNoDelay(true);
@@ -58,8 +65,9 @@ function runConnection(
       if (end === -1) return;
       const length = Number(/content-length: (\d+)/i.exec(pending.slice(0, end))?.[1]);
       if (pending.length < end + 4 + length) return;
-      onAnswer(Number(pending.slice(9, 12)), performance.now() - sentAt);
+      const status = Number(pending.slice(9, 12));
       pending = "";
+      current?.answered(status);
       send(socket);
     });
     socket.on("error", reject);

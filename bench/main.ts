@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-const BENCHMARKS = ["accept", "batch", "deliver", "webhooks"];
+const BENCHMARKS = ["accept", "batch", "deliver", "gateway", "webhooks"];
 
 const [name = "", ...rest] = process.argv.slice(2);
 if (BENCHMARKS.includes(name) && existsSync(join(import.meta.dirname, `${name}.ts`))) {

@@ -26,7 +26,7 @@ function acceptance(): Acceptance {
     content: { body, template: null },
     owner: { accountId, environment: "test" },
     id: newUuid(nowMs),
-    link,
+    sender: link.sender,
     standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false },
   });
   const claim = keyClaim(account, uuidFromText(randomUUID()), randomBytes(32));
