@@ -33,6 +33,7 @@ export class Receipts {
   #isStopped = false;
   /** Receipts that are being parked. */
   readonly #parking = new Set<string>();
+  #takingUp: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ReceiptsParts) {
     this.#parts = parts;
@@ -84,9 +85,7 @@ export class Receipts {
   /** Whoever makes a name known looks for what is parked under it, and may end before it does: then anybody takes it up.
    *  Returns how many there were. */
   async takeUpForgotten(): Promise<number> {
-    const forgotten = await findForgotten(this.#parts.db, MAX_BATCH);
-    await this.#takeUp(forgotten);
-    return forgotten.length;
+    return this.#takeUp(() => findForgotten(this.#parts.db, MAX_BATCH));
   }
 
   /** Resolves when nothing is left to look for. */
@@ -104,7 +103,7 @@ export class Receipts {
     await sleep(LOOK_EVERY_MS);
     const names = this.#fresh.splice(0, MAX_BATCH);
     try {
-      await this.#takeUp(await findParked(this.#parts.db, names));
+      await this.#takeUp(() => findParked(this.#parts.db, names));
     } catch (error) {
       this.#parts.log.error({ message: String(error) }, "parked receipts could not be looked for");
       // Tried again while it can help; what is not, is found when the carrier repeats itself.
@@ -115,14 +114,27 @@ export class Receipts {
     }
   }
 
-  async #takeUp(parked: readonly ParkedRow[]): Promise<void> {
-    for (const row of parked) {
-      const receipt = row.receipt as Receipt;
-      // What is being parked just now is found by the next look for what was forgotten, if its own look has missed it.
-      if (keysOf(row.link, receipt).some((key) => this.#parking.has(key))) continue;
-      await this.#apply(row.link, [receipt]);
-      await this.#unpark(row.link, [receipt]);
-    }
+  /** One after the other: two that found the same receipt would work it in twice. Returns how many were found. */
+  #takeUp(find: () => Promise<ParkedRow[]>): Promise<number> {
+    const turn = this.#takingUp.then(async () => {
+      const parked = await find();
+      for (const row of parked) await this.#takeUpOne(row);
+      return parked.length;
+    });
+    this.#takingUp = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #takeUpOne({ link, receipt: parked }: ParkedRow): Promise<void> {
+    const receipt = parked as Receipt;
+    // What is being parked just now is found by the next look for what was forgotten, if its own look has missed it.
+    const isBeingParked = (): boolean => keysOf(link, receipt).some((key) => this.#parking.has(key));
+    if (isBeingParked()) return;
+    // Whoever parked it may have worked it in since it was found.
+    const still = await findParked(this.#parts.db, namesOf(link, receipt));
+    if (isBeingParked() || !still.some(({ receipt: other }) => (other as Receipt).status === receipt.status)) return;
+    await this.#apply(link, [receipt]);
+    await this.#unpark(link, [receipt]);
   }
 
   async #unpark(link: string, receipts: readonly Receipt[]): Promise<void> {
