@@ -253,8 +253,13 @@ describe("a connection under a lease", () => {
     const [link, exchange] = [newLink(), new Exchange()];
     const carrier = new ExclusiveCarrier(exchange, "a");
     const { promise, resolve } = Promise.withResolvers<void>();
-    carrier.beforeOpen = () => promise;
+    const asked = Promise.withResolvers<void>();
+    carrier.beforeOpen = () => {
+      asked.resolve();
+      return promise;
+    };
     const connection = nodeOf(carrier, new LinkLease(here, link, "a"));
+    await asked.promise;
     const rival = new LinkLease(there, link, "b");
     const startedAt = performance.now();
     const held = await until(
