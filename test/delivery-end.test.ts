@@ -63,9 +63,12 @@ describe("a stop", () => {
     const lock = new pg.Client(rig.url);
     await lock.connect();
     rig.atEnd(() => lock.end());
+    // It is not looked for before the queue is locked.
+    carrier.isReady = false;
     const message = await rig.accept();
     // Nobody gets at the queue; the claim waits.
     await lock.query("begin; lock table delivery_queue in access exclusive mode");
+    carrier.isReady = true;
     carrier.changed();
     await until("the claim to wait", async () => {
       const { rows } = await lock.query<{ count: string }>(

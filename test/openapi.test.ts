@@ -44,7 +44,7 @@ before(async () => {
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
-  scopeless = await godwit.key({ scopes: ["links:read"] });
+  scopeless = await godwit.key({ scopes: ["keys:read"] });
   const { message } = await queued({ metadata: { a: "b" }, client_reference: "c", sender: "Godwit" });
   known = { message, ...(await delivered()), ...(await batched()), ...(await suppressed()), ...(await templated()), ...(await verified()) };
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
@@ -226,6 +226,7 @@ async function overQuota(route: Route): Promise<Reply> {
 function tableOf({ path }: Route): string {
   if (path === STREAM) return "api_keys";
   if (path === "/v1/messages/validate") return "suppressions";
+  if (path === "/v1/links") return "link_states";
   if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
   const [, , noun = ""] = path.split("/");
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;

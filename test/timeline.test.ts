@@ -116,6 +116,7 @@ describe("a timeline", () => {
     assert.deepEqual(Object.keys(read?.receipt ?? {}).toSorted(), [
       "error_code",
       "link",
+      "part",
       "provider_code",
       "provider_message_id",
       "raw",
