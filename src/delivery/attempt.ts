@@ -25,7 +25,7 @@ import {
   type SettleContext,
 } from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { nextLink, senderAfter } from "./failover.ts";
+import { nextLink, senderAfter } from "./next-link.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -10,6 +10,7 @@ import { listLanes, returnRows } from "../queue/queries.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
+import { nextLink, senderAfter } from "./next-link.ts";
 import { claimDue, type Claimed } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
@@ -122,26 +123,6 @@ const HOLD_MS = 300_000;
 
 /** Stands for a link that the plan no longer has: what it may have sent is not sent again. */
 const goneLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
-
-/** The link that a message may take next; none where a try of it may have left. */
-export function nextLink(routes: Routes, message: Message, current: string, isFit: (link: Link) => boolean = () => true): Link | undefined {
-  if (message.hasUnknown) return undefined;
-  // A sender that only came with the link does not keep the message there.
-  const way = routes.wayFor(hasOwnSender(routes, message, current) ? message : { ...message, sender: null });
-  if (way.kind !== "way") return undefined;
-  const at = way.links.findIndex(({ name }) => name === current);
-  return [...way.links.slice(at + 1), ...way.links.slice(0, Math.max(at, 0))].find((link) => link.name !== current && isFit(link));
-}
-
-/** Whether it names who it comes from. One that names whom it would have come from anyway cannot be told from one that does not. */
-function hasOwnSender(routes: Routes, message: Message, current: string): boolean {
-  const link = routes.find(current);
-  return link === undefined || message.sender !== routes.senderOn(link, message);
-}
-
-/** Who a message comes from on another link: the one it names, or that link's own where it came from the first one's. */
-export const senderAfter = (routes: Routes, message: Message, { from, to }: { from: string; to: Link }): string | null =>
-  hasOwnSender(routes, message, from) ? message.sender : routes.senderOn(to, message);
 
 function movedTo(routes: Routes, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
   const sender = senderAfter(routes, message, { from, to });

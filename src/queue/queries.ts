@@ -205,27 +205,29 @@ export const findLapsed = (db: Queryable, max: number): Promise<QueueRow[]> =>
    where expires_at <= now() and state = ${QUEUE_STATE.waiting}
    limit ${max}`);
 
-/** The lanes that have something in them: the index is asked for the next one, as often as there are lanes. */
+/** The lanes that have something in them, as the relation `lane`: the index is asked for the next one, as often as there are lanes. */
+const LANES = `
+with recursive lane as (
+  (select link
+     from delivery_queue
+    order by link
+    limit 1)
+  union all
+  select next.link
+    from lane
+   cross join lateral (select link
+                         from delivery_queue
+                        where link > lane.link
+                        order by link
+                        limit 1) next
+)`;
+
+const findLanes = prepare(`${LANES}
+select link
+  from lane`);
+
 export const listLanes = async (db: Queryable): Promise<string[]> =>
-  (
-    await db.rows<{ link: string }>(sql`
-  with recursive lane as (
-    (select link
-       from delivery_queue
-      order by link
-      limit 1)
-    union all
-    select next.link
-      from lane
-     cross join lateral (select link
-                           from delivery_queue
-                          where link > lane.link
-                          order by link
-                          limit 1) next
-  )
-  select link
-    from lane`)
-  ).map(({ link }) => link);
+  (await db.rows<{ link: string }>({ ...findLanes, values: [] })).map(({ link }) => link);
 
 // Counted no further: past this the number says only "very many", and counting would be work.
 const MAX_DEPTH = 1_000_000;
@@ -247,32 +249,20 @@ export const readLaneDepths = (db: Queryable): Promise<LaneDepth[]> =>
  *  A queue of a million is not read: the index is asked for the next lane, as often as there are lanes, and in each lane
  *  and priority for the first row of the account. */
 export const findOldestDue = (db: Queryable, accountId: Uuid, environment: Environment): Promise<{ due_at: Date | null }[]> =>
-  db.rows<{ due_at: Date | null }>(sql`
-  with recursive lane as (
-    (select link
-       from delivery_queue
-      order by link
-      limit 1)
-    union all
-    select next.link
-      from lane
-     cross join lateral (select link
-                           from delivery_queue
-                          where link > lane.link
-                          order by link
-                          limit 1) next
-  )
-  select min(first.due_at) as due_at
-    from lane
-   cross join (values (0::smallint), (1::smallint), (2::smallint)) as rank(priority)
-   cross join lateral (select due_at
-                         from delivery_queue
-                        where link = lane.link
-                          and priority = rank.priority
-                          and account_id = ${accountId}
-                          and environment = ${environment}
-                          and state = ${QUEUE_STATE.waiting}
-                          and due_at <= now()
-                        order by due_at
-                        limit 1) first
-   where lane.link <> ${SCHEDULED_LANE}`);
+  db.rows<{ due_at: Date | null }>({ ...oldestDue, values: [accountId, environment] });
+
+const oldestDue = prepare(`${LANES}
+select min(first.due_at) as due_at
+  from lane
+ cross join (values (0::smallint), (1::smallint), (2::smallint)) as rank(priority)
+ cross join lateral (select due_at
+                       from delivery_queue
+                      where link = lane.link
+                        and priority = rank.priority
+                        and account_id = $1
+                        and environment = $2
+                        and state = ${QUEUE_STATE.waiting}
+                        and due_at <= now()
+                      order by due_at
+                      limit 1) first
+ where lane.link <> '${SCHEDULED_LANE}'`);
