@@ -34,6 +34,7 @@ import { CHANNELS } from "./routing/channel.ts";
 import { messageRoutes } from "./messages/routes.ts";
 import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
+import { startReviews } from "./reviews/reviews.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
 import { MAX_CARRIER_BODY_BYTES, Receiver } from "./links/receiver.ts";
@@ -50,7 +51,7 @@ import { openDatabase } from "./storage/open-database.ts";
 import { StartupError } from "./storage/startup-error.ts";
 import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
-import { TemplateChanger } from "./templates/change-template.ts";
+import type { TemplateChanger } from "./templates/change-template.ts";
 import { Templates } from "./templates/find-template.ts";
 import { templateRoutes } from "./templates/routes.ts";
 import { seedTemplates } from "./templates/seed.ts";
@@ -127,9 +128,23 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
     const watch = deliveryWatch(metrics.registry);
-    const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log });
-    stops.push(() => doors.stop());
     const templates = new Templates(db);
+    const reviews = startReviews({
+      db,
+      clock,
+      node,
+      bell,
+      templates,
+      routes: routing,
+      providers: PROVIDERS,
+      isAsking: config.roles.has("dispatch"),
+      registry: metrics.registry,
+      log,
+      accounts: async () => (await listAccounts(db)).map(({ id }) => id),
+    });
+    stops.push(() => reviews.stop());
+    const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log, reviews });
+    stops.push(() => doors.stop());
     const composer = new Composer({ clock, routes: routing, templates });
     const { handover, reload } = await startDelivery({ ...parts, node }, { routing, doors, watch, composer, box, bell });
     const upkeep = [
@@ -167,7 +182,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           messages: new MessageChanger({ db, clock, bell }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
           suppressions: new SuppressionChanger({ db, clock, bell }),
-          templates: new TemplateChanger({ db, clock, bell, templates }),
+          templates: reviews.changer,
         })
       : [];
     const server = new Server({

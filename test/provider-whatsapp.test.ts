@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { poll } from "../src/lib/wait.ts";
+import type { OutgoingTemplate, Variable } from "../src/providers/provider.ts";
 import { whatsapp } from "../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { ANOTHER, message, onLink, send, TO } from "./fakes/graph-link.ts";
@@ -37,46 +38,90 @@ test("the version and a path in the base URL are part of the address", async () 
   await graph.close();
 });
 
-const TEMPLATES: readonly (readonly [what: string, language: string, variables: Record<string, string>, template: object])[] = [
-  ["without variables", "de", {}, { name: "order", language: { code: "de" } }],
+const variables = (values: Record<string, string>, names = Object.keys(values)): Variable[] =>
+  names.map((name) => ({ name, value: values[name] ?? "" }));
+const template = (fields: Partial<OutgoingTemplate> = {}): OutgoingTemplate => ({
+  name: "order",
+  language: "en",
+  category: "utility",
+  header: [],
+  body: [],
+  ...fields,
+});
+const text = (value: string, name?: string): object => ({
+  type: "text",
+  ...(name === undefined ? {} : { parameter_name: name }),
+  text: value,
+});
+
+const TEMPLATES: readonly (readonly [what: string, fields: Partial<OutgoingTemplate>, code: string, components: object[] | undefined])[] = [
+  ["without variables", { language: "de" }, "de", undefined],
   [
     "with numbered variables, in their order",
-    "en-US",
-    { "10": "j", "2": "b", "1": "a" },
-    {
-      name: "order",
-      language: { code: "en_US" },
-      components: [{ type: "body", parameters: ["a", "b", "j"].map((text) => ({ type: "text", text })) }],
-    },
+    { language: "en-US", body: variables({ "1": "a", "2": "b", "10": "j" }, ["1", "2", "10"]) },
+    "en_US",
+    [{ type: "body", parameters: [text("a"), text("b"), text("j")] }],
   ],
   [
     "with named variables, by their names",
-    "pt-BR",
-    { name: "Ada", order: "A-17" },
-    {
-      name: "order",
-      language: { code: "pt_BR" },
-      components: [
-        {
-          type: "body",
-          parameters: [
-            { type: "text", parameter_name: "name", text: "Ada" },
-            { type: "text", parameter_name: "order", text: "A-17" },
-          ],
-        },
-      ],
-    },
+    { language: "pt-BR", body: variables({ name: "Ada", order: "A-17" }) },
+    "pt_BR",
+    [{ type: "body", parameters: [text("Ada", "name"), text("A-17", "order")] }],
   ],
+  [
+    "with a variable in its header, which the body has as well",
+    { header: variables({ order: "A-17" }), body: variables({ name: "Ada", order: "A-17" }) },
+    "en",
+    [
+      { type: "header", parameters: [text("A-17", "order")] },
+      { type: "body", parameters: [text("Ada", "name"), text("A-17", "order")] },
+    ],
+  ],
+  ["with a variable in its header alone", { header: variables({ "1": "x" }) }, "en", [{ type: "header", parameters: [text("x")] }]],
+  [
+    "with a code, which its button copies, without a name",
+    { category: "authentication", body: variables({ code: "123456" }) },
+    "en",
+    [
+      { type: "body", parameters: [text("123456")] },
+      { type: "button", sub_type: "url", index: "0", parameters: [text("123456")] },
+    ],
+  ],
+  [
+    "of which the category is not known, as it was before it was",
+    { category: null, body: variables({ code: "123456" }) },
+    "en",
+    [{ type: "body", parameters: [text("123456", "code")] }],
+  ],
+  ["with a code, and nothing to put there", { category: "authentication" }, "en", undefined],
 ];
 
-for (const [what, language, variables, template] of TEMPLATES)
+for (const [what, fields, code, components] of TEMPLATES)
   test(`a template ${what} goes out as one`, () =>
     onLink(async ({ graph, connection }) => {
-      await send(connection, { template: { name: "order", language, variables }, body: "the text it makes" });
+      await send(connection, { template: template(fields), body: "the text it makes" });
       assert.equal(graph.messages[0]?.["type"], "template");
-      assert.deepEqual(graph.messages[0]["template"], template);
+      assert.deepEqual(graph.messages[0]["template"], {
+        name: "order",
+        language: { code },
+        ...(components === undefined ? {} : { components }),
+      });
       assert.equal("text" in graph.messages[0], false);
     }));
+
+test("an answer that is about a template has it looked at, and no other has", () =>
+  onLink(async ({ graph, connection, host }) => {
+    for (const code of [131026, 100, 131047]) {
+      graph.plays.set(TO, graphError(code));
+      await send(connection, { template: template() });
+    }
+    assert.equal(host.doubts, 0);
+    for (const code of [132000, 132001, 132015]) {
+      graph.plays.set(TO, graphError(code));
+      await send(connection, { template: template() });
+    }
+    assert.equal(host.doubts, 3);
+  }));
 
 for (const [ours, theirs] of [
   ["en", "en"],
@@ -89,7 +134,7 @@ for (const [ours, theirs] of [
 ] as const)
   test(`the language ${ours} is ${theirs} at WhatsApp`, () =>
     onLink(async ({ graph, connection }) => {
-      await send(connection, { template: { name: "order", language: ours, variables: {} } });
+      await send(connection, { template: template({ language: ours }) });
       assert.deepEqual(graph.messages[0]?.["template"], { name: "order", language: { code: theirs } });
     }));
 

@@ -5,6 +5,7 @@ import { createLog } from "../src/lib/log.ts";
 import { newUuid } from "../src/lib/uuid.ts";
 import { poll, within } from "../src/lib/wait.ts";
 import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../src/providers/provider.ts";
+import type { TemplateVerdict } from "../src/providers/template-desk.ts";
 
 // Far beyond what a carrier that is a fake needs: who runs into it hangs.
 const LIMIT_MS = 10_000;
@@ -19,6 +20,9 @@ export class RecordingHost implements Host {
   /** What was acknowledged, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
+  readonly verdicts: TemplateVerdict[] = [];
+  /** How often it was told that templates are otherwise than we believe. */
+  doubts = 0;
   #behaviour: HostBehaviour = "takes";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
@@ -32,6 +36,16 @@ export class RecordingHost implements Host {
     if (this.#behaviour === "rejects") throw new Error("the database is away");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.messages.push(...messages);
+  }
+
+  async receiveVerdicts(verdicts: readonly TemplateVerdict[]): Promise<void> {
+    if (this.#behaviour === "rejects") throw new Error("the database is away");
+    if (this.#behaviour === "hangs") await new Promise(() => undefined);
+    this.verdicts.push(...verdicts);
+  }
+
+  templatesChanged(): void {
+    this.doubts += 1;
   }
 
   behave(behaviour: HostBehaviour): this {

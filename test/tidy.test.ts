@@ -17,6 +17,7 @@ const RANKS: Readonly<Record<string, number>> = {
   delivery: 8,
   webhooks: 8,
   retention: 8,
+  reviews: 8,
   batches: 7,
   links: 7,
   verifications: 7,
@@ -82,7 +83,7 @@ const CONFIG_READERS: readonly Exception[] = [
 const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
-    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback|parts|links)\//,
+    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback|parts|links|reviews)\//,
     why: "api knows no feature's rules: service.ts hands it the feature's routes",
   },
 ];

@@ -169,7 +169,13 @@ describe("the carrier gets it in clear", () => {
     const [send, ...more] = carrier.sends;
     assert.equal(more.length, 0);
     assert.equal(send?.message.body, TEXT);
-    assert.deepEqual(send?.message.template, { name: "verification_code", language: "en", variables: { code: RIGHT } });
+    assert.deepEqual(send?.message.template, {
+      name: "verification_code",
+      language: "en",
+      category: "authentication",
+      header: [],
+      body: [{ name: "code", value: RIGHT }],
+    });
     assert.equal((await rig.message(message)).body, TEXT.replace(RIGHT, "******"));
     assert.deepEqual(await rig.rows("select from delivery_queue"), []);
   });

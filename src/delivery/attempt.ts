@@ -1,6 +1,5 @@
 /** One message at one link: on record as written, handed over, and what was answered on record too. */
 import { findRefusal } from "../consent/find-refusal.ts";
-import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";
 import type { Advancer } from "../messages/advance.ts";
@@ -26,6 +25,7 @@ import {
 } from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
+import { toOutgoing } from "./outgoing.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -179,17 +179,6 @@ export class Attempts {
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }
 }
-
-const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
-  id: encodeId("msg", message.id),
-  attempt: message.attempts,
-  channel: message.channel,
-  recipient: message.recipient,
-  sender: message.sender,
-  body,
-  template: template && { name: template.name, language: template.language, variables: template.variables ?? {} },
-  expiresAtMs: message.expiresAtMs ?? 0,
-});
 
 function nextOf(outcome: SendOutcome, change: Change): Next {
   switch (outcome.kind) {

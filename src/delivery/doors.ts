@@ -4,6 +4,7 @@ import type { Log } from "../lib/log.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Host } from "../providers/provider.ts";
+import type { TemplateVerdict } from "../providers/template-desk.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -21,6 +22,8 @@ export type DoorsParts = {
   receiptWaitMs: number;
   watch: DeliveryWatch;
   log: Log;
+  /** Who hears what carriers say of templates; without, nobody asks them to review any. */
+  reviews?: { hear(verdicts: readonly TemplateVerdict[]): Promise<void>; doubt(link: Link): void };
 };
 
 export class Doors {
@@ -44,10 +47,12 @@ export class Doors {
 
   /** What the provider of a link may ask of us. */
   hostFor(link: Link, changed: () => void): Host {
-    const { clock, log } = this.#parts;
+    const { clock, log, reviews } = this.#parts;
     return {
       receive: (receipts) => this.receipts.receive(link.name, receipts),
       receiveMessages: (messages) => this.#inbound.receive(link, messages),
+      receiveVerdicts: async (verdicts) => reviews?.hear(verdicts),
+      templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),
       log,

@@ -3,7 +3,8 @@ import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Channel } from "../routing/channel.ts";
 import { fillTemplate, usableFor } from "../templates/fill-template.ts";
-import type { Template } from "../templates/template.ts";
+import { variablesByPart } from "../templates/placeholders.ts";
+import type { Category, Template } from "../templates/template.ts";
 
 /** The template a message was made of, as it was then. */
 export type TemplateUse = {
@@ -14,6 +15,10 @@ export type TemplateUse = {
   version: number;
   /** Null once the message was redacted. */
   variables: Readonly<Record<string, string>> | null;
+  /** Neither this nor the next is known of messages from before carriers were told. */
+  category?: Category;
+  /** Which variables each part of it has, in the order in which a carrier takes them. */
+  parts?: Readonly<Record<"header" | "body", readonly string[]>>;
 };
 
 export type Content = { body: string; template: TemplateUse | null };
@@ -37,6 +42,7 @@ export function contentOf(said: Said, template: Template | undefined, pointer = 
   const variables = said.template_variables ?? {};
   const filled = fillTemplate(template, variables, said.channel, pointer);
   if (filled instanceof Problem) return filled;
-  const { id, name, language, version } = template;
-  return { body: filled.text, template: { id: encodeId("tmpl", id), name, language, version, variables } };
+  const { id, name, language, version, category } = template;
+  const use = { id: encodeId("tmpl", id), name, language, version, variables, category, parts: variablesByPart(template) };
+  return { body: filled.text, template: use };
 }

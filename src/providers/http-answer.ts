@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { within } from "../lib/wait.ts";
 import type { CarrierReply, Host, InboundMessage, Receipt } from "./provider.ts";
+import type { TemplateVerdict } from "./template-desk.ts";
 
 // Carriers give up after 10 s or so, and come again.
 const COMMIT_LIMIT_MS = 8_000;
@@ -10,7 +11,7 @@ const MAX_NAME = 512;
 const MAX_WORDS = 200;
 
 /** What carriers said in one call. */
-export type Said = { receipts: readonly Receipt[]; messages: readonly InboundMessage[] };
+export type Said = { receipts: readonly Receipt[]; messages: readonly InboundMessage[]; verdicts?: readonly TemplateVerdict[] };
 
 export const plain = (status: number, body: string): CarrierReply => ({ status, contentType: "text/plain; charset=utf-8", body });
 
@@ -20,15 +21,19 @@ const digest = (value: string): Buffer => createHash("sha256").update(value).dig
 export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digest(given), digest(secret)) && secret !== "";
 
 /** Whether all of it is committed. If not, the carrier is to say it again. */
-export async function isCommitted(host: Host, { receipts, messages }: Said): Promise<boolean> {
+export async function isCommitted(host: Host, { receipts, messages, verdicts = [] }: Said): Promise<boolean> {
   const work = async (): Promise<true> => {
     if (receipts.length > 0) await host.receive(receipts);
     if (messages.length > 0) await host.receiveMessages(messages);
+    if (verdicts.length > 0) await host.receiveVerdicts(verdicts);
     return true;
   };
   try {
     if ((await within(work(), COMMIT_LIMIT_MS)) === true) return true;
-    host.log.warn({ receipts: receipts.length, messages: messages.length }, "what a carrier said was not stored in time");
+    host.log.warn(
+      { receipts: receipts.length, messages: messages.length, verdicts: verdicts.length },
+      "what a carrier said was not stored in time",
+    );
   } catch (error) {
     host.log.warn({ message: String(error) }, "what a carrier said was not stored: it says it again");
   }

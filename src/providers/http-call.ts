@@ -3,6 +3,7 @@
 import { Pool, type Dispatcher } from "undici";
 
 export type HttpRequest = { path: string; headers: Readonly<Record<string, string>>; body: string };
+export type HttpCall = Omit<HttpRequest, "body"> & { method: "GET" | "POST" | "DELETE"; body?: string };
 
 export type HttpAnswer = {
   kind: "answered";
@@ -18,25 +19,33 @@ export type HttpReply =
   /** Something may have left, and no answer came. */
   | { kind: "unanswered"; cause: string };
 
-export type HttpCallerOptions = { baseUrl: string; connections: number; timeoutMs: number };
+export type HttpCallerOptions = {
+  baseUrl: string;
+  connections: number;
+  timeoutMs: number;
+  /** Of an answer; what is beyond it is not read. Some ten thousand unless said. */
+  maxBodyBytes?: number;
+};
 
 const CONNECT_TIMEOUT_MS = 5_000;
 // Shorter than servers keep an idle connection: a request that meets its end has an unknown outcome.
 const IDLE_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
-// Answers have a few hundred bytes.
+// Answers to a message have a few hundred bytes.
 const MAX_BODY_BYTES = 65_536;
 
 export class HttpCaller {
   readonly #pool: Pool;
   readonly #prefix: string;
   readonly #timeoutMs: number;
+  readonly #maxBodyBytes: number;
   readonly #closed = new AbortController();
 
-  constructor({ baseUrl, connections, timeoutMs }: HttpCallerOptions) {
+  constructor({ baseUrl, connections, timeoutMs, maxBodyBytes = MAX_BODY_BYTES }: HttpCallerOptions) {
     const { origin, pathname } = new URL(baseUrl);
     this.#prefix = pathname.replace(/\/+$/, "");
     this.#timeoutMs = timeoutMs;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#pool = new Pool(origin, {
       connections,
       pipelining: 1,
@@ -53,10 +62,15 @@ export class HttpCaller {
   }
 
   /** Never rejects. */
-  post({ path, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+  post(request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+    return this.call({ ...request, method: "POST" }, signal);
+  }
+
+  /** Never rejects. */
+  call({ method, path, headers, body = "" }: HttpCall, signal: AbortSignal): Promise<HttpReply> {
     return new Promise((resolve) => {
-      const call = new Call(this.#timeoutMs, resolve, signal);
-      this.#pool.dispatch({ path: this.#prefix + path, method: "POST", headers, body }, call);
+      const call = new Call({ timeoutMs: this.#timeoutMs, maxBodyBytes: this.#maxBodyBytes, resolve, signal });
+      this.#pool.dispatch({ path: this.#prefix + path, method, headers, body: body === "" ? null : body }, call);
     });
   }
 
@@ -67,10 +81,13 @@ export class HttpCaller {
   }
 }
 
+type CallParts = { timeoutMs: number; maxBodyBytes: number; resolve: (reply: HttpReply) => void; signal: AbortSignal };
+
 /** One call: collects what comes, and ends once. */
 class Call implements Dispatcher.DispatchHandler {
   readonly #resolve: (reply: HttpReply) => void;
   readonly #signal: AbortSignal;
+  readonly #maxBodyBytes: number;
   readonly #timer: NodeJS.Timeout;
   readonly #onAbort = (): void => this.#giveUp({ kind: "unanswered", cause: "given up before the carrier's answer came" });
   readonly #chunks: Buffer[] = [];
@@ -80,9 +97,10 @@ class Call implements Dispatcher.DispatchHandler {
   #retryAfterMs: number | null = null;
   #bytes = 0;
 
-  constructor(timeoutMs: number, resolve: (reply: HttpReply) => void, signal: AbortSignal) {
+  constructor({ timeoutMs, maxBodyBytes, resolve, signal }: CallParts) {
     this.#resolve = resolve;
     this.#signal = signal;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#timer = setTimeout(() => this.#giveUp(this.#failed(`no answer in ${timeoutMs} ms`)), timeoutMs);
     signal.addEventListener("abort", this.#onAbort);
     if (signal.aborted) this.#onAbort();
@@ -105,7 +123,7 @@ class Call implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_BODY_BYTES) this.#giveUp(this.#answered());
+    if (this.#bytes > this.#maxBodyBytes) this.#giveUp(this.#answered());
     else this.#chunks.push(chunk);
   }
 

@@ -3,6 +3,7 @@
  *
  *  Adding one is a folder beside this file and a line in `providers.ts`. `test/provider-conformance.ts` is what it must pass. */
 import type { Log } from "../lib/log.ts";
+import type { TemplateCategory, TemplateDesk, TemplateVerdict } from "./template-desk.ts";
 
 /** What a carrier needs of a message. */
 export type Outgoing = {
@@ -16,10 +17,22 @@ export type Outgoing = {
   /** The text, of a template with its variables filled in. */
   body: string;
   /** For carriers that have the template and fill it in themselves. */
-  template: { name: string; language: string; variables: Readonly<Record<string, string>> } | null;
+  template: OutgoingTemplate | null;
   /** The carrier must not deliver it after this. */
   expiresAtMs: number;
 };
+
+/** The variables of each part, in the order in which a carrier takes them: `{{1}}` before `{{2}}`, names as they first appear. A
+ *  variable that both parts have is in both. */
+export type OutgoingTemplate = {
+  name: string;
+  language: string;
+  /** Null of messages from before it was kept. */
+  category: TemplateCategory | null;
+  header: readonly Variable[];
+  body: readonly Variable[];
+};
+export type Variable = { name: string; value: string };
 
 /** What became of a try. `unknown` is the honest answer whenever bytes may have left and nothing definite came back: it is
  *  never sent again blindly. A provider that throws has said `unknown` too. */
@@ -67,6 +80,10 @@ export type Host = {
   receive(receipts: readonly Receipt[]): Promise<void>;
   /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
+  /** Resolves when what became of templates is committed: acknowledge the carrier only then. Rejects when it is not. */
+  receiveVerdicts(verdicts: readonly TemplateVerdict[]): Promise<void>;
+  /** The carrier's answer to a message says that it has the template otherwise than we believe. */
+  templatesChanged(): void;
   /** Something changed that matters to whoever sends: `isReady` above all. */
   changed(): void;
   /** The database's time. */
@@ -114,6 +131,11 @@ export type Provider<Settings> = {
   /** What carriers send to /providers/{provider}/{link}. It may come to any node, whoever has the link open; it needs no
    *  connection. Answers when what was said is committed. */
   answer?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierReply>;
+  /** Which account at the carrier has the templates of a link looked at; links with the same one share them. Undefined where none
+   *  does. No secret is in it. */
+  templateAccount?(settings: Settings): string | undefined;
+  /** Where templates are handed in and asked after, of a link that has an account for it. */
+  templateDesk?(settings: Settings, log: Log): TemplateDesk;
   /** Shown as `provider.name` in the record. */
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;

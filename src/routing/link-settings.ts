@@ -75,7 +75,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
       base_url: Type.Optional(url),
       version: Type.Optional(Type.String({ pattern: "^v\\d{1,3}\\.\\d{1,2}$", [HINT]: "must be a version such as v23.0" })),
       phone_number_id: text(64),
-      waba_id: Type.Optional(text(64)),
+      waba_id: Type.Optional(Type.String({ pattern: "^\\d{1,32}$", [HINT]: "must be the id of a business account, digits only" })),
       access_token_env: secret,
       app_secret_env: secret,
       verify_token_env: secret,

@@ -71,12 +71,34 @@ export class Routes {
     return sender && { accountId: sender.accountId, environment: sender.environment };
   }
 
+  /** Everybody who has a number on a link. */
+  ownersOn(link: string): { accountId: Uuid; environment: Environment }[] {
+    return this.#known.senders.filter((sender) => sender.link === link);
+  }
+
+  /** Whether a message of theirs may come to a link, whatever its recipient. */
+  mayTake(link: string, who: Pick<Traveller, "accountId" | "environment" | "channel">): boolean {
+    if (who.environment === "test") return link === this.#simulator.name;
+    const { links, plan } = this.#known;
+    if (plan.routes.length === 0) return links.get(link)?.channels.includes(who.channel) === true && link !== this.#simulator.name;
+    const rows = plan.routes.filter((row) => this.#isFor(row, who)).toSorted((a, b) => highestRank(b) - highestRank(a));
+    // The first that takes every number leaves nothing to those behind it.
+    const last = rows.findIndex(({ countries, prefixes }) => countries === undefined && prefixes === undefined);
+    return rows.slice(0, last === -1 ? rows.length : last + 1).some((row) => row.links.includes(link));
+  }
+
+  #isFor(row: RouteRow, { accountId, environment, channel }: Pick<Traveller, "accountId" | "environment" | "channel">): boolean {
+    return (
+      row.channel === channel &&
+      (row.environment ?? environment) === environment &&
+      (row.account === undefined || this.#known.accounts.get(row.account)?.equals(accountId) === true)
+    );
+  }
+
   #linksFor(traveller: Traveller): Link[] {
-    const { links, plan, accounts } = this.#known;
+    const { links, plan } = this.#known;
     const fits = (row: RouteRow): boolean =>
-      row.channel === traveller.channel &&
-      (row.environment ?? traveller.environment) === traveller.environment &&
-      (row.account === undefined || accounts.get(row.account)?.equals(traveller.accountId) === true) &&
+      this.#isFor(row, traveller) &&
       (row.countries === undefined || row.countries.includes(countryOf(traveller.recipient) ?? "")) &&
       (row.prefixes === undefined || row.prefixes.some((prefix) => traveller.recipient.startsWith(prefix)));
     const found = plan.routes.filter(fits).toSorted((a, b) => rankOf(b, traveller) - rankOf(a, traveller))[0];
@@ -97,8 +119,15 @@ const toKnown = (simulator: Link, plan: Plan, accounts: Accounts): Known => ({
 });
 
 /** By priority; among equals the one that says most of the number. */
-function rankOf({ priority = 0, prefixes = [], countries, account }: RouteRow, { recipient }: Traveller): number {
-  const longest = Math.max(0, ...prefixes.filter((prefix) => recipient.startsWith(prefix)).map(({ length }) => length));
+function rankOf(row: RouteRow, { recipient }: Traveller): number {
+  return rankWith(row, row.prefixes?.filter((prefix) => recipient.startsWith(prefix)) ?? []);
+}
+
+/** For the number of which it says most. */
+const highestRank = (row: RouteRow): number => rankWith(row, row.prefixes ?? []);
+
+function rankWith({ priority = 0, countries, account }: RouteRow, prefixes: readonly string[]): number {
+  const longest = Math.max(0, ...prefixes.map(({ length }) => length));
   return priority * 100 + longest * 2 + (countries === undefined ? 0 : 3) + (account === undefined ? 0 : 1);
 }
 

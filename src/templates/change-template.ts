@@ -7,16 +7,23 @@ import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { assertContent } from "./content.ts";
-import { decideTemplate, publishReview, type Verdict } from "./decide.ts";
+import { decideTemplate, publishReview, type Judge, type Verdict } from "./decide.ts";
 import { applyEdit, toButtons } from "./edit-template.ts";
 import type { Templates } from "./find-template.ts";
 import type { EditTemplate, NewTemplate } from "./new-template.ts";
 import { noSuchTemplate, whichTemplate } from "./own-template.ts";
 import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate, type Owner } from "./queries.ts";
-import { review } from "./review.ts";
+import { review, type Review } from "./review.ts";
 import { MAX_TEMPLATES_EACH, toRecord, type Template } from "./template.ts";
 
-export type TemplateChangerParts = { db: Database; clock: Clock; bell: Bell; templates: Templates };
+export type TemplateChangerParts = {
+  db: Database;
+  clock: Clock;
+  bell: Bell;
+  templates: Templates;
+  /** Told when a client has submitted, changed or archived a template: whoever reviews them may want to know. */
+  changed?: (owner: Owner) => void;
+};
 
 export class TemplateChanger {
   readonly #parts: TemplateChangerParts;
@@ -62,12 +69,35 @@ export class TemplateChanger {
   }
 
   /** What whoever reviews templates says of one. Undefined when that changes nothing. */
-  async decide(owner: Owner, id: Uuid, verdict: Verdict): Promise<Template | undefined> {
-    const { db, clock, bell, templates } = this.#parts;
+  decide(owner: Owner, id: Uuid, verdict: Verdict | Judge): Promise<Template | undefined> {
+    const { clock } = this.#parts;
+    return this.#found(owner, (tx) => decideTemplate(tx, clock, owner, id, verdict));
+  }
+
+  /** One that a carrier has, with what it made of it. `beside` is written with it. Undefined when there is no room, or its name is
+   *  taken: what was written here stays. */
+  import(
+    owner: Owner,
+    request: NewTemplate,
+    reviewed: Review,
+    beside: (tx: Tx, template: Template) => Promise<void>,
+  ): Promise<Template | undefined> {
+    return this.#found(owner, async (tx) => {
+      const template = { ...newTemplate(owner, request, this.#now()), ...reviewed };
+      if ((await countTemplates(tx, owner)) >= MAX_TEMPLATES_EACH || !(await insertTemplate(tx, template))) return undefined;
+      await beside(tx, template);
+      await publishReview(tx, template);
+      return template;
+    });
+  }
+
+  /** A write that no client asked for. */
+  async #found(owner: Owner, work: (tx: Tx) => Promise<Template | undefined>): Promise<Template | undefined> {
+    const { db, bell, templates } = this.#parts;
     try {
-      const decided = await db.transaction((tx) => decideTemplate(tx, clock, owner, id, verdict));
-      if (decided !== undefined) bell.ring();
-      return decided;
+      const made = await db.transaction(work);
+      if (made !== undefined) bell.ring();
+      return made;
     } finally {
       templates.forget(owner);
     }
@@ -86,7 +116,10 @@ export class TemplateChanger {
     const { bell, templates } = this.#parts;
     try {
       const answer = await this.#once.write(call, work);
-      if (answer.kind === "executed") bell.ring();
+      if (answer.kind === "executed") {
+        bell.ring();
+        this.#parts.changed?.(call.credential);
+      }
       return answer;
     } finally {
       // Also when it failed: of a commit that broke off nobody may know yet how it ended.

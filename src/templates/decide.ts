@@ -14,20 +14,20 @@ export type Verdict = {
   version?: number;
 };
 
+/** Whoever judges a template by what it is now, and writes beside it in the same transaction. Undefined: there is nothing to decide. */
+export type Judge = (tx: Tx, template: Template) => Promise<Verdict | undefined>;
+
 // The record travels in events, and a carrier may be wordy.
 const MAX_REASON = 500;
 
 /** What whoever reviews templates says of one, later than it was submitted. Undefined when that changes nothing: the template is not
  *  there, is not submitted, has another version, or is as they say. The caller rings the bell and has the template forgotten. */
-export async function decideTemplate(
-  tx: Tx,
-  clock: Clock,
-  owner: Owner,
-  id: Uuid,
-  { status, reason, version }: Verdict,
-): Promise<Template | undefined> {
+export async function decideTemplate(tx: Tx, clock: Clock, owner: Owner, id: Uuid, said: Verdict | Judge): Promise<Template | undefined> {
   const template = await lockTemplate(tx, owner, { id });
   if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
+  const verdict = typeof said === "function" ? await said(tx, template) : said;
+  if (verdict === undefined) return undefined;
+  const { status, reason, version } = verdict;
   if (version !== undefined && version !== template.version) return undefined;
   const statusReason = reason === null ? null : shortened(reason);
   if (template.status === status && template.statusReason === statusReason) return undefined;

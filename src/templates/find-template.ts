@@ -2,8 +2,8 @@
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
 import { whichTemplate } from "./own-template.ts";
-import { findTemplate, findVersion, type Owner, type Which } from "./queries.ts";
-import type { Template } from "./template.ts";
+import { findTemplate, findVersion, listTemplates, type Owner, type Which } from "./queries.ts";
+import { MAX_TEMPLATES_EACH, type Template } from "./template.ts";
 
 // A template that was paused or archived must not be sent "within a second or so" on every node.
 const TRUST_MS = 1_000;
@@ -85,3 +85,13 @@ const shelfName = ({ accountId, environment }: Owner): string => accountId.toStr
 /** A template with what it said in a version: for messages that keep the one they used. All else is as it is now. */
 export const findTemplateVersion = (db: Queryable, owner: Owner, id: Uuid, version: number): Promise<Template | undefined> =>
   findVersion(db, owner, id, version);
+
+/** As it is now, archived or not. */
+export const readTemplate = (db: Queryable, owner: Owner, id: Uuid): Promise<Template | undefined> => findTemplate(db, owner, { id });
+
+const END_OF_TIME: Uuid = Buffer.alloc(16, 0xff);
+const ALL = { before: END_OF_TIME, status: null, channel: null, name: null };
+
+/** Every template of an environment, archived ones aside. */
+export const readTemplates = async (db: Queryable, owner: Owner): Promise<Template[]> =>
+  (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).templates;

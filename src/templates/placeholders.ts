@@ -25,6 +25,16 @@ export type Texts = { header: string | null; body: string };
  *  which they first appear. A variable that both have is the same variable. */
 export const variablesOf = ({ header, body }: Texts): string[] => [...new Set([...variablesIn(header ?? ""), ...variablesIn(body)])];
 
+/** The same, part by part, as a carrier that fills a template in takes them: numbers by their value, names in the order in which they
+ *  first appear. A variable that both have is in both. */
+export const variablesByPart = ({ header, body }: Texts): Record<"header" | "body", string[]> => ({
+  header: inOrder(variablesIn(header ?? "")),
+  body: inOrder(variablesIn(body)),
+});
+
+const inOrder = (variables: readonly string[]): string[] =>
+  variables.every(isPosition) ? variables.toSorted((a, b) => Number(a) - Number(b)) : [...variables];
+
 /** What is wrong with the braces of a text. Places are counted in characters, from 1: the text itself is not repeated. */
 export function placeholderFaults(text: string, pointer: string): Fault[] {
   const faults: Fault[] = [];

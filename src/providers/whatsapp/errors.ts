@@ -4,6 +4,8 @@ import { unreachable } from "../../lib/assert.ts";
 import type { HttpAnswer } from "../http-call.ts";
 import { readWordless, wordsOf, type Reading } from "../http-link.ts";
 import type { Outgoing, Receipt } from "../provider.ts";
+import { textIn } from "../http-answer.ts";
+import type { Trouble } from "../template-desk.ts";
 
 type Meaning =
   /** Too fast, for the number that sends. */
@@ -23,7 +25,8 @@ const TRANSIENT: Meaning = { kind: "transient" };
 const final = (code: string, message: string): Meaning => ({ kind: "final", code, message });
 const person = (reason: string): Meaning => ({ kind: "person", reason });
 
-const TEMPLATE = "template_rejected_by_carrier";
+/** The code of all that WhatsApp has against a template in a message. */
+export const TEMPLATE = "template_rejected_by_carrier";
 const REJECTED = final("rejected_by_carrier", "WhatsApp refused the message");
 const BLOCKED = final("blocked_by_carrier", "WhatsApp chose not to deliver this message to this recipient");
 const NO_ACCESS = person("WhatsApp refuses the access token, or it lacks a permission");
@@ -31,6 +34,8 @@ const NO_ACCESS = person("WhatsApp refuses the access token, or it lacks a permi
 const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4, SLOW],
   [80007, SLOW],
+  // Of those that hand in templates.
+  [80008, SLOW],
   [130429, SLOW],
   [131057, SLOW],
   [133016, SLOW],
@@ -156,4 +161,48 @@ function explained(meaning: Meaning): { code: string; message: string; isPermane
     default:
       return unreachable(meaning);
   }
+}
+
+// The account is not there, or not for this token.
+const NOT_FOUND = 33;
+// Someone has handed in a template of this name and language meanwhile.
+const EXISTS = 2_388_024;
+
+/** A no to whoever hands in templates. Of a template it is told in WhatsApp's words, which are meant for whoever wrote it. */
+export function readDeskError(answer: HttpAnswer): Trouble | { kind: "refused"; reason: string } {
+  const words = wordsOf(answer)?.["error"];
+  const error = errorIn(words);
+  if (!isRecord(words) || error?.code === undefined) return readWordlessDesk(answer);
+  const meaning = meaningOf(error, answer.status);
+  const reason = `code ${error.code}`;
+  switch (meaning.kind) {
+    case "slow":
+    case "pair":
+      return { kind: "throttled", reason: `WhatsApp asks for less: ${reason}`, retryAfterMs: answer.retryAfterMs };
+    case "person":
+      return { kind: "blocked", reason: `${meaning.reason} (${reason})` };
+    case "transient":
+      return { kind: "unavailable", reason: `WhatsApp could not work on it just now: ${reason}` };
+    case "final":
+      if (words["error_subcode"] === NOT_FOUND)
+        return { kind: "blocked", reason: `WhatsApp has no such business account, or the access token may not see it (${reason})` };
+      if (words["error_subcode"] === EXISTS) return { kind: "unavailable", reason: `WhatsApp has such a template already: ${reason}` };
+      return { kind: "refused", reason: complaintIn(words) ?? `WhatsApp refused the template: ${reason}` };
+    default:
+      return unreachable(meaning);
+  }
+}
+
+const complaintIn = (words: Record<string, unknown>): string | undefined => {
+  const said = [textIn(words["error_user_title"]), textIn(words["error_user_msg"])].filter((each) => each !== undefined);
+  return said.length === 0 ? undefined : said.join(": ");
+};
+
+/** An answer without WhatsApp's own words says nothing about a template. */
+function readWordlessDesk({ status, retryAfterMs }: HttpAnswer): Trouble {
+  if (status === 429) return { kind: "throttled", reason: "WhatsApp asks for less: HTTP 429", retryAfterMs };
+  const reason = `HTTP ${status} that is not in WhatsApp's form`;
+  return status >= 300 && status < 500 && status !== 408
+    ? { kind: "blocked", reason: `${reason}: are base URL and access token right?` }
+    : { kind: "unavailable", reason };
 }

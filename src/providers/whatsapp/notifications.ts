@@ -1,12 +1,13 @@
-/** What the Cloud API tells us: statuses of what we sent, and what people wrote. A call brings many, of several kinds; what is odd
- *  among them is counted and left, since a call that is refused comes again, with everything in it. */
+/** What the Cloud API tells us: statuses of what we sent, what people wrote, and what became of templates. A call brings many, of several
+ *  kinds; what is odd among them is counted and left, since a call that is refused comes again, with everything in it. */
 import { nameIn, numberIn, rawOf, textIn, type Said } from "../http-answer.ts";
 import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+import type { TemplateVerdict } from "../template-desk.ts";
 import { receiptError } from "./errors.ts";
+import { verdictIn, type AccountOf } from "./verdicts.ts";
 
-export type Notifications = Said & {
-  /** How many of each kind were left, for the log. */
-  templates: number;
+export type Notifications = Required<Said> & {
+  /** How many were left, for the log. */
   ignored: number;
 };
 
@@ -24,24 +25,27 @@ const isRecord = (value: unknown): value is Words => typeof value === "object" &
 const wordsIn = (value: unknown): Words => (isRecord(value) ? value : {});
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-export function notificationsIn(payload: unknown): Notifications {
-  const receipts: Receipt[] = [];
-  const messages: InboundMessage[] = [];
-  let templates = 0;
-  let ignored = 0;
-  const changes = listIn(wordsIn(payload)["entry"]).flatMap((entry) => listIn(wordsIn(entry)["changes"]));
-  for (const change of changes.map(wordsIn)) {
-    if (change["field"] === "message_template_status_update") templates += 1;
-    else if (change["field"] === "messages") {
-      const value = wordsIn(change["value"]);
-      const found = listIn(value["statuses"]).map(receiptIn);
-      const written = listIn(value["messages"]).map((message) => messageIn(message, wordsIn(value["metadata"])));
-      receipts.push(...found.filter((receipt) => receipt !== undefined));
-      messages.push(...written.filter((message) => message !== undefined));
-      ignored += [...found, ...written].filter((each) => each === undefined).length;
-    } else ignored += 1;
-  }
-  return { receipts, messages, templates, ignored };
+/** `accountOf` names the business account that an entry is about. */
+export function notificationsIn(payload: unknown, accountOf: AccountOf): Notifications {
+  const said = { receipts: [] as Receipt[], messages: [] as InboundMessage[], verdicts: [] as TemplateVerdict[], ignored: 0 };
+  const keep = <T>(list: T[], found: readonly (T | undefined)[]): void => {
+    const known = found.filter((each) => each !== undefined);
+    list.push(...known);
+    said.ignored += found.length - known.length;
+  };
+  for (const entry of listIn(wordsIn(payload)["entry"]).map(wordsIn))
+    for (const { field, value } of listIn(entry["changes"]).map(wordsIn)) {
+      const words = wordsIn(value);
+      if (field === "message_template_status_update") keep(said.verdicts, [verdictIn(words, entry, accountOf)]);
+      else if (field === "messages") {
+        keep(said.receipts, listIn(words["statuses"]).map(receiptIn));
+        keep(
+          said.messages,
+          listIn(words["messages"]).map((message) => messageIn(message, wordsIn(words["metadata"]))),
+        );
+      } else said.ignored += 1;
+    }
+  return said;
 }
 
 function receiptIn(status: unknown): Receipt | undefined {

@@ -1,5 +1,6 @@
 /** A message as the Cloud API wants it. Free text and templates; it fills in templates itself. */
-import type { Outgoing } from "../provider.ts";
+import type { Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
+import { languageCode } from "./language.ts";
 
 export function requestBody(message: Outgoing): string {
   const { id, recipient, body, template } = message;
@@ -15,30 +16,38 @@ export function requestBody(message: Outgoing): string {
   });
 }
 
-function templateOf({ name, language, variables }: NonNullable<Outgoing["template"]>): object {
-  const parameters = parametersOf(variables);
+function templateOf(template: OutgoingTemplate): object {
+  const components = componentsOf(template);
   return {
-    name,
-    language: { code: languageCode(language) },
-    ...(parameters.length === 0 ? {} : { components: [{ type: "body", parameters }] }),
+    name: template.name,
+    language: { code: languageCode(template.language) },
+    ...(components.length === 0 ? {} : { components }),
   };
 }
 
+function componentsOf({ category, header, body }: OutgoingTemplate): object[] {
+  if (category === "authentication") return codeComponents(body[0] ?? header[0]);
+  return [
+    ...(header.length === 0 ? [] : [{ type: "header", parameters: parametersOf(header) }]),
+    ...(body.length === 0 ? [] : [{ type: "body", parameters: parametersOf(body) }]),
+  ];
+}
+
+/** The text of such a template is WhatsApp's own, with one place for the code, which has no name; and the code is once more what
+ *  its button copies. */
+function codeComponents(code: Variable | undefined): object[] {
+  if (code === undefined) return [];
+  const parameters = [{ type: "text", text: code.value.toWellFormed() }];
+  return [
+    { type: "body", parameters },
+    { type: "button", sub_type: "url", index: "0", parameters },
+  ];
+}
+
 /** Numbered ones go by their place, others by their name. */
-function parametersOf(variables: Readonly<Record<string, string>>): object[] {
-  const entries = Object.entries(variables);
-  if (entries.every(([name]) => /^\d+$/.test(name)))
-    return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, text]) => ({ type: "text", text: text.toWellFormed() }));
-  return entries.map(([name, text]) => ({ type: "text", parameter_name: name, text: text.toWellFormed() }));
-}
-
-/** `en-US` is `en_US` there. A script is not part of it, except that it tells which Chinese is meant, which has no code without a
- *  region. */
-function languageCode(language: string): string {
-  const [code = "", ...rest] = language.split(/[-_]/);
-  const isChinese = code.toLowerCase() === "zh";
-  const region = rest.find((part) => /^([a-z]{2}|\d{3})$/i.test(part)) ?? (isChinese ? chineseRegion(rest) : undefined);
-  return region === undefined ? code.toLowerCase() : `${code.toLowerCase()}_${region.toUpperCase()}`;
-}
-
-const chineseRegion = (parts: readonly string[]): string => (parts.some((part) => part.toLowerCase() === "hant") ? "TW" : "CN");
+const parametersOf = (variables: readonly Variable[]): object[] =>
+  variables.map(({ name, value }) => ({
+    type: "text",
+    ...(/^\d+$/.test(name) ? {} : { parameter_name: name }),
+    text: value.toWellFormed(),
+  }));

@@ -2,19 +2,25 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isCommitted, isSameSecret, plain } from "../http-answer.ts";
 import type { CarrierReply, CarrierRequest, Host } from "../provider.ts";
-import { notificationsIn } from "./notifications.ts";
+import { TEMPLATE } from "./errors.ts";
+import { notificationsIn, type Notifications } from "./notifications.ts";
+import { accountName } from "./template-desk.ts";
 
 type Secrets = { appSecret: string; verifyToken: string };
+type Settings = Secrets & { baseUrl: string; wabaId: string | null };
 
-export async function answer(secrets: Secrets, request: CarrierRequest, host: Host): Promise<CarrierReply> {
-  if (request.method === "GET") return answerChallenge(secrets, request);
+export async function answer(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierReply> {
+  if (request.method === "GET") return answerChallenge(settings, request);
   if (request.method !== "POST") return plain(405, "GET and POST are answered here");
-  if (!isSigned(secrets.appSecret, request)) {
+  if (!isSigned(settings.appSecret, request)) {
     host.log.warn({ provider: "whatsapp" }, "a call with a wrong signature was refused");
     return plain(401, "the signature is not right");
   }
   const payload = parsed(request.body);
-  return payload === undefined ? plain(400, "the body is not JSON") : take(payload.value, host);
+  if (payload === undefined) return plain(400, "the body is not JSON");
+  const { baseUrl, wabaId: own } = settings;
+  const accountOf = (wabaId = own ?? undefined) => (wabaId === undefined ? undefined : accountName(baseUrl, wabaId));
+  return take(notificationsIn(payload.value, accountOf), host);
 }
 
 function answerChallenge({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierReply {
@@ -41,8 +47,8 @@ function parsed(body: Buffer): { value: unknown } | undefined {
   }
 }
 
-async function take(payload: unknown, host: Host): Promise<CarrierReply> {
-  const { templates, ignored, ...said } = notificationsIn(payload);
-  if (templates + ignored > 0) host.log.info({ provider: "whatsapp", templates, ignored }, "a call told of things that are not looked at");
+async function take({ ignored, ...said }: Notifications, host: Host): Promise<CarrierReply> {
+  if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a call told of things that are not looked at");
+  if (said.receipts.some(({ error }) => error?.code === TEMPLATE)) host.templatesChanged();
   return (await isCommitted(host, said)) ? plain(200, "taken") : plain(503, "not stored: say it again");
 }

@@ -2,8 +2,9 @@
 import { assert } from "../../lib/assert.ts";
 import { HttpLink } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
-import { readAnswer } from "./errors.ts";
+import { readAnswer, TEMPLATE } from "./errors.ts";
 import { requestBody } from "./request.ts";
+import { accountName, WhatsAppDesk } from "./template-desk.ts";
 import { answer } from "./webhook.ts";
 
 export type WhatsAppSettings = {
@@ -35,7 +36,12 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate is that of the number, whoever sends.
   isExclusive: true,
-  answer,
+  answer: (settings, request, host) => answer({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
+  templateAccount: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
+  templateDesk({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
+    assert(wabaId !== null, "a link without a business account has no desk");
+    return new WhatsAppDesk({ baseUrl, version, wabaId, accessToken }, log);
+  },
   async open(settings, host) {
     const { version = VERSION, phoneNumberId, accessToken } = settings;
     assert(/^v\d+\.\d+$/.test(version), "the version of the Graph API is one such as v23.0");
@@ -51,7 +57,11 @@ export const whatsapp: Provider<WhatsAppSettings> = {
         timeoutMs: settings.timeoutMs,
         requestOf: (message) => ({ path, headers, body: requestBody(message) }),
         sizeOf: () => 1,
-        read: readAnswer,
+        read: (given, message) => {
+          const reading = readAnswer(given, message);
+          if (reading.kind === "refused" && reading.code === TEMPLATE) host.templatesChanged();
+          return reading;
+        },
       },
       host,
     );

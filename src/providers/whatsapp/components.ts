@@ -1,0 +1,101 @@
+/** A template as the Cloud API wants it handed in: its parts, each with numbers of its own and with examples. */
+import { isDeepStrictEqual } from "node:util";
+import { unreachable } from "../../lib/assert.ts";
+import type { DeskButton, DeskContent, DeskTemplate } from "../template-desk.ts";
+import { languageCode } from "./language.ts";
+
+const PLACEHOLDER = /\{\{([a-z0-9_]+)\}\}/g;
+
+/** The variables of a text, as their parameters are counted. */
+export function variablesIn(text: string | null): string[] {
+  const found = [...new Set(Array.from((text ?? "").matchAll(PLACEHOLDER), ([, variable]) => variable ?? ""))];
+  return isNumbered(found) ? found.toSorted((a, b) => Number(a) - Number(b)) : found;
+}
+
+export const isNumbered = (variables: readonly string[]): boolean => variables.every((variable) => /^\d+$/.test(variable));
+
+export const renamed = (text: string, nameOf: (variable: string) => string): string =>
+  text.replaceAll(PLACEHOLDER, (_, variable: string) => `{{${nameOf(variable)}}}`);
+
+/** Numbers count from one in each part there, and through all parts here. */
+function numbered(text: string | null): string | null {
+  const variables = variablesIn(text);
+  if (text === null || !isNumbered(variables)) return text;
+  return renamed(text, (variable) => String(variables.indexOf(variable) + 1));
+}
+
+/** Whether it would look the same to those who review it. What an authentication template says is WhatsApp's own, so all that have
+ *  its form are the same. */
+export function isSame(ours: DeskContent, theirs: DeskContent): boolean {
+  if (ours.category === "authentication" || theirs.category === "authentication") return ours.category === theirs.category;
+  return isDeepStrictEqual(comparable(ours), comparable(theirs));
+}
+
+const comparable = ({ header, body, footer, buttons }: DeskContent) => ({
+  header: numbered(header),
+  body: numbered(body),
+  footer,
+  buttons: (buttons ?? []).map(({ phone_number: number, ...rest }) => ({ ...rest, number: number?.replaceAll(/\D/g, "") ?? null })),
+});
+
+/** Why WhatsApp has no such template; undefined where it may. */
+export function formFault({ category, header, body, footer, buttons }: DeskContent): string | undefined {
+  if (category !== "authentication") return undefined;
+  const isCodeAlone = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;
+  return isCodeAlone
+    ? undefined
+    : "At WhatsApp an authentication template has one variable, the code, and neither header, footer nor buttons of its own.";
+}
+
+/** What is handed in for a new one. */
+export const creationOf = (template: DeskTemplate): object => ({
+  name: template.name,
+  language: languageCode(template.language),
+  category: template.category.toUpperCase(),
+  ...formatOf(template),
+  components: componentsOf(template),
+});
+
+function formatOf({ category, header, body }: DeskContent): object {
+  const variables = [...variablesIn(header), ...variablesIn(body)];
+  if (category === "authentication" || variables.length === 0) return {};
+  return { parameter_format: isNumbered(variables) ? "POSITIONAL" : "NAMED" };
+}
+
+export function componentsOf({ category, header, body, footer, buttons, examples }: DeskContent): object[] {
+  if (category === "authentication")
+    return [
+      { type: "BODY", add_security_recommendation: true },
+      { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE" }] },
+    ];
+  return [
+    ...(header === null ? [] : [{ type: "HEADER", format: "TEXT", text: numbered(header), ...exampleOf("header_text", header, examples) }]),
+    { type: "BODY", text: numbered(body), ...exampleOf("body_text", body, examples) },
+    ...(footer === null ? [] : [{ type: "FOOTER", text: footer }]),
+    ...(buttons === null ? [] : [{ type: "BUTTONS", buttons: buttons.map(toButton) }]),
+  ];
+}
+
+/** A template with variables and without examples is refused: where there is none, the name says most. */
+function exampleOf(field: "header_text" | "body_text", text: string, examples: DeskContent["examples"]): object {
+  const variables = variablesIn(text);
+  if (variables.length === 0) return {};
+  const valueOf = (variable: string): string => (Object.hasOwn(examples, variable) ? (examples[variable] ?? variable) : variable);
+  if (!isNumbered(variables))
+    return { example: { [`${field}_named_params`]: variables.map((name) => ({ param_name: name, example: valueOf(name) })) } };
+  const values = variables.map(valueOf);
+  return { example: { [field]: field === "body_text" ? [values] : values } };
+}
+
+function toButton({ type, text, url, phone_number: phoneNumber }: DeskButton): object {
+  switch (type) {
+    case "quick_reply":
+      return { type: "QUICK_REPLY", text };
+    case "url":
+      return { type: "URL", text, url };
+    case "phone_number":
+      return { type: "PHONE_NUMBER", text, phone_number: phoneNumber };
+    default:
+      return unreachable(type);
+  }
+}

@@ -1,0 +1,56 @@
+/** Asks for templates to be synced sooner than by the clock: one was submitted here, or a carrier seems to have it otherwise. Whoever
+ *  syncs finds it in the table, on whatever node. */
+import type { Log } from "../lib/log.ts";
+import type { Link } from "../routing/link.ts";
+import type { Queryable } from "../storage/database.ts";
+import type { Desks, Owner } from "./desks.ts";
+import { hastenSyncs } from "./queries.ts";
+
+// Several changes in a row are one visit.
+const CHANGE_GAP_MS = 2_000;
+// Many messages may meet the same trouble.
+const DOUBT_GAP_MS = 60_000;
+const DOUBT_EVERY_MS = 10_000;
+
+export class SyncRequests {
+  readonly #db: Queryable;
+  readonly #desks: Desks;
+  readonly #log: Log;
+  /** When each desk was last doubted in this process: the database is not asked for every message. */
+  readonly #doubted = new Map<string, number>();
+
+  constructor(db: Queryable, desks: Desks, log: Log) {
+    this.#db = db;
+    this.#desks = desks;
+    this.#log = log;
+  }
+
+  /** A template of theirs was submitted, changed or archived. */
+  changed(owner: Owner): void {
+    this.#hasten(
+      this.#desks.placesOf(owner).map(({ desk }) => desk),
+      CHANGE_GAP_MS,
+    );
+  }
+
+  /** The carrier of a link says that it has a template otherwise than we believe. */
+  doubt(link: Link): void {
+    const desk = this.#desks.nameOf(link);
+    if (desk !== undefined) this.doubtDesk(desk);
+  }
+
+  doubtDesk(desk: string): void {
+    const now = performance.now();
+    if (now - (this.#doubted.get(desk) ?? -Infinity) < DOUBT_EVERY_MS) return;
+    this.#doubted.set(desk, now);
+    this.#hasten([desk], DOUBT_GAP_MS);
+  }
+
+  /** Lost with the database, it is made up for by the next visit. */
+  #hasten(desks: readonly string[], gapMs: number): void {
+    if (desks.length === 0) return;
+    hastenSyncs(this.#db, desks, gapMs).catch((error: unknown) =>
+      this.#log.warn({ message: String(error) }, "a sync of templates could not be asked for"),
+    );
+  }
+}

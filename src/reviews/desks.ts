@@ -1,0 +1,70 @@
+/** The desks there are: accounts at carriers that have templates reviewed, each with the links that lead to it. */
+import type { Environment } from "../access/environment.ts";
+import type { Log } from "../lib/log.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { TemplateDesk } from "../providers/template-desk.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Place } from "./review.ts";
+
+export type Owner = { accountId: Uuid; environment: Environment };
+
+/** The channel on which carriers want to see a template first. */
+export const REVIEWED = "whatsapp";
+
+export type Desk = { name: string; links: readonly [Link, ...Link[]] };
+
+export type DesksParts = { routes: Routes; providers: Readonly<Record<string, Provider<never>>> };
+
+export class Desks {
+  readonly #parts: DesksParts;
+
+  constructor(parts: DesksParts) {
+    this.#parts = parts;
+  }
+
+  /** In the order of the configuration, which may be another each time. */
+  get all(): readonly Desk[] {
+    const desks = new Map<string, [Link, ...Link[]]>();
+    for (const link of this.#parts.routes.links) {
+      const name = this.nameOf(link);
+      if (name === undefined) continue;
+      const known = desks.get(name);
+      if (known === undefined) desks.set(name, [link]);
+      else known.push(link);
+    }
+    return Array.from(desks, ([name, links]) => ({ name, links }));
+  }
+
+  nameOf(link: Link): string | undefined {
+    return this.#parts.providers[link.provider]?.templateAccount?.(link.settings as never);
+  }
+
+  /** Whether messages of the owner may come to the desk's carrier. */
+  serves({ links }: Desk, owner: Owner): boolean {
+    return links.some(({ name }) => this.#parts.routes.mayTake(name, { ...owner, channel: REVIEWED }));
+  }
+
+  /** Wherever templates of the owner are reviewed. */
+  placesOf(owner: Owner): Place[] {
+    return this.all.filter((desk) => this.serves(desk, owner)).map(({ name, links: [{ name: link }] }) => ({ desk: name, link }));
+  }
+
+  /** Whose the templates are that the carrier has and nobody here wrote: whose the numbers are, or else the only one who may send. */
+  ownerOf(desk: Desk, owners: readonly Owner[]): Owner | undefined {
+    const { routes } = this.#parts;
+    const holders = desk.links.flatMap(({ name }) => routes.ownersOn(name)).filter(({ environment }) => environment === "live");
+    const isSending = ({ accountId }: Owner): boolean => owners.some((owner) => owner.accountId.equals(accountId));
+    const candidates = holders.length > 0 ? holders.filter(isSending) : owners;
+    const [first] = candidates;
+    return first !== undefined && candidates.every(({ accountId }) => accountId.equals(first.accountId)) ? first : undefined;
+  }
+
+  /** By its first link: they share the account. */
+  open({ links: [link] }: Desk, log: Log): TemplateDesk {
+    const desk = this.#parts.providers[link.provider]?.templateDesk?.(link.settings as never, log);
+    if (desk === undefined) throw new Error(`the provider ${link.provider} names an account for templates and has no desk`);
+    return desk;
+  }
+}

@@ -1,0 +1,59 @@
+/** Templates that the carrier has and nobody here wrote, made ours as far as ours can hold them. What a person wrote here stays. */
+import type { CarrierTemplate, DeskTemplate } from "../providers/template-desk.ts";
+import { readImport } from "../templates/import-template.ts";
+import type { NewTemplate } from "../templates/new-template.ts";
+import { readTemplates } from "../templates/find-template.ts";
+import type { TemplateStatus } from "../templates/template.ts";
+import { REVIEWED, type Owner } from "./desks.ts";
+import { findNamed, storeReview } from "./queries.ts";
+import { reviewStatus } from "./review.ts";
+import { asked, type Visit } from "./visit.ts";
+
+/** False when the desk was lost meanwhile. */
+export async function importTemplates(visit: Visit, owner: Owner): Promise<boolean> {
+  const { listed, desk, db, tally } = visit;
+  const names = new Set((await readTemplates(db, owner)).map(({ name }) => name));
+  const byName = Map.groupBy(listed.values(), ({ name }) => name);
+  for (const [name, [theirs, ...others]] of byName) {
+    if (theirs === undefined || names.has(name) || theirs.status === "deleted") continue;
+    if (!visit.isHeld()) return false;
+    // Someone here has it, or had it: archived, it is not to come back.
+    if ((await findNamed(db, desk.name, theirs)).length > 0) continue;
+    const request = others.length > 0 || theirs.template === undefined ? undefined : readImport(requestOf(theirs.template));
+    const isImported = request !== undefined && (await importOne(visit, owner, theirs, request));
+    if (isImported) tally.imported += 1;
+    else tally.skipped += 1;
+  }
+  return true;
+}
+
+/** As a request would say it; whether it may is judged as of any other. */
+const requestOf = ({ name, language, category, body, header, footer, buttons, examples }: DeskTemplate): unknown => ({
+  name,
+  language,
+  category,
+  channels: [REVIEWED],
+  body,
+  ...(header === null ? {} : { header }),
+  ...(footer === null ? {} : { footer }),
+  ...(buttons === null ? {} : { buttons }),
+  examples,
+});
+
+const STATUSES = {
+  pending: "pending",
+  approved: "approved",
+  rejected: "rejected",
+  paused: "paused",
+} as const satisfies Record<string, TemplateStatus>;
+
+async function importOne(visit: Visit, owner: Owner, theirs: CarrierTemplate, request: NewTemplate): Promise<boolean> {
+  if (theirs.status === "deleted") return false;
+  const review = { status: STATUSES[theirs.status], statusReason: theirs.reason };
+  const imported = await visit.changer.import(owner, request, review, async (tx, template) => {
+    const status = reviewStatus(theirs.status);
+    const { id: carrierId, reason } = theirs;
+    await storeReview(tx, { ...asked(visit, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
+  });
+  return imported !== undefined;
+}

@@ -1,0 +1,55 @@
+/** All that reviews are made of, put together: what clients do to templates, what carriers make of them, and who goes and asks. */
+import type { Registry } from "prom-client";
+import type { Log } from "../lib/log.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { Bell } from "../outbox/bell.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { TemplateVerdict } from "../providers/template-desk.ts";
+import type { Link } from "../routing/link.ts";
+import type { Routes } from "../routing/route.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { TemplateChanger } from "../templates/change-template.ts";
+import type { Templates } from "../templates/find-template.ts";
+import { SyncRequests } from "./ask-sync.ts";
+import { Desks } from "./desks.ts";
+import { hearVerdicts } from "./hear-verdicts.ts";
+import { TemplateSyncer } from "./keep-syncing.ts";
+import { syncWatch } from "./metrics.ts";
+
+export type ReviewsParts = {
+  db: Database;
+  clock: Clock;
+  node: string;
+  bell: Bell;
+  templates: Templates;
+  routes: Routes;
+  providers: Readonly<Record<string, Provider<never>>>;
+  accounts: () => Promise<readonly Uuid[]>;
+  /** Whether this process goes to the desks of carriers; every process hears what they say by themselves. */
+  isAsking: boolean;
+  registry: Registry;
+  log: Log;
+};
+
+export type Reviews = {
+  changer: TemplateChanger;
+  hear(verdicts: readonly TemplateVerdict[]): Promise<void>;
+  doubt(link: Link): void;
+  stop(): Promise<void>;
+};
+
+export function startReviews(parts: ReviewsParts): Reviews {
+  const { db, clock, node, bell, templates, accounts, isAsking, log } = parts;
+  const desks = new Desks(parts);
+  const requests = new SyncRequests(db, desks, log);
+  const changer = new TemplateChanger({ db, clock, bell, templates, changed: (owner) => requests.changed(owner) });
+  const syncer = new TemplateSyncer({ db, clock, node, desks, changer, accounts, watch: syncWatch(parts.registry), log });
+  if (isAsking) syncer.start();
+  return {
+    changer,
+    hear: (verdicts) => hearVerdicts({ db, clock, desks, changer, requests, log }, verdicts),
+    doubt: (link) => requests.doubt(link),
+    stop: () => syncer.stop(),
+  };
+}

@@ -1,0 +1,67 @@
+/** What the steps of one visit to a desk share. */
+import type { Log } from "../lib/log.ts";
+import type { Uuid } from "../lib/uuid.ts";
+import type { CarrierTemplate, TemplateDesk, Trouble } from "../providers/template-desk.ts";
+import type { Queryable } from "../storage/database.ts";
+import type { Template } from "../templates/template.ts";
+import type { Desk } from "./desks.ts";
+import type { NoteParts } from "./note-review.ts";
+import type { Review } from "./review.ts";
+
+export type SyncParts = NoteParts & {
+  db: Queryable;
+  /** Every account there is. */
+  accounts: () => Promise<readonly Uuid[]>;
+  log: Log;
+};
+
+/** What ends a visit before it is over. `lost`: the desk is another node's, or this one stops. */
+export type Stop = Trouble | { kind: "lost" };
+
+export type Tally = { listed: number; submitted: number; removed: number; imported: number; skipped: number };
+export type Visited = { kind: "synced"; isMore: boolean; tally: Tally };
+
+export type Visit = SyncParts & {
+  desk: Desk;
+  at: TemplateDesk;
+  /** What the carrier has, by name and language. */
+  listed: ReadonlyMap<string, CarrierTemplate>;
+  isComplete: boolean;
+  /** When it was asked what it has: what is on record since is newer. */
+  listedAtMs: number;
+  /** Whether the desk is still this node's, for the next call. */
+  isHeld: () => boolean;
+  signal: AbortSignal;
+  tally: Tally;
+};
+
+export const placeIn = (name: string, code: string): string => `${name} ${code}`;
+
+export const keyOf = ({ desk }: Visit, { accountId, environment, id }: Template) => ({
+  accountId,
+  environment,
+  templateId: id,
+  desk: desk.name,
+});
+
+/** Whether the template is as it was looked at, and nothing was said of it since the carrier listed what it has. */
+export const isUntouched = ({ listedAtMs }: Visit, planned: Template, now: Template, review: Review | undefined): boolean =>
+  now.version === planned.version && now.updatedAtMs === planned.updatedAtMs && (review === undefined || review.notedAtMs < listedAtMs);
+
+/** A review that begins now. */
+export const asked = (visit: Visit, template: Template, before: Review | undefined): Review => ({
+  ...keyOf(visit, template),
+  version: template.version,
+  language: template.language,
+  category: template.category,
+  askedForMs: template.updatedAtMs,
+  askedAtMs: visit.clock.now(),
+  notedAtMs: visit.clock.now(),
+  name: template.name,
+  code: visit.at.codeOf(template.language),
+  carrierId: before?.carrierId ?? null,
+  status: "asked",
+  reason: null,
+  isOurs: before?.isOurs ?? false,
+  wasApproved: false,
+});
