@@ -10,7 +10,7 @@ import { hastenSyncs } from "./queries.ts";
 const CHANGE_GAP_MS = 2_000;
 // Many messages may meet the same trouble.
 const DOUBT_GAP_MS = 60_000;
-const DOUBT_EVERY_MS = 10_000;
+const DOUBT_EVERY_MS = 1_000;
 
 export class SyncRequests {
   readonly #db: Queryable;

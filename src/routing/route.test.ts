@@ -219,3 +219,58 @@ test("another plan holds from the next message on, and the simulator stays", () 
   assert.deepEqual(routes.links, [SIMULATOR, C]);
   assert.deepEqual([routes.find("c"), routes.find("a"), routes.find("simulator")], [C, undefined, SIMULATOR]);
 });
+
+describe("whether a link may be taken at all", () => {
+  const wa = (fields: Partial<RouteRow> & { links: string[] }): RouteRow => ({ channel: "whatsapp", ...fields });
+  const links = ["wa", "wb", "wc"].map((name) => link(name, { provider: "whatsapp", channels: ["whatsapp"] }));
+  const all = (rows: RouteRow[]): Routes => routesOf({ links: [A, ...links], routes: rows });
+  const taken = (routes: Routes, accountId = HOUSE): string =>
+    routes.links
+      .map(({ name }) => name)
+      .filter((name) => routes.mayTake(name, { accountId, environment: "live", channel: "whatsapp" }))
+      .join(" ");
+
+  const CASES: readonly (readonly [what: string, rows: RouteRow[], house: string, other: string])[] = [
+    ["without routes, all of the channel", [], "wa wb wc", "wa wb wc"],
+    ["by routes of the channel alone", [sms({ links: ["a"] })], "", ""],
+    ["failover counts", [wa({ links: ["wb", "wc"] })], "wb wc", "wb wc"],
+    ["of an account", [wa({ links: ["wa"], account: "house" })], "wa", ""],
+    ["one of an account hides the one of all", [wa({ links: ["wa"] }), wa({ links: ["wb"], account: "house" })], "wb", "wa"],
+    ["by its country it does not", [wa({ links: ["wa"] }), wa({ links: ["wb"], account: "house", countries: ["DE"] })], "wa wb", "wa"],
+    ["of a lower priority", [wa({ links: ["wa"], priority: 1 }), wa({ links: ["wb"], prefixes: ["+49"] })], "wa", "wa"],
+    ["of an environment", [wa({ links: ["wa"], environment: "live" })], "wa", "wa"],
+  ];
+  for (const [what, rows, house, other] of CASES)
+    test(what, () => assert.deepEqual([taken(all(rows)), taken(all(rows), OTHER)], [house, other]));
+
+  test("wherever a message goes it may go", () => {
+    const rows = CASES.flatMap(([, each]) => each);
+    for (let at = 0; at < rows.length; at += 1)
+      for (let to = at; to <= rows.length; to += 1)
+        for (const accountId of [HOUSE, OTHER])
+          for (const recipient of [US, DE]) {
+            const routes = all(rows.slice(at, to));
+            const who = { accountId, environment: "live", channel: "whatsapp" } as const;
+            const way = routes.wayFor({ ...who, recipient, sender: null });
+            if (way.kind === "way") for (const { name } of way.links) assert.ok(routes.mayTake(name, who), `${name} of ${at} to ${to}`);
+          }
+  });
+
+  test("test has the simulator alone, and live has not by itself", () => {
+    const who = { accountId: HOUSE, channel: "whatsapp" } as const;
+    const routes = all([]);
+    assert.ok(routes.mayTake("simulator", { ...who, environment: "test" }));
+    assert.ok(!routes.mayTake("wa", { ...who, environment: "test" }));
+    assert.ok(!routes.mayTake("simulator", { ...who, environment: "live" }));
+    assert.ok(!routes.mayTake("nobody", { ...who, environment: "live" }));
+  });
+
+  test("who has a number there is known", () => {
+    const routes = routesOf({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
+    assert.deepEqual(
+      routes.ownersOn("wa").map(({ accountId, environment }) => [accountId, environment]),
+      [[HOUSE, "live"]],
+    );
+    assert.deepEqual(routes.ownersOn("nowhere"), []);
+  });
+});

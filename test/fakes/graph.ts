@@ -1,6 +1,10 @@
 /** A Cloud API of our own: takes messages as Meta's does, signs what it tells, and plays whatever a test wants for a recipient. */
 import { createHmac } from "node:crypto";
+import { graphError } from "./graph-error.ts";
+import { GraphTemplates, WABA_ID, type GraphTemplate } from "./graph-templates.ts";
 import { HttpCarrierServer, type Play, type Seen } from "./http-carrier.ts";
+
+export { graphError };
 
 export const GRAPH_SECRETS = { accessToken: "EAAG-access-token", appSecret: "app-secret-of-ours", verifyToken: "verify-token-of-ours" };
 export const PHONE_NUMBER_ID = "106540352242922";
@@ -16,24 +20,17 @@ export const GRAPH_RECIPIENTS = {
   replies: "+15005550008",
 };
 
-export const graphError = (code: number, status = 400, fields: object = {}): Play => ({
-  kind: "answers",
-  status,
-  body: JSON.stringify({
-    error: { message: `(#${code}) as Meta says it`, type: "OAuthException", code, fbtrace_id: "Az8or2yhqkZfEZ", ...fields },
-  }),
-});
-
 export const graphSignature = (body: string | Buffer, secret = GRAPH_SECRETS.appSecret): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
 /** A call as Meta makes it, with what it tells under one field. */
-export const graphCall = (value: object, field = "messages"): string =>
+export const graphCall = (value: object, field = "messages", entry: object = {}): string =>
   JSON.stringify({
     object: "whatsapp_business_account",
     entry: [
       {
-        id: "102290129340398",
+        id: WABA_ID,
+        ...entry,
         changes: [
           {
             field,
@@ -48,6 +45,22 @@ export const graphCall = (value: object, field = "messages"): string =>
     ],
   });
 
+/** What became of a template, as Meta tells it: the id is a number there. */
+export const templateCall = (template: GraphTemplate, event: string, fields: object = {}, time = Math.floor(Date.now() / 1_000)): string =>
+  graphCall(
+    {
+      event,
+      message_template_id: Number(template.id),
+      message_template_name: template.name,
+      message_template_language: template.language.replace("_", "-"),
+      message_template_category: template.category,
+      reason: "NONE",
+      ...fields,
+    },
+    "message_template_status_update",
+    { id: template.waba, time },
+  );
+
 type Sent = { to: string; biz_opaque_callback_data: string };
 
 let ids = 0;
@@ -58,6 +71,7 @@ export class FakeGraph {
   /** Where it tells of things; nowhere at first. */
   webhookUrl: string | null = null;
   readonly server: HttpCarrierServer;
+  readonly templates = new GraphTemplates();
 
   private constructor() {
     this.server = new HttpCarrierServer((seen) => this.#play(seen));
@@ -78,12 +92,27 @@ export class FakeGraph {
 
   /** The messages it saw, as it read them. */
   get messages(): Record<string, unknown>[] {
-    return this.server.seen.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    return this.server.seen.filter(({ path }) => path.endsWith("/messages")).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  }
+
+  /** Decides a template, and tells of it where it may. */
+  decide(template: GraphTemplate, event: string, fields: { reason?: string } & object = {}): void {
+    template.status = event;
+    template.rejected_reason = fields.reason ?? "NONE";
+    this.#call(templateCall(template, event, fields));
   }
 
   tell(value: object, afterMs = 0): void {
+    this.#call(graphCall(value), afterMs);
+  }
+
+  /** The calls that were about templates. */
+  templateCalls(method?: string): Seen[] {
+    return this.server.seen.filter((seen) => !seen.path.endsWith("/messages") && (method === undefined || seen.method === method));
+  }
+
+  #call(body: string, afterMs = 0): void {
     if (this.webhookUrl === null) return;
-    const body = graphCall(value);
     const headers = { "content-type": "application/json", "x-hub-signature-256": graphSignature(body) };
     this.server.callUntilTaken(this.webhookUrl, headers, body, afterMs);
   }
@@ -95,6 +124,8 @@ export class FakeGraph {
   #play(seen: Seen): Play {
     const { authorization = "" } = seen.headers;
     if (authorization !== `Bearer ${GRAPH_SECRETS.accessToken}`) return graphError(190, 401);
+    const aboutTemplates = this.templates.answer(seen);
+    if (aboutTemplates !== undefined) return aboutTemplates;
     const { to, biz_opaque_callback_data: reference } = JSON.parse(seen.body) as Sent;
     const recipient = `+${to}`;
     const play = this.plays.get(recipient);

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { newUuid } from "../lib/uuid.ts";
+import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
+import { isSame } from "../providers/whatsapp/components.ts";
+import type { Template } from "../templates/template.ts";
+import { nextStep, type Known } from "./next-step.ts";
+import type { Review } from "./review.ts";
+
+const NOW = 1_750_000_000_000;
+const HOUR = 3_600_000;
+const OWNER = { accountId: newUuid(NOW), environment: "live" as const };
+
+const ours = (fields: Partial<Template> = {}): Template => ({
+  ...OWNER,
+  id: newUuid(NOW),
+  name: "order",
+  language: "en",
+  category: "utility",
+  channels: ["whatsapp"],
+  status: "pending",
+  statusReason: null,
+  version: 2,
+  body: "Hello",
+  header: null,
+  footer: null,
+  buttons: null,
+  examples: {},
+  updatedAtMs: NOW - HOUR,
+  ...fields,
+});
+
+const theirs = (status: DeskStatus, fields: { body?: string; id?: string } = {}): CarrierTemplate => ({
+  id: fields.id ?? "7",
+  name: "order",
+  code: "en",
+  status,
+  reason: null,
+  template: { ...ours(), body: fields.body ?? "Hello" },
+});
+const OTHER = { body: "Something else" };
+
+const review = (template: Template, fields: Partial<Review> = {}): Review => ({
+  ...OWNER,
+  templateId: template.id,
+  desk: "desk",
+  version: template.version,
+  language: template.language,
+  category: template.category,
+  askedForMs: template.updatedAtMs,
+  askedAtMs: NOW - HOUR,
+  notedAtMs: NOW - HOUR,
+  name: "order",
+  code: "en",
+  carrierId: "7",
+  status: "pending",
+  reason: null,
+  isOurs: true,
+  wasApproved: false,
+  ...fields,
+});
+
+const said = (known: Omit<Partial<Known>, "template"> & { template: Template }): string => {
+  const step = nextStep({ review: undefined, theirs: undefined, isSame, isComplete: true, nowMs: NOW, ...known });
+  return step.kind === "submit" ? `submit${step.before === undefined ? "" : " in place"}` : step.kind;
+};
+
+describe("what nobody has handed in yet", () => {
+  const CASES: readonly (readonly [status: Template["status"], has: CarrierTemplate | undefined, step: string])[] = [
+    ["pending", undefined, "submit"],
+    ["approved", undefined, "submit"],
+    ["rejected", undefined, "none"],
+    ["paused", undefined, "none"],
+    ["pending", theirs("deleted"), "submit"],
+    ["pending", theirs("approved"), "take over"],
+    ["pending", theirs("pending"), "take over"],
+    ["pending", theirs("paused"), "take over"],
+    ["pending", theirs("rejected"), "submit in place"],
+    ["approved", theirs("rejected"), "take over"],
+    ["pending", theirs("approved", OTHER), "submit in place"],
+    ["pending", theirs("rejected", OTHER), "submit in place"],
+    ["pending", theirs("pending", OTHER), "none"],
+    ["approved", theirs("approved", OTHER), "none"],
+    ["pending", { ...theirs("approved"), template: undefined }, "submit in place"],
+    ["approved", { ...theirs("approved"), template: undefined }, "none"],
+  ];
+  for (const [status, has, step] of CASES)
+    test(`${status} here, ${has === undefined ? "not there" : `${has.status} there${has.template?.body === "Hello" ? "" : " with other words"}`}: ${step}`, () => {
+      const template = ours({ status });
+      assert.equal(said({ template, theirs: has }), step);
+      // A review of another version, or of another time, is none.
+      assert.equal(said({ template, theirs: has, review: review(template, { version: 1, carrierId: null }) }), step);
+      if (status === "pending") assert.equal(said({ template, theirs: has, review: review(template, { askedForMs: 1 }) }), step);
+    });
+});
+
+describe("what is on its way, of which no answer is on record,", () => {
+  const template = ours();
+  const asked = review(template, { status: "asked", carrierId: null });
+  test("is taken over where the carrier has it", () =>
+    assert.equal(said({ template, review: asked, theirs: theirs("pending") }), "take over"));
+  test("is handed in again where it has not", () => assert.equal(said({ template, review: asked }), "submit"));
+});
+
+describe("what was handed in", () => {
+  const template = ours();
+  test("is what the carrier says", () => assert.equal(said({ template, review: review(template), theirs: theirs("approved") }), "note"));
+  test("and refused is not what the carrier has under that name", () =>
+    assert.equal(said({ template, review: review(template, { status: "refused" }), theirs: theirs("approved") }), "none"));
+  test("a moment ago may still be listed as it was before", () => {
+    const fresh = review(template, { askedAtMs: NOW - 5_000 });
+    assert.equal(said({ template, review: fresh, theirs: theirs("approved", OTHER) }), "none");
+    assert.equal(said({ template, review: fresh, theirs: theirs("approved") }), "note");
+    assert.equal(said({ template, review: review(template), theirs: theirs("approved", OTHER) }), "note");
+  });
+  test("and is not there any more was deleted, once that is certain", () => {
+    const old = review(template, { askedAtMs: NOW - 2 * HOUR });
+    assert.equal(said({ template, review: old }), "gone");
+    assert.equal(said({ template, review: old, isComplete: false }), "none");
+    assert.equal(said({ template, review: review(template, { askedAtMs: NOW - 60_000 }) }), "none");
+  });
+  test("and has another id there is another", () => {
+    assert.equal(said({ template, review: review(template), theirs: theirs("approved", { id: "8" }) }), "take over");
+    assert.equal(said({ template, review: review(template), theirs: theirs("approved", { ...OTHER, id: "8" }) }), "submit in place");
+  });
+});

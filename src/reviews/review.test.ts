@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { newUuid } from "../lib/uuid.ts";
+import type { Template, TemplateStatus } from "../templates/template.ts";
+import { verdictOf, type Review, type ReviewStatus } from "./review.ts";
+
+const OWNER = { accountId: newUuid(1), environment: "live" as const };
+
+const template = (status: TemplateStatus): Template => ({
+  ...OWNER,
+  id: newUuid(1),
+  name: "order",
+  language: "en",
+  category: "utility",
+  channels: ["whatsapp"],
+  status,
+  statusReason: null,
+  version: 3,
+  body: "Hello",
+  header: null,
+  footer: null,
+  buttons: null,
+  examples: {},
+  updatedAtMs: 1,
+});
+
+const review = (desk: string, status: ReviewStatus, fields: Partial<Review> = {}): Review => ({
+  ...OWNER,
+  templateId: newUuid(1),
+  desk,
+  version: 3,
+  language: "en",
+  category: "utility",
+  askedForMs: 1,
+  askedAtMs: 1,
+  notedAtMs: 1,
+  name: "order",
+  code: "en",
+  carrierId: "7",
+  status,
+  reason: status === "rejected" || status === "paused" || status === "refused" ? `why ${desk}` : null,
+  isOurs: true,
+  wasApproved: status === "approved" || status === "paused",
+  ...fields,
+});
+
+const ONE = [{ desk: "a", link: "wa" }];
+const TWO = [...ONE, { desk: "b", link: "wb" }];
+
+const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: Review[], verdict: string | undefined])[] = [
+  ["approved by both", "pending", [review("a", "approved"), review("b", "approved")], "approved null"],
+  ["approved by one, and open at the other", "pending", [review("a", "approved"), review("b", "pending")], undefined],
+  ["approved by one, and on its way to the other", "pending", [review("a", "approved"), review("b", "asked")], undefined],
+  ["approved by one, and unknown to the other", "pending", [review("a", "approved")], undefined],
+  ["rejected by one", "pending", [review("a", "approved"), review("b", "rejected")], "rejected wb: why b"],
+  ["not even taken by one", "pending", [review("a", "refused"), review("b", "approved")], "rejected wa: why a"],
+  ["paused by one, rejected by the other", "pending", [review("a", "paused"), review("b", "rejected")], "rejected wb: why b"],
+  ["paused by one", "approved", [review("a", "paused"), review("b", "approved")], "paused wa: why a"],
+  ["of another version", "pending", [review("a", "approved", { version: 2 }), review("b", "approved")], undefined],
+  ["of another language", "pending", [review("a", "approved", { language: "de" }), review("b", "approved")], undefined],
+  ["of another category", "pending", [review("a", "approved", { category: "marketing" }), review("b", "approved")], undefined],
+  ["of another time that it waited", "pending", [review("a", "rejected", { askedForMs: 0 }), review("b", "approved")], undefined],
+  [
+    "of a desk that is asked no more",
+    "pending",
+    [review("a", "approved"), review("b", "approved"), review("c", "rejected")],
+    "approved null",
+  ],
+  ["sendable, and rejected by one that never had it", "approved", [review("a", "approved"), review("b", "rejected")], "approved null"],
+  ["sendable, and not taken by the only one", "approved", [review("a", "refused")], undefined],
+  [
+    "sendable, and rejected by one that had approved it",
+    "approved",
+    [review("a", "rejected", { wasApproved: true })],
+    "rejected wa: why a",
+  ],
+  ["paused, and approved again where it was", "paused", [review("a", "approved"), review("b", "rejected")], "approved null"],
+];
+
+describe("what reviews come to", () => {
+  for (const [what, status, reviews, verdict] of CASES)
+    test(`${status}, ${what}: ${verdict ?? "open"}`, () => {
+      const found = verdictOf(template(status), reviews, TWO);
+      assert.equal(found && `${found.status} ${found.reason}`, verdict);
+    });
+
+  test("a link is named where there are several", () =>
+    assert.deepEqual(verdictOf(template("pending"), [review("a", "rejected")], ONE), { status: "rejected", reason: "why a" }));
+
+  test("nobody to ask decides nothing", () => assert.equal(verdictOf(template("pending"), [review("a", "approved")], []), undefined));
+});

@@ -1,0 +1,177 @@
+/** A godwit in front of a Cloud API of our own, with a business account that reviews templates. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "./expect.ts";
+import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
+import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";
+import type { Seen } from "./fakes/http-carrier.ts";
+import { createDatabase, startGodwit, type Godwit, type Reply } from "./harness.ts";
+import { newName, templateCaller, type Json, type TemplateCaller } from "./template-caller.ts";
+
+const SECRETS = { WA_TOKEN: GRAPH_SECRETS.accessToken, WA_APP_SECRET: GRAPH_SECRETS.appSecret, WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken };
+
+export type LinkFields = { name?: string; waba?: string | null; url?: string; token?: string };
+
+export const waLink = ({ name = "wa", waba = WABA_ID, url = "", token = "WA_TOKEN" }: LinkFields): string =>
+  `[[link]]\nname = "${name}"\nprovider = "whatsapp"\nbase_url = "${url}"\nphone_number_id = "${PHONE_NUMBER_ID}"\n` +
+  (waba === null ? "" : `waba_id = "${waba}"\n`) +
+  `access_token_env = "${token}"\napp_secret_env = "WA_APP_SECRET"\nverify_token_env = "WA_VERIFY_TOKEN"\n`;
+
+/** A template for whatsapp, with a variable in its header and two in its body. */
+export const SHIPPED = {
+  language: "en",
+  category: "utility",
+  channels: ["whatsapp"],
+  header: "Order {{order}}",
+  body: "Hello {{name}}, your order {{order}} is on its way.",
+  footer: "Reply STOP to opt out",
+  examples: { name: "Ada", order: "A-17" },
+};
+
+// A look at the table each second, and two seconds between visits.
+const VISIT_MS = 12_000;
+
+export type RigOptions = {
+  /** The configuration; one link to the graph, and nothing else, unless said. */
+  config?: (graphUrl: string) => string;
+  /** Before anything starts. */
+  prepare?: (graph: FakeGraph) => void;
+  env?: Record<string, string>;
+};
+
+export class ReviewRig {
+  readonly graph: FakeGraph;
+  readonly godwit: Godwit;
+  readonly key: string;
+  readonly templates: TemplateCaller;
+  readonly env: Record<string, string>;
+  readonly #folder: string;
+
+  private constructor(fields: Pick<ReviewRig, "graph" | "godwit" | "key" | "env"> & { folder: string }) {
+    this.graph = fields.graph;
+    this.godwit = fields.godwit;
+    this.key = fields.key;
+    this.env = fields.env;
+    this.#folder = fields.folder;
+    this.templates = templateCaller(fields.godwit, fields.key);
+  }
+
+  static async start({ config = (url) => waLink({ url }), prepare, env: more = {} }: RigOptions = {}): Promise<ReviewRig> {
+    const graph = await FakeGraph.start();
+    prepare?.(graph);
+    const folder = mkdtempSync(join(tmpdir(), "godwit-reviews-"));
+    const file = join(folder, "godwit.toml");
+    writeFileSync(file, config(graph.url));
+    const env = { GODWIT_CONFIG: file, ...SECRETS, ...more };
+    const godwit = await startGodwit({ databaseUrl: await createDatabase(), roles: "api,dispatch", env });
+    await godwit.unlimited();
+    graph.webhookUrl = `${godwit.url}/providers/whatsapp/wa`;
+    return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, folder });
+  }
+
+  /** The first visit is over: what every environment begins with has been handed in. */
+  async visited(times = 1): Promise<void> {
+    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined, VISIT_MS);
+  }
+
+  async sync(): Promise<{ visits: number; last_error: string | null; failures: number } | undefined> {
+    const text = (await this.godwit.request("GET", "/metrics")).text;
+    const visits = Number(/godwit_template_syncs_total\{link="wa",outcome="synced"\} (\d+)/.exec(text)?.[1] ?? 0);
+    const [row] = await this.godwit.rows<{ last_error: string | null; failures: number }>(
+      "select last_error, failures from template_syncs",
+    );
+    return row && { visits, ...row };
+  }
+
+  /** As the passing of time would. */
+  async makeDue(): Promise<void> {
+    await this.godwit.rows("update template_syncs set due_at = now(), synced_at = now() - interval '1 hour'");
+  }
+
+  /** A whole visit that begins after now. */
+  async visitAgain(): Promise<void> {
+    const before = (await this.sync())?.visits ?? 0;
+    await this.makeDue();
+    await this.visited(before + 1);
+  }
+
+  create(fields: object = {}, name = newName("shipped")): Promise<Json> {
+    return this.templates.create({ ...SHIPPED, name, ...fields });
+  }
+
+  async untilStatus(id: unknown, status: string, version?: number): Promise<Json> {
+    let seen: Json = {};
+    const ask = async (): Promise<Json | undefined> => {
+      seen = await this.templates.read(id);
+      return seen["status"] === status && (version === undefined || seen["version"] === version) ? seen : undefined;
+    };
+    return until(`the template to be ${status}`, ask, VISIT_MS).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it is ${JSON.stringify(seen)}`, { cause: error });
+    });
+  }
+
+  /** What the carrier has under that name, as soon as it has it. */
+  async atCarrier(template: Json, isSo: (theirs: GraphTemplate) => boolean = () => true): Promise<GraphTemplate> {
+    const code = String(template["language"]).replace("-", "_");
+    const find = () => {
+      const theirs = this.graph.templates.find(String(template["name"]), code);
+      return theirs !== undefined && isSo(theirs) ? theirs : undefined;
+    };
+    return until(`${String(template["name"])} to be handed in`, find, VISIT_MS);
+  }
+
+  /** Handed in, and that is on record. */
+  async handedIn(template: Json): Promise<GraphTemplate> {
+    const theirs = await this.atCarrier(template);
+    await until("that to be on record", async () => {
+      const rows = await this.godwit.rows("select from template_reviews where name = $1 and status <> 'asked'", [template["name"]]);
+      return rows.length > 0 || undefined;
+    });
+    return theirs;
+  }
+
+  async approved(fields: object = {}): Promise<{ template: Json; theirs: GraphTemplate }> {
+    const made = await this.create(fields);
+    const theirs = await this.handedIn(made);
+    this.graph.decide(theirs, "APPROVED");
+    return { template: await this.untilStatus(made["id"], "approved"), theirs };
+  }
+
+  /** What was handed in under a name, oldest first. */
+  creations(name: unknown): Json[] {
+    return this.graph
+      .templateCalls("POST")
+      .map(({ body }: Seen) => JSON.parse(body) as Json)
+      .filter((body) => body["name"] === name);
+  }
+
+  /** A call as the carrier makes it, once. */
+  async hook(body: string, { link = "wa", signature = graphSignature(body) } = {}): Promise<Reply> {
+    return this.godwit.request("POST", `/providers/whatsapp/${link}`, { body, headers: { "x-hub-signature-256": signature } });
+  }
+
+  async send(template: unknown, variables: Json): Promise<Json> {
+    const body = { recipient: "+4915112345678", channel: "whatsapp", body: null, template_id: template, template_variables: variables };
+    const reply = await this.godwit.send(this.key, body);
+    assert.equal(reply.status, 202, reply.text);
+    return reply.json;
+  }
+
+  /** Everything that went to the carrier as a message. */
+  async untilSent(count = 1): Promise<Json[]> {
+    return until(`${count} messages`, () => (this.graph.messages.length >= count ? this.graph.messages : undefined), VISIT_MS);
+  }
+
+  /** Another node on the same database. */
+  another(roles = "dispatch"): Promise<Godwit> {
+    return startGodwit({ databaseUrl: this.godwit.databaseUrl, roles, env: this.env });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.godwit.stop();
+    await this.graph.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
