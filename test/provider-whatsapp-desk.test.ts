@@ -383,7 +383,7 @@ describe("trouble at the desk", () => {
   test("a template that is there by now is no fault of it", () =>
     atDesk(async (desk, graph) => {
       graph.templates.add({ name: "order" });
-      assert.equal((await desk.submit(template(), undefined, never)).kind, "unavailable");
+      assert.equal((await desk.submit(template(), undefined, never)).kind, "exists");
     }));
 
   test("an answer larger than a page may be is not read", () =>

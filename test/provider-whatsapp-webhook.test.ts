@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CarrierReply, CarrierRequest } from "../src/providers/provider.ts";
 import { whatsapp, type WhatsAppSettings } from "../src/providers/whatsapp/whatsapp.ts";
-import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status } from "./fakes/graph.ts";
+import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status, templateCall } from "./fakes/graph.ts";
+import type { GraphTemplate } from "./fakes/graph-templates.ts";
 import { Door } from "./fakes/http-carrier.ts";
 import { LoudHost } from "./fakes/loud-host.ts";
 
@@ -261,4 +262,61 @@ test("all of it goes over a socket, too", async () => {
   assert.equal(said.status, 200);
   assert.equal(host.receipts.length, 1);
   await door.close();
+});
+
+const THEIRS: GraphTemplate = {
+  id: "1689556908129832",
+  waba: "7",
+  name: "order",
+  language: "en_US",
+  category: "UTILITY",
+  status: "PENDING",
+  rejected_reason: "NONE",
+  parameter_format: "NAMED",
+  components: [],
+};
+const VERDICT = { account: "whatsapp graph.facebook.com 7", name: "order", code: "en_US", atMs: 1_749_416_383_999 };
+
+for (const [event, fields, decided, reason] of [
+  ["APPROVED", {}, "approved", null],
+  ["REINSTATED", {}, "approved", null],
+  ["REJECTED", { reason: "PROMOTIONAL" }, "rejected", "PROMOTIONAL"],
+  ["REJECTED", { reason: null, rejection_info: 7 }, "rejected", "WhatsApp has rejected it."],
+  ["PAUSED", { other_info: { title: "FIRST_PAUSE" } }, "paused", "FIRST_PAUSE"],
+  ["PAUSED", {}, "paused", "WhatsApp has paused it for its low quality."],
+  ["DISABLED", { disable_info: { disable_date: 1 } }, "paused", "WhatsApp has disabled it."],
+  ["PENDING_DELETION", { reason: null }, "deleted", "It was deleted at WhatsApp."],
+  ["FLAGGED", {}, null, null],
+  ["PENDING", {}, null, null],
+  ["LIMIT_EXCEEDED", {}, null, null],
+  ["toString", {}, null, null],
+] as const)
+  test(`that a template is ${event} is ${decided ?? "something to ask after"}`, async () => {
+    const host = await told(templateCall(THEIRS, event, fields, 1_749_416_383));
+    assert.deepEqual(host.verdicts, [{ ...VERDICT, status: decided, reason }]);
+  });
+
+test("a call about a template is answered when it is committed, and not before", async () => {
+  const host = new LoudHost();
+  host.behave("rejects");
+  assert.equal((await tell(templateCall(THEIRS, "APPROVED"), host)).status, 503);
+});
+
+test("a call about a template that names none, or no account, is taken and left", async () => {
+  for (const fields of [{ message_template_name: 7 }, { message_template_language: null }]) {
+    const host = await told(templateCall(THEIRS, "APPROVED", fields));
+    assert.deepEqual(host.verdicts, []);
+    assert.match(host.lines, /"ignored":1/);
+  }
+  assert.deepEqual((await told(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).verdicts, []);
+  const host = new LoudHost();
+  const body = templateCall({ ...THEIRS, waba: "x" }, "APPROVED");
+  await answer({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host, { ...SETTINGS, wabaId: "8" });
+  assert.equal(host.verdicts[0]?.account, "whatsapp graph.facebook.com 8", "it is the link's own, then");
+});
+
+test("a status that failed for its template has it looked at", async () => {
+  const failed = (code: number) => graphCall({ statuses: [{ ...status("wamid.1", FROM, "msg_1", "failed"), errors: [{ code }] }] });
+  assert.equal((await told(failed(132015))).doubts, 1);
+  assert.equal((await told(failed(131026))).doubts, 0);
 });

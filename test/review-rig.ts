@@ -30,6 +30,12 @@ export const SHIPPED = {
   examples: { name: "Ada", order: "A-17" },
 };
 
+export type Component = { type: string; text?: string; parameters?: { text: string }[] };
+
+/** The components of a template, of a message that brings one, or of none. */
+export const componentsIn = (json: Json | undefined): Component[] =>
+  ((json?.["template"] as Json | undefined) ?? json ?? {})["components"] as Component[];
+
 // A look at the table each second, and two seconds between visits.
 const VISIT_MS = 12_000;
 
@@ -73,7 +79,16 @@ export class ReviewRig {
 
   /** The first visit is over: what every environment begins with has been handed in. */
   async visited(times = 1): Promise<void> {
-    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined, VISIT_MS);
+    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined, VISIT_MS).catch((error: unknown) => {
+      const troubles = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
+      throw new Error(`${String(error)}; ${JSON.stringify(troubles)}`, { cause: error });
+    });
+  }
+
+  /** As if the last visit had been an hour ago, and none is under way. */
+  async longAgo(): Promise<void> {
+    const age = "update template_syncs set synced_at = now() - interval '1 hour' where claimed_by is null returning 1";
+    await until("the visit to end", async () => (await this.godwit.rows(age))[0], VISIT_MS);
   }
 
   async sync(): Promise<{ visits: number; last_error: string | null; failures: number } | undefined> {
@@ -170,8 +185,9 @@ export class ReviewRig {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.godwit.stop();
+    // First of all it calls nobody any more.
     await this.graph.close();
+    await this.godwit.stop();
     rmSync(this.#folder, { recursive: true });
   }
 }

@@ -49,6 +49,8 @@ export type Trouble =
 export type Listing = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
 export type Submission =
   | { kind: "submitted"; id: string; status: DeskStatus }
+  /** The carrier has one of this name and language by now: the next list shows it. */
+  | { kind: "exists" }
   /** For good, in words for whoever wrote it. */
   | { kind: "refused"; reason: string };
 export type Removal = { kind: "removed" } | { kind: "refused"; reason: string };

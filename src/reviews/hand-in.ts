@@ -1,13 +1,13 @@
 /** Hands a template in at a desk. That it is on its way is on record first: an answer that is lost is found in the carrier's list, and
  *  what the carrier tells before its answer came finds its template. */
 import { unreachable } from "../lib/assert.ts";
-import type { CarrierTemplate } from "../providers/template-desk.ts";
+import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
 import { readTemplate } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { writeReview } from "./note-review.ts";
 import { findNamed } from "./queries.ts";
 import { reviewStatus, type Review } from "./review.ts";
-import { asked, isUntouched, keyOf, type Stop, type Visit } from "./visit.ts";
+import { asked, isUntouched, keyOf, placeIn, type Stop, type Visit } from "./visit.ts";
 
 const TAKEN = "Another account of this service has a template of this name and language at the carrier, which says something else.";
 
@@ -28,6 +28,10 @@ export async function handIn(visit: Visit, planned: Template, before: CarrierTem
   switch (outcome.kind) {
     case "submitted":
       await settle(visit, template, { status: reviewStatus(outcome.status), reason: null, carrierId: outcome.id });
+      addListed(visit, template, outcome);
+      return undefined;
+    case "exists":
+      tally.left += 1;
       return undefined;
     case "refused":
       return refuse(visit, template, outcome.reason);
@@ -39,6 +43,13 @@ export async function handIn(visit: Visit, planned: Template, before: CarrierTem
     default:
       return unreachable(outcome);
   }
+}
+
+/** Another account here may have the same template, and is not to hand it in once more. */
+function addListed({ listed, at }: Visit, template: Template, { id, status }: { id: string; status: DeskStatus }): void {
+  const { name } = template;
+  const code = at.codeOf(template.language);
+  listed.set(placeIn(name, code), { id, name, code, status, reason: null, template });
 }
 
 async function refuse(visit: Visit, template: Template, reason: string): Promise<undefined> {

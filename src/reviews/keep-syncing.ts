@@ -97,7 +97,7 @@ export class TemplateSyncer {
         return leaveSync(db, name, node);
       case "synced":
         this.#tell(desk, end.tally, claimed);
-        return finishSync(db, name, node, end.isMore ? MORE_MS : EVERY_MS);
+        return finishSync(db, name, node, end.tally.left > 0 ? MORE_MS : EVERY_MS);
       case "unavailable":
       case "throttled":
       case "blocked":

@@ -8,7 +8,7 @@ import type { Template } from "../templates/template.ts";
 import { REVIEWED, type Desk, type Owner } from "./desks.ts";
 import { handIn } from "./hand-in.ts";
 import { importTemplates } from "./import-templates.ts";
-import { nextStep } from "./next-step.ts";
+import { nextStep, type Step } from "./next-step.ts";
 import { noteReview, writeReview } from "./note-review.ts";
 import { readReviewsAt } from "./queries.ts";
 import { removeArchived } from "./remove-archived.ts";
@@ -27,64 +27,86 @@ export async function syncDesk(parts: SyncParts, desk: Desk, { isHeld, signal }:
     const listing = await at.list(signal);
     if (listing.kind !== "listed") return listing;
     const listed = new Map(listing.templates.map((theirs) => [placeIn(theirs.name, theirs.code), theirs]));
-    const tally = { listed: listed.size, submitted: 0, removed: 0, imported: 0, skipped: 0 };
+    const tally = { listed: listed.size, submitted: 0, left: 0, removed: 0, imported: 0, skipped: 0 };
     return await work({ ...parts, desk, at, listed, isComplete: listing.isComplete, listedAtMs, isHeld, signal, tally });
   } finally {
     await at.close();
   }
 }
 
+/** What the carrier says comes first: one that takes nothing new just now still has decided what it had. */
 async function work(visit: Visit): Promise<Visited | Stop> {
   const { desks, desk, tally } = visit;
   const everybody = (await visit.accounts()).map((accountId): Owner => ({ accountId, environment: "live" }));
   const owners = everybody.filter((owner) => desks.serves(desk, owner));
+  const waiting: Known[] = [];
   for (const owner of owners) {
-    const stop = await workFor(visit, owner);
-    if (stop !== undefined) return stop;
+    const found = await workFor(visit, owner);
+    if ("kind" in found) return found;
+    waiting.push(...found);
   }
   const owner = desks.ownerOf(desk, owners);
   if (owner !== undefined && !(await importTemplates(visit, owner))) return { kind: "lost" };
-  return { kind: "synced", isMore: tally.submitted >= MAX_SUBMISSIONS, tally };
+  for (const known of waiting) {
+    const stop = await handInOne(visit, known);
+    if (stop !== undefined) return stop;
+  }
+  return { kind: "synced", tally };
 }
 
-async function workFor(visit: Visit, owner: Owner): Promise<Stop | undefined> {
+/** A template, and what is on record of it. */
+type Known = { template: Template; review: Review | undefined };
+
+/** What is to be handed in, when all else is done; or what ended the visit. */
+async function workFor(visit: Visit, owner: Owner): Promise<Known[] | Stop> {
   const kept = (await readTemplates(visit.db, owner)).filter(({ channels }) => channels.includes(REVIEWED));
   const reviews = await readReviewsAt(visit.db, owner, visit.desk.name);
+  const waiting: Known[] = [];
   for (const template of kept) {
     if (template.status === "draft") continue;
     if (!visit.isHeld()) return { kind: "lost" };
-    const stop = await workOn(
-      visit,
-      template,
-      reviews.find(({ templateId }) => templateId.equals(template.id)),
-    );
-    if (stop !== undefined) return stop;
+    const known = { template, review: reviews.find(({ templateId }) => templateId.equals(template.id)) };
+    if (await isWaiting(visit, known)) waiting.push(known);
   }
-  return removeArchived(visit, { kept, reviews });
+  return (await removeArchived(visit, { kept, reviews })) ?? waiting;
 }
 
-async function workOn(visit: Visit, template: Template, review: Review | undefined): Promise<Stop | undefined> {
-  const { at, listed, isComplete, clock, tally } = visit;
+function stepFor({ at, listed, isComplete, clock }: Visit, { template, review }: Known): Step {
   const theirs = listed.get(placeIn(template.name, at.codeOf(template.language)));
-  const step = nextStep({ template, review, theirs, isSame: at.isSame, isComplete, nowMs: clock.now() });
+  return nextStep({ template, review, theirs, isSame: at.isSame, isComplete, nowMs: clock.now() });
+}
+
+/** Does what can be done without handing anything in; whether that is still to be done. */
+async function isWaiting(visit: Visit, known: Known): Promise<boolean> {
+  const { template, review } = known;
+  const step = stepFor(visit, known);
   switch (step.kind) {
     case "none":
-      return undefined;
+      return false;
     case "note":
       await noteTheirs(visit, template, step.theirs, review);
-      return undefined;
+      return false;
     case "gone":
       await noteReview(visit, keyOf(visit, template), GONE, isOlder(visit));
-      return undefined;
+      return false;
     case "take over":
       await takeOver(visit, template, step.theirs);
-      return undefined;
+      return false;
     case "submit":
-      if (tally.submitted >= MAX_SUBMISSIONS) return undefined;
-      return handIn(visit, template, step.before);
+      return true;
     default:
       return unreachable(step);
   }
+}
+
+/** Another account here may have handed in the same meanwhile. */
+async function handInOne(visit: Visit, known: Known): Promise<Stop | undefined> {
+  const step = stepFor(visit, known);
+  if (step.kind === "take over") await takeOver(visit, known.template, step.theirs);
+  if (step.kind !== "submit") return undefined;
+  if (visit.tally.submitted < MAX_SUBMISSIONS) return handIn(visit, known.template, step.before);
+  visit.tally.left += 1;
+  return undefined;
 }
 
 /** What waits is decided anew also without news: another desk may no longer be asked. */

@@ -18,14 +18,15 @@ export type SyncParts = NoteParts & {
 /** What ends a visit before it is over. `lost`: the desk is another node's, or this one stops. */
 export type Stop = Trouble | { kind: "lost" };
 
-export type Tally = { listed: number; submitted: number; removed: number; imported: number; skipped: number };
-export type Visited = { kind: "synced"; isMore: boolean; tally: Tally };
+/** `left`: what waits for the next visit, which is to be soon. `skipped`: what ours cannot hold. */
+export type Tally = { listed: number; submitted: number; left: number; removed: number; imported: number; skipped: number };
+export type Visited = { kind: "synced"; tally: Tally };
 
 export type Visit = SyncParts & {
   desk: Desk;
   at: TemplateDesk;
   /** What the carrier has, by name and language. */
-  listed: ReadonlyMap<string, CarrierTemplate>;
+  listed: Map<string, CarrierTemplate>;
   isComplete: boolean;
   /** When it was asked what it has: what is on record since is newer. */
   listedAtMs: number;

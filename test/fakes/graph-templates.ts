@@ -26,7 +26,7 @@ const refused = (title: string, message: string, subcode?: number): Play =>
   });
 
 // What may be changed at all.
-const EDITABLE = ["APPROVED", "REJECTED", "PAUSED"];
+const EDITABLE: ReadonlySet<string> = new Set(["APPROVED", "REJECTED", "PAUSED"]);
 
 export class GraphTemplates {
   readonly all: GraphTemplate[] = [];
@@ -76,7 +76,7 @@ export class GraphTemplates {
   }
 
   #list(waba: string, query: URLSearchParams): Play {
-    const entries: unknown[] = [...this.all.filter((each) => each.waba === waba).map(({ waba: _, ...rest }) => rest), ...this.junk];
+    const entries: unknown[] = [...this.all.filter((each) => each.waba === waba), ...this.junk];
     const from = Number(Buffer.from(query.get("after") ?? "", "base64url").toString() || 0);
     const to = from + Math.min(this.pageSize, Number(query.get("limit")));
     const paging = {
@@ -97,7 +97,7 @@ export class GraphTemplates {
   }
 
   #edit(template: GraphTemplate, { category, components = [] }: Partial<Creation>): Play {
-    if (!EDITABLE.includes(template.status)) return refused("Cannot be edited", `A template that is ${template.status} cannot be edited.`);
+    if (!EDITABLE.has(template.status)) return refused("Cannot be edited", `A template that is ${template.status} cannot be edited.`);
     if (category !== undefined && template.status === "APPROVED") return refused("Cannot be edited", "The category cannot be edited.");
     const fault = faultIn(template.category, components);
     if (fault !== undefined) return refused("Invalid parameter", fault);
@@ -134,7 +134,7 @@ const codeComponents = (): Record<string, unknown>[] => [
 function faultIn(category: string, components: readonly Record<string, unknown>[]): string | undefined {
   if (category === "AUTHENTICATION") return components.some(({ text }) => text !== undefined) ? "The text is ours." : undefined;
   for (const { type, text, example = {} } of components) {
-    const variables = [...new Set(Array.from(String(text ?? "").matchAll(/\{\{(\w+)\}\}/g), ([, name]) => name ?? ""))];
+    const variables = [...new Set(Array.from((typeof text === "string" ? text : "").matchAll(/\{\{(\w+)\}\}/g), ([, name]) => name ?? ""))];
     const numbers = variables.filter((name) => /^\d+$/.test(name)).toSorted((a, b) => Number(a) - Number(b));
     if (numbers.some((number, index) => Number(number) !== index + 1)) return `The numbers of ${String(type)} have gaps.`;
     const field = type === "HEADER" ? "header_text" : "body_text";

@@ -96,7 +96,7 @@ export class FakeGraph {
   }
 
   /** Decides a template, and tells of it where it may. */
-  decide(template: GraphTemplate, event: string, fields: { reason?: string } & object = {}): void {
+  decide(template: GraphTemplate, event: string, fields: { reason?: string; [more: string]: unknown } = {}): void {
     template.status = event;
     template.rejected_reason = fields.reason ?? "NONE";
     this.#call(templateCall(template, event, fields));

@@ -169,7 +169,7 @@ const NOT_FOUND = 33;
 const EXISTS = 2_388_024;
 
 /** A no to whoever hands in templates. Of a template it is told in WhatsApp's words, which are meant for whoever wrote it. */
-export function readDeskError(answer: HttpAnswer): Trouble | { kind: "refused"; reason: string } {
+export function readDeskError(answer: HttpAnswer): Trouble | { kind: "refused"; reason: string } | { kind: "exists" } {
   const words = wordsOf(answer)?.["error"];
   const error = errorIn(words);
   if (!isRecord(words) || error?.code === undefined) return readWordlessDesk(answer);
@@ -186,7 +186,7 @@ export function readDeskError(answer: HttpAnswer): Trouble | { kind: "refused"; 
     case "final":
       if (words["error_subcode"] === NOT_FOUND)
         return { kind: "blocked", reason: `WhatsApp has no such business account, or the access token may not see it (${reason})` };
-      if (words["error_subcode"] === EXISTS) return { kind: "unavailable", reason: `WhatsApp has such a template already: ${reason}` };
+      if (words["error_subcode"] === EXISTS) return { kind: "exists" };
       return { kind: "refused", reason: complaintIn(words) ?? `WhatsApp refused the template: ${reason}` };
     default:
       return unreachable(meaning);

@@ -79,6 +79,7 @@ export class WhatsAppDesk implements TemplateDesk {
   async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<Removal | Trouble> {
     const query = new URLSearchParams({ hsm_id: id, name });
     const answer = await this.#call({ method: "DELETE", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
+    if (answer.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
     return answer.kind === "answered" ? { kind: "removed" } : answer;
   }
 
@@ -107,12 +108,13 @@ export class WhatsAppDesk implements TemplateDesk {
     const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === undefined ? {} : { after }) });
     const answer = await this.#call({ method: "GET", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
     // There is no template that it could be about.
-    if (answer.kind === "refused") return { kind: "blocked", reason: "WhatsApp does not list the templates of the business account" };
+    if (answer.kind === "refused" || answer.kind === "exists")
+      return { kind: "blocked", reason: "WhatsApp does not list the templates of the business account" };
     return answer.kind === "answered" ? pageIn(answer) : answer;
   }
 
   /** The answer, if it is a yes. */
-  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | Trouble | { kind: "refused"; reason: string }> {
+  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | ReturnType<typeof readDeskError>> {
     const reply = await this.#caller.call(call, signal);
     switch (reply.kind) {
       case "unreachable":
