@@ -202,6 +202,27 @@ describe("a template for whatsapp in live", () => {
     assert.equal(rig.graph.templateCalls("DELETE").length, 1);
   });
 
+  test("that was put over one made by hand, and refused, leaves that one there when it is archived", async () => {
+    const foreign = rig.graph.templates.add({ name: "by_another_hand", status: "PAUSED" });
+    rig.graph.templates.play = ({ method }) => (method === "POST" ? graphError(100) : undefined);
+    const made = await rig.create({}, "by_another_hand");
+    assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "WhatsApp refused the template: code 100");
+    rig.graph.templates.play = undefined;
+    await rig.templates.archive(made["id"]);
+    await rig.visitAgain();
+    assert.ok(rig.graph.templates.all.includes(foreign));
+    assert.deepEqual(foreign.components, [{ type: "BODY", text: "Hello" }]);
+  });
+
+  test("that is for sms alone by now is not stopped by what the carrier says", async () => {
+    const { template, theirs } = await rig.approved({ header: null, footer: null, channels: ["sms", "whatsapp"] });
+    assert.equal((await rig.templates.edit(template["id"], { channels: ["sms"] }))["status"], "approved");
+    theirs.status = "DISABLED";
+    assert.equal((await rig.hook(templateCall(theirs, "DISABLED"))).status, 200);
+    await rig.visitAgain();
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
+  });
+
   test("that is deleted at the carrier is rejected", async () => {
     const { template, theirs } = await rig.approved();
     rig.graph.decide(theirs, "PENDING_DELETION");

@@ -18,7 +18,9 @@ export async function handIn(visit: Visit, planned: Template, before: CarrierTem
     // Changed since it was looked at: the next visit sees it.
     if (!isUntouched(visit, planned, now, known)) return undefined;
     template = now;
-    return { ...asked(visit, now, known), isOurs: true };
+    const review = asked(visit, now, known);
+    // What was there before is ours when the carrier has taken the change.
+    return { ...review, isOurs: review.isOurs || before === undefined };
   });
   if (template === undefined) return undefined;
   if (before !== undefined && (await isAnothers(visit, template))) return refuse(visit, template, TAKEN);
@@ -27,7 +29,7 @@ export async function handIn(visit: Visit, planned: Template, before: CarrierTem
   const outcome = await at.submit(template, before, signal);
   switch (outcome.kind) {
     case "submitted":
-      await settle(visit, template, { status: reviewStatus(outcome.status), reason: null, carrierId: outcome.id });
+      await settle(visit, template, { status: reviewStatus(outcome.status), reason: null, carrierId: outcome.id, isOurs: true });
       addListed(visit, template, outcome);
       return undefined;
     case "exists":
@@ -57,13 +59,15 @@ async function refuse(visit: Visit, template: Template, reason: string): Promise
   await settle(visit, template, { status: "refused", reason });
 }
 
-/** The carrier may have told more of it by now than its answer said. */
-const settle = (visit: Visit, template: Template, told: Pick<Review, "status" | "reason"> & { carrierId?: string }) =>
+type Answer = Pick<Review, "status" | "reason"> & { carrierId?: string; isOurs?: boolean };
+
+/** The carrier may have told more of it by now than its answer said. What it never had from us is not ours to take away. */
+const settle = (visit: Visit, template: Template, answer: Answer) =>
   writeReview(visit, keyOf(visit, template), (_, known) => {
     if (known === undefined || known.version !== template.version) return undefined;
-    const { carrierId = known.carrierId } = told;
-    if (known.status !== "asked") return { ...known, carrierId };
-    return { ...known, ...told, carrierId, notedAtMs: visit.clock.now(), wasApproved: told.status === "approved" };
+    const { status, reason, carrierId = known.carrierId, isOurs = known.isOurs && carrierId !== null } = answer;
+    if (known.status !== "asked") return { ...known, carrierId, isOurs };
+    return { ...known, carrierId, isOurs, status, reason, notedAtMs: visit.clock.now(), wasApproved: status === "approved" };
   });
 
 /** Whether someone else here has one of this name there: theirs is not changed under their hands. */

@@ -4,7 +4,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import type { TemplateChanger } from "../templates/change-template.ts";
 import type { Template } from "../templates/template.ts";
-import type { Desks } from "./desks.ts";
+import { REVIEWED, type Desks } from "./desks.ts";
 import { readReviews, storeReview } from "./queries.ts";
 import { isCurrent, verdictOf, type Review } from "./review.ts";
 
@@ -18,6 +18,8 @@ type Write = (template: Template, before: Review | undefined) => Review | undefi
 export async function writeReview({ changer, desks }: NoteParts, key: Key, write: Write): Promise<Review | undefined> {
   let written: Review | undefined;
   await changer.decide(key, key.templateId, async (tx: Tx, template: Template) => {
+    // It may have become one for sms alone, of which nobody is asked.
+    if (!template.channels.includes(REVIEWED)) return undefined;
     const reviews = await readReviews(tx, key, template.id);
     const others = reviews.filter(({ desk }) => desk !== key.desk);
     written = write(
