@@ -1,13 +1,14 @@
 /** Starts everything in order, and stops it in reverse. */
 import { randomBytes } from "node:crypto";
-import { createFirstAccount, createKey } from "./access/accounts.ts";
+import { createFirstAccount } from "./access/accounts.ts";
+import { createKey } from "./access/keys.ts";
 import { listAccounts } from "./access/queries.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
 import { createMetrics, type Metrics } from "./api/metrics.ts";
-import { openApiDocument } from "./api/openapi.ts";
-import { publicPages, type Page } from "./api/pages.ts";
+import { openApiDocument, type Surroundings } from "./api/openapi.ts";
+import { publicPages } from "./api/pages.ts";
 import type { Route } from "./api/route.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
@@ -29,6 +30,8 @@ import { Verifier } from "./verifications/verifier.ts";
 import { Acceptor } from "./messages/accept.ts";
 import { MessageChanger } from "./messages/change-message.ts";
 import { Composer } from "./messages/compose.ts";
+import { KeyChanger } from "./keys/change-key.ts";
+import { keyRoutes } from "./keys/routes.ts";
 import type { Handover } from "./messages/handover.ts";
 import { CHANNELS } from "./routing/channel.ts";
 import { messageRoutes } from "./messages/routes.ts";
@@ -36,7 +39,7 @@ import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
-import { MAX_CARRIER_BODY_BYTES, Receiver } from "./links/receiver.ts";
+import { carrierPages } from "./links/pages.ts";
 import { linkRoutes } from "./links/routes.ts";
 import { simulatorLink } from "./routing/link.ts";
 import type { Plan } from "./routing/plan.ts";
@@ -71,6 +74,10 @@ import { createResolve } from "./webhooks/resolve.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { Signer } from "./webhooks/signer.ts";
 import { WebhookWorker } from "./webhooks/worker.ts";
+import { oauthSchemes, tokenPaths } from "./tokens/describe.ts";
+import { tokenPages } from "./tokens/pages.ts";
+import { resealSigningKeys, SigningKeys } from "./tokens/signing-keys.ts";
+import { Tokens } from "./tokens/token.ts";
 import { VERSION } from "./version.ts";
 
 export type Service = {
@@ -106,7 +113,10 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     await warnAboutDurability(db, log);
     const secretKey = config.secretKey ?? readOrMakeSecretKey(config.dataDir);
     const box = new SecretBox(secretKey, config.previousSecretKey);
-    await checkSecretKey(db, { secretKey, previousSecretKey: config.previousSecretKey }, (tx) => resealEndpoints(tx, box));
+    await checkSecretKey(db, { secretKey, previousSecretKey: config.previousSecretKey }, async (tx) => {
+      await resealEndpoints(tx, box);
+      await resealSigningKeys(tx, box);
+    });
 
     const clock = new DatabaseClock(db);
     await clock.start();
@@ -153,6 +163,10 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
     const streams = new EventStreams(db, clock);
+    const signingKeys = new SigningKeys({ db, clock, box });
+    const tokens = new Tokens({ db, clock, signingKeys });
+    const authenticator = new Authenticator(db, tokens.read, () => clock.now());
+    const limiter = new Limiter(db, node);
     metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
     const routes = config.roles.has("api")
       ? allRoutes({
@@ -166,6 +180,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
           messages: new MessageChanger({ db, clock, bell }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+          keys: new KeyChanger({ db, clock, box, authenticator }),
           suppressions: new SuppressionChanger({ db, clock, bell }),
           templates: new TemplateChanger({ db, clock, bell, templates }),
         })
@@ -176,15 +191,20 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       routes,
       pages: [
         ...publicPages({
-          document: openApiDocument(routes, VERSION, Event),
+          document: openApiDocument(routes, apiSurroundings),
           metrics,
           metricsAllow: config.metricsAllow,
           isReady: readiness(db),
         }),
-        ...(config.roles.has("api") ? carrierPages(routing, doors) : []),
+        ...(config.roles.has("api")
+          ? [
+              ...carrierPages({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) }),
+              ...tokenPages({ db, limiter, tokens, signingKeys, refusedByQuota: () => metrics.refusedByQuota() }),
+            ]
+          : []),
       ],
-      authenticator: new Authenticator(db),
-      limiter: new Limiter(db, node),
+      authenticator,
+      limiter,
       metrics,
       log,
       writeLogLine: writeLine,
@@ -209,6 +229,9 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
   }
 }
 
+/** What the document of the API says besides its routes. */
+export const apiSurroundings: Surroundings = { version: VERSION, event: Event, paths: tokenPaths, securitySchemes: oauthSchemes };
+
 type RouteParts = {
   db: Database;
   clock: Clock;
@@ -218,6 +241,7 @@ type RouteParts = {
   verifier: Verifier;
   messages: MessageChanger;
   endpoints: EndpointChanger;
+  keys: KeyChanger;
   suppressions: SuppressionChanger;
   templates: TemplateChanger;
   streams: EventStreams;
@@ -226,12 +250,13 @@ type RouteParts = {
 
 /** Every route of the API. The handlers of a document that is only read are never called. */
 export const allRoutes = (parts: RouteParts): Route[] => {
-  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, suppressions, templates, streams, routing } = parts;
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, routing } = parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
     ...eventRoutes(db, streams),
     ...endpointRoutes(db, endpoints),
+    ...keyRoutes(db, keys),
     ...webhookRoutes(db, endpoints),
     ...suppressionRoutes(db, suppressions),
     ...templateRoutes(db, templates),
@@ -282,17 +307,6 @@ async function startDelivery(
   stops.push(() => delivery.stop());
   await delivery.start();
   return { handover: delivery.handover, reload: () => delivery.reload() };
-}
-
-/** Where carriers speak to us. */
-function carrierPages(routing: Routes, doors: Doors): Page[] {
-  const receiver = new Receiver({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) });
-  return (["GET", "POST"] as const).map((method) => ({
-    method,
-    path: "/providers/{provider}/{link}",
-    maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-    render: ({ params, query, headers, url, body }) => receiver.answer(params, { method, url, query, headers, body }),
-  }));
 }
 
 /** The accounts that a plan names. */

@@ -20,8 +20,10 @@ const CHECKED: readonly ErrorCode[] = [
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
-/** `event` is what endpoints are told. */
-export function openApiDocument(routes: readonly Route[], version: string, event: TSchema): Json {
+/** What the document has besides the rows: `event` is what endpoints are told. */
+export type Surroundings = { version: string; event: TSchema; paths: Readonly<Record<string, object>>; securitySchemes: Json };
+
+export function openApiDocument(routes: readonly Route[], { version, event, paths: others, securitySchemes }: Surroundings): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -35,12 +37,15 @@ export function openApiDocument(routes: readonly Route[], version: string, event
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { oauth2: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths,
+    paths: { ...paths, ...others },
     webhooks: { event: { post: toldOperation(event) } },
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." } },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." },
+        ...securitySchemes,
+      },
       schemas: { ...titledSchemas(routes, event), Problem: PROBLEM_SCHEMA },
       headers: HEADERS,
     },

@@ -10,7 +10,16 @@ import { Problem, unavailable } from "../http/problem.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import type { Log } from "../lib/log.ts";
 import { poll } from "../lib/wait.ts";
-import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, contentTypeFor, newRequestId, toProblem } from "./answers.ts";
+import {
+  answerBrokenRequest,
+  answerConnect,
+  BODY_LIMIT_BYTES,
+  commonHeaders,
+  contentTypeFor,
+  JSON_TYPE,
+  newRequestId,
+  toProblem,
+} from "./answers.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
@@ -38,6 +47,9 @@ declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
     heldBody: Readable | undefined;
+  }
+  interface FastifyContextConfig {
+    writeProblem?: Page["writeProblem"] | undefined;
   }
 }
 
@@ -254,6 +266,7 @@ export class Server {
       method: page.method,
       url: fastifyPath(page.path),
       bodyLimit: page.maxBodyBytes ?? BODY_LIMIT_BYTES,
+      config: { writeProblem: page.writeProblem },
       handler: async (request, reply) => {
         const origin = originOf(request);
         const {
@@ -282,11 +295,13 @@ export class Server {
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status >= 500)
       this.#options.log.error({ request_id: request.id, code: problem.code, ...causeOf(known?.cause ?? error) }, "request failed");
+    const { writeProblem } = request.routeOptions.config;
+    const origin = originOf(request);
     return reply
       .code(problem.status)
       .headers(problem.headers)
-      .header("content-type", contentTypeFor(problem.status))
-      .send(problem.toBody(originOf(request), request.id));
+      .header("content-type", writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE)
+      .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
 
   #guardSockets(): void {
