@@ -74,7 +74,7 @@ import { createResolve } from "./webhooks/resolve.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { Signer } from "./webhooks/signer.ts";
 import { WebhookWorker } from "./webhooks/worker.ts";
-import { oauthSchemes, tokenPaths } from "./tokens/describe.ts";
+import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens/describe.ts";
 import { tokenPages } from "./tokens/pages.ts";
 import { resealSigningKeys, SigningKeys } from "./tokens/signing-keys.ts";
 import { Tokens } from "./tokens/token.ts";
@@ -164,6 +164,8 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
     const streams = new EventStreams(db, clock);
     const signingKeys = new SigningKeys({ db, clock, box });
+    // Before anyone asks: who keeps a copy of the published keys shall not begin with an empty one.
+    if (config.roles.has("api")) await signingKeys.signer();
     const tokens = new Tokens({ db, clock, signingKeys });
     const authenticator = new Authenticator(db, tokens.read, () => clock.now());
     const limiter = new Limiter(db, node);
@@ -199,7 +201,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
         ...(config.roles.has("api")
           ? [
               ...carrierPages({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) }),
-              ...tokenPages({ db, limiter, tokens, signingKeys, refusedByQuota: () => metrics.refusedByQuota() }),
+              ...tokenPages({ db, authenticator, limiter, tokens, signingKeys, metrics }),
             ]
           : []),
       ],
@@ -230,7 +232,13 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
 }
 
 /** What the document of the API says besides its routes. */
-export const apiSurroundings: Surroundings = { version: VERSION, event: Event, paths: tokenPaths, securitySchemes: oauthSchemes };
+export const apiSurroundings: Surroundings = {
+  version: VERSION,
+  event: Event,
+  paths: tokenPaths,
+  schemas: tokenSchemas,
+  securitySchemes: oauthSchemes,
+};
 
 type RouteParts = {
   db: Database;

@@ -89,12 +89,12 @@ export class Authenticator {
   }
 
   #found(row: CredentialRow, scopes: readonly Scope[]): Credential {
-    this.#touch(row.account_id, row.key_id);
+    this.touch(row);
     return toCredential(row, scopes);
   }
 
   /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
-  #touch(accountId: Uuid, keyId: Uuid): void {
+  touch({ account_id: accountId, key_id: keyId }: Pick<CredentialRow, "account_id" | "key_id">): void {
     const name = keyId.toString("latin1");
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
@@ -137,7 +137,7 @@ function refuse(): never {
   throw invalidToken();
 }
 
-const invalidToken = (): Problem =>
+export const invalidToken = (): Problem =>
   new Problem("unauthorized_invalid_token", {
     detail: "the credential is unknown, expired or revoked",
     headers: { "www-authenticate": `${CHALLENGE}, error="invalid_token"` },

@@ -24,6 +24,7 @@ import { admit, chargeMore, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
+import { causeOf, requestLine } from "./request-log.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -385,25 +386,4 @@ function methodTable(rows: readonly { method: string; path: string }[]): (path: 
 function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
   return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
-}
-
-/** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
-function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
-  const environment = request.credential?.environment;
-  const theirs = sanitised(request.headers["x-request-id"]);
-  return (
-    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
-  );
-}
-
-const sanitised = (header: string | string[] | undefined): string | undefined =>
-  typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
-
-/** A database error's `detail` quotes rows, so only these members are logged. */
-function causeOf(error: unknown): object {
-  if (!(error instanceof Error)) return {};
-  const { name, message, stack, code } = error as NodeJS.ErrnoException;
-  const cause = error.cause instanceof Error ? error.cause.message : undefined;
-  return { error: name, message, error_code: code, cause, stack };
 }

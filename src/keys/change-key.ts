@@ -1,6 +1,6 @@
 /** What a client may do to the keys of its environment. No credential gives more than it has: neither scopes, nor time. Each write is one
  *  transaction with its key and its stored answer, which is sealed where it shows a secret. */
-import type { Authenticator, Credential } from "../access/authenticate.ts";
+import { invalidToken, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { createKeyIn, rotateKeyIn, type CreatedKey } from "../access/keys.ts";
 import { countLivingKeys, findKeyOf, lockKey, revokeKey, type KeyRow } from "../access/queries.ts";
 import type { Scope } from "../access/scope.ts";
@@ -10,7 +10,7 @@ import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
-import type { Database, Tx } from "../storage/database.ts";
+import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { toRecord } from "./key.ts";
 import { DEFAULT_OVERLAP_SECONDS, type NewKey, type RotateKey } from "./new-key.ts";
 
@@ -30,11 +30,12 @@ export class KeyChanger {
     this.#once = new Once(parts.db, parts.box);
   }
 
-  create(call: KeyCall, { scopes, name, expires_at: expiresAt }: NewKey): Promise<Executed | Replay> {
+  async create(call: KeyCall, { scopes, name, expires_at: expiresAt }: NewKey): Promise<Executed | Replay> {
     const { credential } = call;
+    // Before a replay, too: it shows the key again.
+    assertHolds(credential, scopes);
     return this.#once.write(call, async (tx) => {
-      assertHolds(credential, scopes);
-      const end = await endOf(tx, credential);
+      const { expires_at: end } = await this.#maker(tx, credential);
       const asked = typeof expiresAt === "string" ? new Date(expiresAt) : end;
       if (end !== null && asked !== null && asked > end) throw outlives(end);
       if (await isFull(tx, credential)) return tooMany();
@@ -45,25 +46,26 @@ export class KeyChanger {
   }
 
   /** The new key ends when the old one would have, so that rotating is no way to live longer. */
-  rotate(call: KeyCall, id: Uuid | undefined, { overlap_seconds: overlap }: RotateKey): Promise<Executed | Replay> {
+  async rotate(call: KeyCall, id: Uuid | undefined, { overlap_seconds: overlap }: RotateKey): Promise<Executed | Replay> {
     const { credential } = call;
+    // A key's scopes never change.
+    assertHolds(credential, (await findOwn(this.#parts.db, credential, id)).scopes);
     return this.#once.write(call, async (tx) => {
-      const old = await lockOwn(tx, credential, id);
-      assertHolds(credential, old.scopes);
-      const isOver = old.revoked_at !== null || (old.expires_at !== null && old.expires_at.getTime() <= this.#parts.clock.now());
-      if (isOver) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
-      if (await isFull(tx, credential)) return tooMany();
-      const end = earliest(old.expires_at, await endOf(tx, credential));
-      const rotation = { overlapSeconds: overlap ?? DEFAULT_OVERLAP_SECONDS, expiresAt: end };
-      return shownOnce(await rotateKeyIn(tx, this.#parts.clock, old, rotation), 201);
+      const [old] = id === undefined ? [] : await lockKey(tx, credential, id);
+      if (old === undefined) throw noSuchKey();
+      if (this.#isOver(old)) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
+      const end = earliest(old.expires_at, (await this.#maker(tx, credential)).expires_at);
+      const overlapSeconds = overlap ?? DEFAULT_OVERLAP_SECONDS;
+      // Without an overlap there are no more keys than before.
+      if (overlapSeconds > 0 && (await isFull(tx, credential))) return tooMany();
+      return shownOnce(await rotateKeyIn(tx, this.#parts.clock, old, { overlapSeconds, expiresAt: end }), 201);
     });
   }
 
   /** Also the one that asks. Twice is once. */
   async revoke(credential: Credential, id: Uuid | undefined): Promise<KeyRow> {
     const { db, authenticator } = this.#parts;
-    const own = id && (await findKeyOf(db, credential, id))[0];
-    if (own === undefined) throw noSuchKey();
+    const own = await findOwn(db, credential, id);
     try {
       const [revoked] = await revokeKey(db, credential.accountId, own.id);
       return revoked ?? own;
@@ -72,21 +74,30 @@ export class KeyChanger {
       authenticator.forget();
     }
   }
+
+  /** The key that asks, itself or through a token, as it is now: what was known of it when the request came may be a second old, and
+   *  who has just been locked out must not leave a key behind. */
+  async #maker(tx: Tx, { keyId, ...owner }: Credential): Promise<KeyRow> {
+    const [maker] = await findKeyOf(tx, owner, keyId);
+    if (maker === undefined || this.#isOver(maker)) throw invalidToken();
+    return maker;
+  }
+
+  #isOver({ revoked_at: revokedAt, expires_at: expiresAt }: KeyRow): boolean {
+    return revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= this.#parts.clock.now());
+  }
 }
 
 const earliest = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
 
-/** When the key that asks, itself or through a token, stops working. */
-const endOf = async (tx: Tx, { keyId, ...owner }: Credential): Promise<Date | null> =>
-  (await findKeyOf(tx, owner, keyId))[0]?.expires_at ?? null;
-
-async function lockOwn(tx: Tx, credential: Credential, id: Uuid | undefined): Promise<KeyRow> {
-  const [key] = id === undefined ? [] : await lockKey(tx, credential, id);
+/** The key of that name in this environment, whose credential asks. */
+export async function findOwn(db: Queryable, credential: Credential, id: Uuid | undefined): Promise<KeyRow> {
+  const [key] = id === undefined ? [] : await findKeyOf(db, credential, id);
   if (key === undefined) throw noSuchKey();
   return key;
 }
 
-export const noSuchKey = (): Problem => new Problem("not_found", { detail: "no such key in this environment" });
+const noSuchKey = (): Problem => new Problem("not_found", { detail: "no such key in this environment" });
 
 const isFull = async (tx: Tx, credential: Credential): Promise<boolean> => (await countLivingKeys(tx, credential)) >= MAX_LIVING_KEYS;
 const tooMany = (): Problem => new Problem("too_many_keys", { detail: `an environment may have ${MAX_LIVING_KEYS} that work` });

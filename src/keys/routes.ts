@@ -1,11 +1,11 @@
 /** The HTTP face of API keys. */
-import { findKeyOf, listKeysOf } from "../access/queries.ts";
+import { listKeysOf } from "../access/queries.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toAnswer, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { noSuchKey, type KeyChanger } from "./change-key.ts";
+import { findOwn, type KeyChanger } from "./change-key.ts";
 import { KeyRecord, KeyWithSecret, toRecord } from "./key.ts";
 import { checkNewKey, NewKeyBody, RotateKeyBody } from "./new-key.ts";
 
@@ -54,12 +54,10 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     params: KeyParams,
     reply: { status: 200, description: "The key.", schema: KeyRecord },
     problems: ["not_found"],
-    handle: async ({ params, credential }) => {
-      const id = decodeId("key", params.id);
-      const [key] = id === undefined ? [] : await findKeyOf(db, credential, id);
-      if (key === undefined) throw noSuchKey();
-      return { status: 200, body: JSON.stringify(toRecord(key)) };
-    },
+    handle: async ({ params, credential }) => ({
+      status: 200,
+      body: JSON.stringify(toRecord(await findOwn(db, credential, decodeId("key", params.id)))),
+    }),
   }),
   route({
     ...WRITE,

@@ -7,6 +7,10 @@ export type Ask = { client: Client; grantType: string; scope: string | undefined
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
+const PARAMETERS = ["grant_type", "scope", "client_id", "client_secret"] as const;
+type Parameter = (typeof PARAMETERS)[number];
+type Form = Readonly<Partial<Record<Parameter, string>>>;
+
 /** The word of RFC 6749 for what is wrong, beside our own. */
 export const refusal = (
   error: string,
@@ -18,45 +22,41 @@ export const refusal = (
 export function readAsk({ headers, body }: TokenRequest): Ask {
   if (!FORM_TYPE.test(headers["content-type"] ?? "") || (headers["content-encoding"] ?? "identity") !== "identity")
     throw refusal("invalid_request", "unsupported_media_type", "send Content-Type: application/x-www-form-urlencoded");
-  const form = new URLSearchParams(body.toString("utf8"));
-  const repeated = [...new Set(form.keys())].filter((name) => form.getAll(name).length > 1);
-  if (repeated.length > 0)
-    throw invalidForm(repeated.map((name) => ({ pointer: `/${name}`, code: "repeated", detail: "must be sent once" })));
+  const form = readForm(body.toString("utf8"));
   const client = clientIn(headers["authorization"], form);
-  const grantType = form.get("grant_type") ?? "";
-  if (grantType === "") throw invalidForm([{ pointer: "/grant_type", code: "required", detail: "must be client_credentials" }]);
-  return { client, grantType, scope: form.get("scope") ?? undefined };
+  const { grant_type: grantType, scope } = form;
+  if (grantType === undefined) throw invalidForm([{ pointer: "/grant_type", code: "required", detail: "must be client_credentials" }]);
+  return { client, grantType, scope };
 }
 
-const invalidForm = (errors: Fault[]): Problem => {
-  const [first] = errors;
-  const detail = first !== undefined && "pointer" in first ? `${first.pointer.slice(1)}: ${first.detail}` : "the form is not valid";
+/** RFC 6749 §3.2: what we do not know is ignored, what has no value counts as absent, and what we know is there once. (What we do not
+ *  know may be there twice: `resource` of RFC 8707 may.) */
+function readForm(text: string): Form {
+  const sent = new URLSearchParams(text);
+  const repeated = PARAMETERS.filter((name) => sent.getAll(name).length > 1);
+  if (repeated.length > 0)
+    throw invalidForm(repeated.map((name) => ({ pointer: `/${name}`, code: "repeated", detail: "must be sent once" })));
+  return Object.fromEntries(PARAMETERS.map((name) => [name, sent.get(name) || undefined]));
+}
+
+const invalidForm = (errors: (Fault & { pointer: string })[]): Problem => {
+  const detail = errors.map((fault) => `${fault.pointer.slice(1)}: ${fault.detail}`).join("; ");
   return refusal("invalid_request", "invalid_request_payload", detail, { errors });
 };
 
-function clientIn(authorization: string | undefined, form: URLSearchParams): Client {
-  const [id, secret] = [form.get("client_id"), form.get("client_secret")];
+const noClient = (detail: string): Problem => refusal("invalid_client", "unauthorized_missing_token", detail, CHALLENGE);
+
+function clientIn(authorization: string | undefined, { client_id: id, client_secret: secret }: Form): Client {
   if (authorization === undefined) {
-    if (id === null || secret === null)
-      throw refusal(
-        "invalid_client",
-        "unauthorized_missing_token",
-        "send the key's id and secret by HTTP Basic, or as client_id and client_secret",
-        CHALLENGE,
-      );
+    if (id === undefined || secret === undefined)
+      throw noClient("send the key's id and the key by HTTP Basic, or as client_id and client_secret");
     return { id, secret };
   }
-  if (secret !== null)
+  if (secret !== undefined)
     throw invalidForm([{ pointer: "/client_secret", code: "repeated", detail: "must be sent once: there is an Authorization header too" }]);
   const client = basicClient(authorization);
-  if (client === undefined)
-    throw refusal(
-      "invalid_client",
-      "unauthorized_missing_token",
-      "the Authorization header must be: Basic <base64 of id:secret>",
-      CHALLENGE,
-    );
-  if (id !== null && id !== client.id)
+  if (client === undefined) throw noClient("the Authorization header must be: Basic <base64 of id:key>");
+  if (id !== undefined && id !== client.id)
     throw invalidForm([{ pointer: "/client_id", code: "mismatch", detail: "must be the one in the Authorization header" }]);
   return client;
 }

@@ -2,7 +2,6 @@
  *  is published before it signs, signs for ninety days, and is known until the last token it signed is over. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from "jose";
 import { assert } from "../lib/assert.ts";
-import { remembered } from "../lib/remembered.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -19,6 +18,8 @@ const PUBLISH_AHEAD_MS = 15 * 60_000;
 const LEEWAY_MS = 5 * 60_000;
 // A key that was revoked must stop counting within a second or so on every node.
 const TRUST_MS = 1_000;
+// A key that is not known here may have been made by a neighbour just now; or by nobody, which must not cost a question each.
+const TRUST_ABSENCE_MS = 100;
 
 export type SigningKey = { kid: string; publicKey: JWK; activeFromMs: number };
 
@@ -26,11 +27,10 @@ export type SigningKeysParts = { db: Database; clock: Clock; box: SecretBox };
 
 export class SigningKeys {
   readonly #parts: SigningKeysParts;
-  #list: () => Promise<SigningKeyRow[]>;
+  #listed: { rows: Promise<SigningKeyRow[]>; askedAt: number } | undefined;
 
   constructor(parts: SigningKeysParts) {
     this.#parts = parts;
-    this.#list = this.#reader();
   }
 
   /** What others may verify with: those that sign, have signed what still counts, or soon will. */
@@ -40,7 +40,11 @@ export class SigningKeys {
 
   /** The public key of that name; undefined when nothing that it signed counts. */
   async find(kid: string): Promise<JWK | undefined> {
-    return (await this.published()).find((key) => key.kid === kid)?.publicKey;
+    for (const trustMs of [TRUST_MS, TRUST_ABSENCE_MS]) {
+      const found = counting(await this.#list(trustMs), this.#parts.clock.now()).find((row) => row.kid === kid);
+      if (found !== undefined) return found.public_key;
+    }
+    return undefined;
   }
 
   /** The key that signs now. Makes the first one, and the next one when its time has come. */
@@ -48,35 +52,36 @@ export class SigningKeys {
     let rows = await this.#list();
     if (isRotationDue(rows, this.#parts.clock.now())) {
       await this.#parts.db.transaction((tx) => this.#makeNext(tx));
-      this.#list = this.#reader();
-      rows = await this.#list();
+      rows = await this.#list(0);
     }
     const row = signerAmong(rows, this.#parts.clock.now());
     assert(row !== undefined, "a signing key that was just made is there");
     return { kid: row.kid, key: await importPrivate(row, this.#parts.box) };
   }
 
-  /** A new key, which signs once it has been published for a while. What was signed before goes on counting until it is over; with
-   *  `isRevoking` it counts no more, and the new key signs at once. */
+  /** A new key, which signs once it has been published for a while; one that waits to sign already is it. What was signed before goes
+   *  on counting until it is over; with `isRevoking` it counts no more, and the new key signs at once. */
   async rotate(isRevoking: boolean): Promise<SigningKey[]> {
     const { db, clock } = this.#parts;
     await db.transaction(async (tx) => {
       await lockSigningKeys(tx);
-      if (isRevoking) await deleteSigningKeys(tx, kidsOf(await listSigningKeys(tx)));
-      await this.#insert(tx, clock.now() + (isRevoking ? 0 : PUBLISH_AHEAD_MS));
+      const rows = await listSigningKeys(tx);
+      const nowMs = clock.now();
+      if (isRevoking) await deleteSigningKeys(tx, kidsOf(rows));
+      else if (rows.some(({ active_from: activeFrom }) => activeFrom.getTime() > nowMs)) return;
+      await this.#insert(tx, isRevoking || rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS);
       await this.#deleteOver(tx);
     });
-    this.#list = this.#reader();
-    return this.published();
+    return counting(await this.#list(0), clock.now()).map(toSigningKey);
   }
 
   async #makeNext(tx: Tx): Promise<void> {
-    const nowMs = this.#parts.clock.now();
     await lockSigningKeys(tx);
     // A neighbour may have made it meanwhile.
     const rows = await listSigningKeys(tx);
+    const nowMs = this.#parts.clock.now();
     if (!isRotationDue(rows, nowMs)) return;
-    await this.#insert(tx, signerAmong(rows, nowMs) === undefined ? nowMs : nowMs + PUBLISH_AHEAD_MS);
+    await this.#insert(tx, rows.length === 0 ? nowMs : nowMs + PUBLISH_AHEAD_MS);
     await this.#deleteOver(tx);
   }
 
@@ -97,8 +102,11 @@ export class SigningKeys {
     );
   }
 
-  #reader(): () => Promise<SigningKeyRow[]> {
-    return remembered(TRUST_MS, () => listSigningKeys(this.#parts.db));
+  /** Read at most so long ago. */
+  #list(trustMs = TRUST_MS): Promise<SigningKeyRow[]> {
+    if (this.#listed === undefined || performance.now() - this.#listed.askedAt >= trustMs)
+      this.#listed = { rows: listSigningKeys(this.#parts.db), askedAt: performance.now() };
+    return this.#listed.rows;
   }
 }
 
@@ -115,15 +123,14 @@ const toSigningKey = ({ kid, public_key: publicKey, active_from: activeFrom }: S
 const importPrivate = async ({ kid, private_key: sealed }: SigningKeyRow, box: SecretBox): Promise<CryptoKey> =>
   (await importJWK(JSON.parse(box.open(sealed, placeOf(kid))) as JWK, ALGORITHM)) as CryptoKey;
 
-/** Rows are the newest first. */
+/** Rows are the newest first. Where none has reached its time the first to reach it signs: there is nobody else, and it may have been
+ *  made this moment by a node whose clock is a little ahead. */
 const signerAmong = (rows: readonly SigningKeyRow[], nowMs: number): SigningKeyRow | undefined =>
-  rows.find(({ active_from: activeFrom }) => activeFrom.getTime() <= nowMs);
+  rows.find(({ active_from: activeFrom }) => activeFrom.getTime() <= nowMs) ?? rows.at(-1);
 
-/** Whether the newest, which may not sign yet, has had its time; or there is none that can sign. */
-function isRotationDue(rows: readonly SigningKeyRow[], nowMs: number): boolean {
-  const [newest] = rows;
-  return signerAmong(rows, nowMs) === undefined || newest === undefined || newest.active_from.getTime() + ROTATE_AFTER_MS <= nowMs;
-}
+/** Whether the newest, which may not sign yet, has had its time; or there is none. */
+const isRotationDue = ([newest]: readonly SigningKeyRow[], nowMs: number): boolean =>
+  newest === undefined || newest.active_from.getTime() + ROTATE_AFTER_MS <= nowMs;
 
 /** Those of which something may still count: without a successor that has signed for as long as a token lives. */
 const counting = (rows: readonly SigningKeyRow[], nowMs: number): SigningKeyRow[] =>

@@ -25,12 +25,14 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenOrder): Promise<IssuedToken> {
+  /** Undefined when the key has less than a second left: a token counts whole ones, and would be over at once. */
+  async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenOrder): Promise<IssuedToken | undefined> {
     const nowMs = this.#parts.clock.now();
     const { kid, key } = await this.#parts.signingKeys.signer();
     const issuer = await this.#named();
     const now = Math.floor(nowMs / 1_000);
     const ends = Math.min(now + TOKEN_LIFE_SECONDS, Math.floor((keyExpiresAt?.getTime() ?? Infinity) / 1_000));
+    if (ends <= now) return undefined;
     const client = encodeId("key", keyId);
     const claims = { client_id: client, scope: scopes.join(" "), account_id: encodeId("acct", accountId), environment };
     const token = await new SignJWT(claims)
@@ -42,7 +44,7 @@ export class Tokens {
       .setIssuedAt(now)
       .setExpirationTime(ends)
       .sign(key);
-    return { token, expiresInSeconds: Math.max(0, ends - now) };
+    return { token, expiresInSeconds: ends - now };
   }
 
   /** What is wrong with a token is nobody's business; that the database is away is. */
