@@ -55,5 +55,5 @@ export function assertOAuthError(reply: Reply, error: string, code: ErrorCode): 
   assert.deepEqual([title, status, requestId], [ERRORS[code].title, reply.status, reply.headers.get("x-request-id")]);
   assert.ok(typeof detail === "string" && detail !== "" && description === detail, "detail says something");
   // RFC 6749 §5.2: these characters alone.
-  assert.match(String(description), /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/);
+  assert.match(description, /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/);
 }

@@ -25,7 +25,7 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  /** Undefined when the key has less than a second left: a token counts whole ones, and would be over at once. */
+  /** Undefined when the key ends within this very second: a token counts whole ones, and would be over at once. */
   async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenOrder): Promise<IssuedToken | undefined> {
     const nowMs = this.#parts.clock.now();
     const { kid, key } = await this.#parts.signingKeys.signer();
