@@ -87,8 +87,8 @@ describe("a key that is made", () => {
     const { key, id } = made(await create());
     assert.equal((await show(id)).json["last_used_at"], null);
     await statusOf(key);
-    const at = await until("last_used_at", async () => (await show(id)).json["last_used_at"] ?? undefined);
-    assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 10_000);
+    const at = await until("last_used_at", async () => Date.parse(String((await show(id)).json["last_used_at"])) || undefined);
+    assert.ok(Math.abs(at - Date.now()) < 10_000);
   });
 
   test("may be made by a token, and makes tokens", async () => {
@@ -118,7 +118,7 @@ describe("a key that is made", () => {
     for (const [body, pointers] of FAULTS) {
       const reply = await create(body);
       assertProblem(reply, "invalid_request_payload");
-      assert.deepEqual(pointersOf(reply).toSorted(), pointers.toSorted(), JSON.stringify(body));
+      assert.deepEqual(new Set(pointersOf(reply)), new Set(pointers), JSON.stringify(body));
     }
     assertProblem(await create({ name: "a\0b" }), "invalid_request_payload");
     assert.equal(await countKeys(), already, "nothing was made");
