@@ -193,7 +193,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       routes,
       pages: [
         ...publicPages({
-          document: openApiDocument(routes, apiSurroundings),
+          document: openApiDocument(routes, config.roles.has("api") ? apiSurroundings : { ...apiSurroundings, paths: {} }),
           metrics,
           metricsAllow: config.metricsAllow,
           isReady: readiness(db),

@@ -176,12 +176,13 @@ export async function countLivingKeys(tx: Tx, { accountId, environment }: KeyOwn
   return row?.count ?? 0;
 }
 
-/** The key as it is, and stays until the transaction ends. */
-export const lockKey = (tx: Tx, { accountId, environment }: KeyOwner, id: Uuid): Promise<KeyRow[]> =>
+/** Two keys, or one twice, as they are, and stay until the transaction ends. In one order: two that lock each other's would wait for ever otherwise. */
+export const lockKeys = (tx: Tx, { accountId, environment }: KeyOwner, one: Uuid, other: Uuid): Promise<KeyRow[]> =>
   tx.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
-   where account_id = ${accountId} and environment = ${environment} and id = ${id}
+   where account_id = ${accountId} and environment = ${environment} and id in (${one}, ${other})
+   order by id
      for update`);
 
 export const findKeyOf = (db: Queryable, { accountId, environment }: KeyOwner, id: Uuid): Promise<KeyRow[]> =>

@@ -2,7 +2,7 @@
  *  transaction with its key and its stored answer, which is sealed where it shows a secret. */
 import { invalidToken, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { createKeyIn, rotateKeyIn, type CreatedKey } from "../access/keys.ts";
-import { countLivingKeys, findKeyOf, lockKey, revokeKey, type KeyRow } from "../access/queries.ts";
+import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import type { Scope } from "../access/scope.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteCall, type Written } from "../idempotency/once.ts";
@@ -35,7 +35,7 @@ export class KeyChanger {
     // Before a replay, too: it shows the key again.
     assertHolds(credential, scopes);
     return this.#once.write(call, async (tx) => {
-      const { expires_at: end } = await this.#maker(tx, credential);
+      const { expires_at: end } = (await this.#lock(tx, credential)).maker;
       const asked = typeof expiresAt === "string" ? new Date(expiresAt) : end;
       if (end !== null && asked !== null && asked > end) throw outlives(end);
       if (await isFull(tx, credential)) return tooMany();
@@ -48,13 +48,13 @@ export class KeyChanger {
   /** The new key ends when the old one would have, so that rotating is no way to live longer. */
   async rotate(call: KeyCall, id: Uuid | undefined, { overlap_seconds: overlap }: RotateKey): Promise<Executed | Replay> {
     const { credential } = call;
-    // A key's scopes never change.
-    assertHolds(credential, (await findOwn(this.#parts.db, credential, id)).scopes);
+    const found = await findOwn(this.#parts.db, credential, id);
+    // They never change.
+    assertHolds(credential, found.scopes);
     return this.#once.write(call, async (tx) => {
-      const [old] = id === undefined ? [] : await lockKey(tx, credential, id);
-      if (old === undefined) throw noSuchKey();
+      const { maker, key: old } = await this.#lock(tx, credential, found.id);
       if (this.#isOver(old)) return new Problem("key_not_active", { detail: "it is revoked or expired: create a new one" });
-      const end = earliest(old.expires_at, (await this.#maker(tx, credential)).expires_at);
+      const end = earliest(old.expires_at, maker.expires_at);
       const overlapSeconds = overlap ?? DEFAULT_OVERLAP_SECONDS;
       // Without an overlap there are no more keys than before.
       if (overlapSeconds > 0 && (await isFull(tx, credential))) return tooMany();
@@ -75,12 +75,14 @@ export class KeyChanger {
     }
   }
 
-  /** The key that asks, itself or through a token, as it is now: what was known of it when the request came may be a second old, and
-   *  who has just been locked out must not leave a key behind. */
-  async #maker(tx: Tx, { keyId, ...owner }: Credential): Promise<KeyRow> {
-    const [maker] = await findKeyOf(tx, owner, keyId);
+  /** The key that asks, itself or through a token, and the one that it asks about, as they are and stay until the commit. What was known of
+   *  the first when the request came may be a second old, and who has just been locked out must not leave a key behind. */
+  async #lock(tx: Tx, { keyId, ...owner }: Credential, id: Uuid = keyId): Promise<{ maker: KeyRow; key: KeyRow }> {
+    const rows = await lockKeys(tx, owner, keyId, id);
+    const [maker, key] = [keyId, id].map((each) => rows.find((row) => row.id.equals(each)));
     if (maker === undefined || this.#isOver(maker)) throw invalidToken();
-    return maker;
+    if (key === undefined) throw noSuchKey();
+    return { maker, key };
   }
 
   #isOver({ revoked_at: revokedAt, expires_at: expiresAt }: KeyRow): boolean {
