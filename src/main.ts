@@ -16,6 +16,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./cli/environments.ts")).environments,
   },
   keys: { summary: "create, list, rotate and revoke API keys", load: async () => (await import("./cli/keys.ts")).keys },
+  "signing-keys": {
+    summary: "list and rotate the keys that access tokens are signed with",
+    load: async () => (await import("./cli/signing-keys.ts")).signingKeys,
+  },
   links: { summary: "show how the links to carriers are doing", load: async () => (await import("./cli/links.ts")).links },
   listen: { summary: "show events as they happen", load: async () => (await import("./cli/listen.ts")).listen },
   doctor: { summary: "check everything the service stands on", load: async () => (await import("./cli/doctor.ts")).doctor },

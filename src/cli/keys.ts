@@ -1,6 +1,7 @@
 /** godwit keys: API keys, whose secret is shown when they are made and never again. */
-import { createFirstAccount, createKey, keyRecord, rotateKey, type CreatedKey } from "../access/accounts.ts";
+import { createFirstAccount } from "../access/accounts.ts";
 import { isEnvironment } from "../access/environment.ts";
+import { createKey, keyRecord, rotateKey, type CreatedKey } from "../access/keys.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
 import { decodeId } from "../lib/id.ts";
