@@ -42,7 +42,9 @@ const byDefault = (fallback: string | undefined): string => (fallback === undefi
 
 function described({ help, choices, isList, isRepeated, fallback }: FlagRow): string {
   const notes = [
-    ...(choices === undefined ? [] : [`${isList ? "some of" : "one of"} ${choices.map((choice) => `\`${choice}\``).join(", ")}`]),
+    ...(choices === undefined
+      ? []
+      : [`${isList ? "with commas between them, some of" : "one of"} ${choices.map((choice) => `\`${choice}\``).join(", ")}`]),
     ...(isRepeated ? ["may be given several times"] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ];

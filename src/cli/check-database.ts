@@ -147,7 +147,7 @@ async function checkQueue(db: Queryable): Promise<Check> {
   const [rows, held] = [lanes.reduce((sum, lane) => sum + lane.rows, 0), lanes.reduce((sum, lane) => sum + lane.held, 0)];
   const slowest = lanes.toSorted((a, b) => b.oldest_due_seconds - a.oldest_due_seconds)[0];
   const seconds = Math.round(slowest?.oldest_due_seconds ?? 0);
-  const detail = `${rows} messages wait${held > 0 ? `, ${held} of unknown outcome` : ""}; the oldest due has waited ${seconds} s${seconds > 0 ? ` for ${slowest?.link}` : ""}`;
+  const detail = `${rows} waiting${held > 0 ? `, ${held} of unknown outcome` : ""}; the oldest due has waited ${seconds} s${seconds > 0 ? ` for ${slowest?.link}` : ""}`;
   const hint = "is a node with the role dispatch running, and is the link up?";
   if (seconds >= VERY_LATE_SECONDS) return fail("queue", detail, hint);
   return seconds >= LATE_SECONDS ? warn("queue", detail, hint) : ok("queue", detail);

@@ -47,7 +47,10 @@ function addressOf({ provider, settings }: Link): Address | undefined {
       serverName: typeof tlsServerName === "string" ? tlsServerName : null,
       ca: typeof tlsCa === "string" ? tlsCa : null,
     };
-  const { hostname, port: urlPort, protocol } = new URL(String(baseUrl));
+  const url = URL.parse(String(baseUrl));
+  // Not reached, and so it says.
+  if (url === null) return { host: String(baseUrl), port: 0, isTls: false };
+  const { hostname, port: urlPort, protocol } = url;
   const isTls = protocol === "https:";
   return { host: hostname.replace(/^\[|\]$/g, ""), port: urlPort === "" ? (isTls ? 443 : 80) : Number(urlPort), isTls };
 }

@@ -78,17 +78,19 @@ export function checkTls({ tls }: Config, { faults }: Inspected): Check {
 const RENEW = "renew it, put the files in place, and send the service SIGHUP";
 
 function checkCertificate({ validFromDate, validToDate, subject }: X509Certificate): Check {
-  const name = subject.replaceAll("\n", ", ");
+  // Undefined, whatever its type says, where nobody is named.
+  const owner = (subject as string | undefined)?.replaceAll("\n", ", ");
+  const certificate = owner === undefined ? "the certificate" : `the certificate of ${owner}`;
   const days = Math.floor((validToDate.getTime() - Date.now()) / DAY_MS);
   const until = validToDate.toISOString().slice(0, 10);
-  if (days < 0) return fail("tls", `the certificate of ${name} expired on ${until}`, RENEW);
+  if (days < 0) return fail("tls", `${certificate} expired on ${until}`, RENEW);
   if (validFromDate.getTime() > Date.now())
     return fail(
       "tls",
-      `the certificate of ${name} is not valid before ${validFromDate.toISOString()}`,
+      `${certificate} is not valid before ${validFromDate.toISOString()}`,
       "look at the clock of this machine, or use another",
     );
-  const detail = `the certificate of ${name} is valid for ${days} more days, until ${until}`;
+  const detail = `${certificate} is valid for ${days} more days, until ${until}`;
   return days < CERTIFICATE_WARNING_DAYS ? warn("tls", detail, RENEW) : ok("tls", detail);
 }
 

@@ -27,6 +27,8 @@ export function readClientConfig(flags: Flags, env: Environment = environment())
   const faults: string[] = [];
   if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
     faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
+  // A key is all that it takes, and what stands in a URL gets into logs.
+  else if (URL.parse(address)?.username !== "") faults.push(`${url.env}: must not have a name or password in it`);
   if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
   // It goes into a header, which takes no other characters; what is wrong with it is not shown, as it may be a key still.
   else if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${key.env}: is not an API key`);

@@ -127,7 +127,9 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
 function sayFlagError({ code, message }: NodeJS.ErrnoException, known: readonly string[]): string {
   const [, flag = ""] = /'(-[^'\s]*)/.exec(message) ?? [];
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `there is no flag ${flag}${didYouMean(flag.replace(/^-+/, ""), known, "--")}`;
-  return /argument missing/.test(message) ? `${flag} needs a value` : (message.split("\n")[0] ?? message);
+  if (/argument missing/.test(message)) return `${flag} needs a value`;
+  if (/ambiguous/.test(message)) return `${flag} needs a value; one that begins with a dash is written ${flag}=-…`;
+  return /does not take an argument/.test(message) ? `${flag} takes no value` : (message.split("\n")[0] ?? message);
 }
 
 function checkWords(command: Command, words: readonly string[]): void {

@@ -62,7 +62,7 @@ export const flagText = (flag: string, { type, value = "TEXT" }: FlagRow): strin
 
 export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: FlagRow): string => {
   const notes = [
-    ...(choices === undefined ? [] : [`${isList ? "some of" : "one of"} ${choices.join(isList ? "," : ", ")}`]),
+    ...(choices === undefined ? [] : [`${isList ? "with commas between them, some of" : "one of"} ${choices.join(", ")}`]),
     ...(isRepeated ? ["may be given several times"] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ];

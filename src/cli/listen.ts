@@ -20,7 +20,11 @@ export const listen: Command = {
   flags: {
     type: { type: "string", value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type, or of this kind" },
     message: { type: "string", value: "ID", help: "only events of this message" },
-    after: { type: "string", value: "EVENT_ID", help: "begin after this event, where an earlier run ended; without it, from now on" },
+    after: {
+      type: "string",
+      value: "EVENT_ID",
+      help: "begin where an earlier run ended, after this event; what happened in the 20 seconds before it comes again",
+    },
     "forward-to": {
       type: "string",
       value: "URL",

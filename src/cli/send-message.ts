@@ -43,6 +43,7 @@ export async function sendMessage(client: ClientConfig, message: object, options
     if (signal.aborted || performance.now() + afterMs > deadline) return { kind: mayHaveArrived ? "unknown" : "unreachable", reason };
     onRetry(reason, afterMs);
     await sleep(afterMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return { kind: mayHaveArrived ? "unknown" : "unreachable", reason };
   }
 }
 
