@@ -20,6 +20,8 @@ let folder: string;
 let godwit: Godwit;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-doctor-"));
+  // The embedded database runs as another user where the tests run as root, and is to be found here.
+  chmodSync(folder, 0o755);
   godwit = await startGodwit({ env: ALLOW_LOOPBACK });
   await godwit.unlimited();
 });

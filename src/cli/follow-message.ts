@@ -14,10 +14,11 @@ export type FollowMessageOptions = { signal: AbortSignal; onState: (state: State
 /** The message at its end, or why nobody knows it. */
 export type Followed = { kind: "ended"; record: MessageRecord } | { kind: "lost"; record: MessageRecord; reason: string };
 
-// With a bell, for what it may have missed.
-const BELL_LOOK_MS = 5_000;
 const FIRST_LOOK_MS = 500;
 const MAX_LOOK_MS = 2_000;
+// With a bell, for what it may have missed: a stream tells what is made from its opening on, and what was made just before may be
+// committed only then.
+const MAX_BELL_LOOK_MS = 5_000;
 
 const WELL: ReadonlySet<string> = new Set(["delivered", "read"]);
 const ENDS: ReadonlySet<string> = new Set([...WELL, "undelivered", "failed", "expired", "canceled"]);
@@ -37,6 +38,7 @@ export async function followMessage(client: ClientConfig, accepted: MessageRecor
       if (seen.kind === "states") {
         for (const state of seen.states.filter((each) => each.record.sequence > record.sequence)) {
           record = state.record;
+          pauseMs = FIRST_LOOK_MS;
           onState(state);
         }
         if (look === lookAtEvents) bell.hang();
@@ -48,7 +50,7 @@ export async function followMessage(client: ClientConfig, accepted: MessageRecor
       if (ENDS.has(record.status)) return { kind: "ended", record };
       if (signal.aborted) return lost("it was not waited for any longer");
       await bell.wait(pauseMs, signal);
-      pauseMs = Math.min(MAX_LOOK_MS, pauseMs * 2);
+      pauseMs = Math.min(bell.isOpen ? MAX_BELL_LOOK_MS : MAX_LOOK_MS, pauseMs * 2);
     }
   } finally {
     bell.takeDown();
@@ -86,7 +88,7 @@ class Bell {
   readonly #id: string;
   readonly #down = new AbortController();
   #isHung = false;
-  #isOpen = false;
+  isOpen = false;
   #hasRung = false;
   #wake = (): void => undefined;
 
@@ -104,13 +106,13 @@ class Bell {
     this.#down.abort();
   }
 
-  /** Until it rings, or at once if it has since the last time. While there is none to ring, for so long. */
+  /** Until it rings, or at once if it has since the last time; for so long at most. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#hasRung) {
       const rung = new AbortController();
       this.#wake = () => rung.abort();
       const limit = { signal: AbortSignal.any([signal, rung.signal]) };
-      await sleep(this.#isOpen ? BELL_LOOK_MS : ms, undefined, limit).catch(() => undefined);
+      await sleep(ms, undefined, limit).catch(() => undefined);
     }
     this.#hasRung = false;
   }
@@ -122,16 +124,16 @@ class Bell {
 
   async #listen(): Promise<void> {
     const onState = (state: unknown): void => {
-      this.#isOpen = state === "connected";
+      this.isOpen = state === "connected";
       // What happened before it was open is seen by the look that its opening rings for.
-      if (this.#isOpen) this.#ring();
+      if (this.isOpen) this.#ring();
     };
     try {
       const events = followEvents({ ...this.#client, type: "message.*", signal: this.#down.signal, onState });
       for await (const { data } of events) if (data.includes(`"${this.#id}"`)) this.#ring();
     } catch {
       // The stream is refused, as a proxy may do.
-      this.#isOpen = false;
+      this.isOpen = false;
     }
   }
 }
