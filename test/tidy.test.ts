@@ -199,7 +199,7 @@ const reasonedSkips: Rule = (file) => {
   return found.map(([what]) => `${file.path}: ${what} without a reason: run it, or write { skip: "why, and until when" }`);
 };
 
-const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/queries|cli\/doctor)\.ts$/;
+const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/queries)\.ts$/;
 
 const sqlHomes: Rule = (file) => {
   if (!isSource(file) || SQL_HOMES.test(file.path)) return [];

@@ -244,6 +244,11 @@ export const keepSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secr
      set secret_key_check = coalesce(secret_key_check, ${check}::bytea)
   returning secret_key_check`);
 
+export const findSecretKeyCheck = (db: Queryable): Promise<{ secret_key_check: Buffer | null }[]> =>
+  db.rows<{ secret_key_check: Buffer | null }>(sql`
+  select secret_key_check
+    from installation`);
+
 export const changeSecretKeyCheck = (tx: Tx, before: Buffer, after: Buffer): Promise<unknown[]> =>
   tx.rows(sql`
   update installation

@@ -6,17 +6,26 @@ import { SecretBox } from "../lib/secret-box.ts";
 import type { Database } from "../storage/database.ts";
 import { isoTime } from "../lib/time.ts";
 import { SigningKeys, type SigningKey } from "../tokens/signing-keys.ts";
-import { print, UsageError, withDatabase, type Command } from "./command.ts";
+import { print, UsageError, type Command } from "./command.ts";
+import { withDatabase } from "./with-database.ts";
 
 export const signingKeys: Command = {
   name: "signing-keys",
+  about: [
+    "Access tokens are signed by a key that all nodes share. It is replaced by itself after ninety days; a new one is published a quarter of an hour before it signs, and an old one counts until the last token that it signed is over.",
+    "With --revoke every token that was bought so far stops working within about a second: its buyers buy new ones with their API keys.",
+  ],
   usage: ["signing-keys list [--json]", "signing-keys rotate [--revoke] [--json]"],
   flags: {
     revoke: { type: "boolean", help: "tokens that were signed before count no more, and the new key signs at once: for a key that leaked" },
   },
+  settings: "database",
+  examples: [
+    ["Which keys sign, or soon will:", "godwit signing-keys list"],
+    ["A key has leaked:", "godwit signing-keys rotate --revoke"],
+  ],
   async run(input) {
     const [verb] = input.words;
-    if (verb !== "list" && verb !== "rotate") throw new UsageError("say what to do with signing keys");
     await withDatabase(input, "signing-keys", async ({ db, clock, config }) => {
       const keys = new SigningKeys({ db, clock, box: await boxOf(db, config) });
       print(input.flags, (verb === "list" ? await keys.published() : await keys.rotate(input.flags["revoke"] === true)).map(shown));
