@@ -37,6 +37,7 @@ import { PROVIDERS } from "./providers/providers.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
 import { MAX_CARRIER_BODY_BYTES, Receiver } from "./links/receiver.ts";
+import { watchLinks } from "./links/metrics.ts";
 import { linkRoutes } from "./links/routes.ts";
 import { simulatorLink } from "./routing/link.ts";
 import type { Plan } from "./routing/plan.ts";
@@ -45,6 +46,7 @@ import { readOrMakeSecretKey } from "./storage/data-directory.ts";
 import { DatabaseClock, type Clock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
 import { missingDurability } from "./storage/durability.ts";
+import { watchStorage } from "./storage/metrics.ts";
 import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
 import { StartupError } from "./storage/startup-error.ts";
@@ -92,7 +94,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     for (const end of stops.splice(0).toReversed()) await end();
   };
   try {
-    const { db, close } = await openDatabase({
+    const { db, close, embedded } = await openDatabase({
       ...config,
       command: "serve",
       mayJoin: false,
@@ -121,11 +123,14 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
+    const isReady = readiness(db);
+    watchStorage(metrics.registry, { db, embedded, isReady });
     const announcer = new Announcer(db, node);
     stops.push(() => announcer.stop());
     const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+    watchLinks(metrics.registry, db, routing);
     const watch = deliveryWatch(metrics.registry);
     const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log });
     stops.push(() => doors.stop());
@@ -179,7 +184,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           document: openApiDocument(routes, VERSION, Event),
           metrics,
           metricsAllow: config.metricsAllow,
-          isReady: readiness(db),
+          isReady,
         }),
         ...(config.roles.has("api") ? carrierPages(routing, doors) : []),
       ],
