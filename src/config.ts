@@ -145,6 +145,9 @@ export function readClientConfig(flags: Flags, env: Environment = process.env): 
   return { url: address, key: secret };
 }
 
+/** Whether npm started this process, by `npm start` or `npx`. */
+export const isUnderNpm = (env: Environment = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
+
 type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
