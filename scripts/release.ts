@@ -3,7 +3,7 @@
  *  prints are the commands for that. Whatever fails leaves the checkout as it was. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -63,24 +63,25 @@ function edit(file: string, pattern: RegExp, by: string): void {
   writeFileSync(pathOf(file), text.replace(pattern, by));
 }
 
-/** Everywhere that the version stands; src/version.ts reads it from package.json. */
+/** Everywhere that the version stands; src/version.ts reads it from package.json. The SDK moves along: there is one changelog. */
 function setVersion(version: string, date: string): void {
   edit("CHANGELOG.md", UNRELEASED, `## ${version} (${date})`);
   edit("package.json", /"version": "[^"]+"/, `"version": "${version}"`);
   edit("package-lock.json", /"version": "[^"]+"/, `"version": "${version}"`);
   edit("package-lock.json", /("packages": \{\s+"": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
+  edit("sdk/package.json", /"version": "[^"]+"/, `"version": "${version}"`);
+  edit("package-lock.json", /("sdk": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
   edit("compose.yaml", /image: godwit:\S+/, `image: godwit:${version}`);
   run("npm", "run", "--silent", "openapi");
   const told = (JSON.parse(ask(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;
   if (told !== version) throw new ReleaseFault(`the program calls itself ${told}`);
 }
 
-/** The server and, where there is one, the SDK; with the checksums of both. Their names. */
+/** The server and the SDK, with the checksums of both. Their names. */
 function pack(): string[] {
   rmSync(pathOf(OUT), { recursive: true, force: true });
   mkdirSync(pathOf(OUT));
-  const folders = [".", "./sdk"].filter((folder) => existsSync(join(ROOT, folder, "package.json")));
-  const names = folders.map((folder) => {
+  const names = [".", "./sdk"].map((folder) => {
     const said = JSON.parse(ask("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
     return (Object.values(said)[0] as { filename: string }).filename;
   });

@@ -94,15 +94,14 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     assert.equal(git("log", "-1", "--format=%s"), `release: ${NEXT}`);
     assert.match(read("CHANGELOG.md"), /^## 9\.8\.7 \(\d{4}-\d{2}-\d{2}\)\n\n- A thing\.\n\n## 0\.1\.0 \(2020-01-01\)$/m);
     const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, { version: string }> };
-    assert.deepEqual([lock.version, lock.packages[""]?.version], [NEXT, NEXT]);
+    assert.deepEqual([lock.version, lock.packages[""]?.version, lock.packages["sdk"]?.version], [NEXT, NEXT, NEXT]);
     assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
     assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
 
-    const files = readdirSync(path("release")).toSorted();
-    assert.ok(files.includes(`godwit-${NEXT}.tgz`));
+    assert.deepEqual(readdirSync(path("release")).toSorted(), ["SHA256SUMS", `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`]);
     const sums = spawnSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: path("release"), encoding: "utf8" });
     if (sums.error === undefined) assert.equal(sums.status, 0, sums.stdout + sums.stderr);
-    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, files.length - 1);
+    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 2);
     for (const step of [`git push origin main v${NEXT}`, `npm publish release/godwit-${NEXT}.tgz`]) assert.ok(stdout.includes(step), step);
     assert.match(release(NEXT).stderr, /there is a tag v9\.8\.7 already/);
   });

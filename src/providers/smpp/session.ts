@@ -42,6 +42,7 @@ export class Session {
   #complaints = 0;
   #isLeaving = false;
   #isEnded = false;
+  #isCorked = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -84,6 +85,8 @@ export class Session {
     this.#isEnded = true;
     clearInterval(this.#enquiring);
     this.#leave();
+    // The last word, where there is one, still leaves.
+    if (this.#isCorked) this.#parts.socket.uncork();
     this.#parts.socket.destroy();
     this.#requests.lose(reason);
     this.#ended.resolve(reason);
@@ -102,8 +105,20 @@ export class Session {
   #write(pdu: Pdu): void {
     const { socket } = this.#parts;
     if (this.#isEnded || !socket.writable) return;
+    this.#gather();
     socket.write(encode(pdu));
     if (socket.writableLength > MAX_UNREAD_BYTES) this.end("the carrier does not read");
+  }
+
+  /** What is written in one go leaves in one call: submits come in bunches, as many as a commit has put on record. */
+  #gather(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#parts.socket.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      this.#parts.socket.uncork();
+    });
   }
 
   #read(chunk: Buffer): void {
