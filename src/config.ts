@@ -171,6 +171,9 @@ export const SETTINGS = {
 export const hostToCall = (host: string): string =>
   host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
 
+/** Whether npm started this process, by `npm start` or `npx`. */
+export const isUnderNpm = (env: Environment = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
+
 type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -33,6 +33,7 @@ import { startReviews } from "./reviews/reviews.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
 import { carrierPages } from "./links/pages.ts";
+import { watchLinks } from "./links/metrics.ts";
 import { simulatorLink } from "./routing/link.ts";
 import type { Plan } from "./routing/plan.ts";
 import { Routes, type Accounts } from "./routing/route.ts";
@@ -40,6 +41,7 @@ import { readOrMakeSecretKey } from "./storage/data-directory.ts";
 import { DatabaseClock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
 import { missingDurability } from "./storage/durability.ts";
+import { watchStorage } from "./storage/metrics.ts";
 import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
 import { StartupError } from "./storage/startup-error.ts";
@@ -84,7 +86,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     for (const end of stops.splice(0).toReversed()) await end();
   };
   try {
-    const { db, close } = await openDatabase({
+    const { db, close, embedded } = await openDatabase({
       ...config,
       command: "serve",
       mayJoin: false,
@@ -116,11 +118,14 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
+    const isReady = readiness(db);
+    watchStorage(metrics.registry, { db, embedded, isReady });
     const announcer = new Announcer(db, node);
     stops.push(() => announcer.stop());
     const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+    watchLinks(metrics.registry, db, routing);
     const watch = deliveryWatch(metrics.registry);
     const templates = new Templates(db);
     const reviews = startReviews({
@@ -195,7 +200,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           document: openApiDocument(routes, config.roles.has("api") ? apiSurroundings : { ...apiSurroundings, paths: {} }),
           metrics,
           metricsAllow: config.metricsAllow,
-          isReady: readiness(db),
+          isReady,
         }),
         ...(config.roles.has("api")
           ? [

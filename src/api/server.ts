@@ -20,6 +20,7 @@ import {
   newRequestId,
   toProblem,
 } from "./answers.ts";
+import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
@@ -82,6 +83,7 @@ export class Server {
     for (const route of options.routes) this.#addRoute(route);
     for (const page of options.pages) this.#addPage(page);
     this.#guardSockets();
+    if (options.tls !== undefined) options.metrics.certificateEnds(certificateEnd(options.tls.cert));
   }
 
   /** Listens and tells the URL. */
@@ -95,6 +97,7 @@ export class Server {
   /** New connections use the new certificate; old ones keep theirs until they close. */
   reloadTls(pair: { cert: Buffer; key: Buffer }): void {
     (this.#app.server as unknown as { setSecureContext(options: object): void }).setSecureContext({ ...pair, minVersion: "TLSv1.3" });
+    this.#options.metrics.certificateEnds(certificateEnd(pair.cert));
   }
 
   /** Readiness fails at once, new requests get a 503, those under way finish. */

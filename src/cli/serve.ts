@@ -1,5 +1,5 @@
 /** godwit serve: the service, until it is told to stop. */
-import { readConfig, type Flags } from "../config.ts";
+import { isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service.ts";
@@ -72,7 +72,21 @@ function stopSignal(): Promise<string> {
       resolve(signal);
     };
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
+    if (isUnderNpm()) whenOrphaned(() => resolve("npm is gone"));
   });
+}
+
+const LOOK_FOR_PARENT_MS = 500;
+
+/** npm hands a SIGTERM to its shell, and both die of it without telling us: nobody would be left who could stop us. */
+function whenOrphaned(tell: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    tell();
+  }, LOOK_FOR_PARENT_MS);
+  timer.unref();
 }
 
 /** The certificate, and the plan of the file: links whose settings have not changed keep their connection. */

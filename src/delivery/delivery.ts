@@ -34,7 +34,7 @@ import { expireLapsed, expireUnanswered, forgetInbound, forgetParkedForGood } fr
 export type DeliveryWatch = {
   handedOver(link: string, message: Message, nowMs: number): void;
   attempted(link: string, outcome: string): void;
-  advanced(status: string): void;
+  advanced(after: Message): void;
   received(link: string, status: string, isIgnored: boolean): void;
   parked(link: string, count: number): void;
   inbound(link: string, outcome: "received" | "repeated" | "unowned"): void;
