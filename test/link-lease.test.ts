@@ -189,7 +189,7 @@ describe("a connection under a lease", () => {
     const carrier = new ExclusiveCarrier(exchange, "b");
     const connection = nodeOf(carrier, new LinkLease(there, link, "b"));
     const outcome = await connection.send(OUTGOING, never);
-    assert.deepEqual([outcome.kind, outcome.kind === "refused" && outcome.isPermanent], ["refused", false]);
+    assert.deepEqual([outcome.kind, outcome.kind === "throttled" && outcome.scope], ["throttled", "link"]);
     assert.deepEqual([exchange.opened, carrier.sends.length], [0, 0]);
     await connection.close();
     assert.equal(await new LinkLease(there, link, "c").hold(), false, "its close has not dropped what is another's");
@@ -205,7 +205,7 @@ describe("a connection under a lease", () => {
     await here.rows({ name: "steal", text: "update link_leases set node = 'thief' where link = $1", values: [link] });
     await lease.hold();
     assert.equal(connection.isReady, false);
-    assert.equal((await connection.send(OUTGOING, never)).kind, "refused");
+    assert.equal((await connection.send(OUTGOING, never)).kind, "throttled");
     assert.equal(carrier.sends.length, 0);
     await until("it to be closed", () => exchange.open === 0 || undefined);
     assert.equal(connection.isHere, false);

@@ -220,3 +220,36 @@ describe("the rate", () => {
       assert.ok((at.at(-1) ?? 0) - (at[0] ?? 0) >= 300, `${(at.at(-1) ?? 0) - (at[0] ?? 0)} ms`);
     }));
 });
+
+describe("a link that may be another node's", () => {
+  test("writes nothing from that moment on, gives back what waits for its turn, and goes on when it is ours again", () =>
+    withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
+      const sends = Array.from({ length: 8 }, () => sendOne(link));
+      await until("some have left", () => smsc.submits.length >= 2);
+      host.hasLease = false;
+      const seen = smsc.submits.length;
+      assert.equal(link.isReady, false);
+      const kinds = (await Promise.all(sends)).map(({ kind }) => kind);
+      assert.equal(kinds.filter((kind) => kind === "accepted").length, seen);
+      assert.equal(kinds.filter((kind) => kind === "throttled").length, 8 - seen, "no fault of theirs");
+      assert.equal(smsc.submits.length, seen);
+      host.hasLease = true;
+      assert.equal(link.isReady, true);
+      idOf(await sendOne(link));
+    }));
+
+  test("holds the parts of what has begun, and sends them when it is ours again", () =>
+    withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
+      const sent = sendOne(link, { body: LONG });
+      await until("a part has left", () => smsc.submits.length === 2);
+      host.hasLease = false;
+      await quiet();
+      assert.equal(smsc.submits.length, 2);
+      host.hasLease = true;
+      assert.equal((await sent).kind, "accepted");
+      assert.deepEqual(
+        smsc.submits.map(({ short }) => short.text.readUInt8(5)),
+        [1, 2, 3],
+      );
+    }));
+});

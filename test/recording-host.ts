@@ -19,6 +19,8 @@ export class RecordingHost implements Host {
   /** What was acknowledged, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
+  /** Whether the link is this node's, of those that one node has at a time. */
+  hasLease = true;
   #behaviour: HostBehaviour = "takes";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
@@ -37,6 +39,10 @@ export class RecordingHost implements Host {
   behave(behaviour: HostBehaviour): this {
     this.#behaviour = behaviour;
     return this;
+  }
+
+  isOurs(): boolean {
+    return this.hasLease;
   }
 
   now(): number {

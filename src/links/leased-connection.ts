@@ -2,6 +2,7 @@
 import type { Log } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
+import { notSent } from "../providers/not-sent.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
 import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
 
@@ -9,13 +10,7 @@ import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
 const CLOSE_MS = 4_000;
 
 const ELSEWHERE: LinkState = { kind: "connecting", reason: "another node has the link" };
-const NOT_OURS: SendOutcome = {
-  kind: "refused",
-  code: "link_closed",
-  message: "The link is another node's",
-  providerCode: null,
-  isPermanent: false,
-};
+const NOT_OURS = notSent("link_elsewhere");
 
 export type LeasedParts = { lease: LinkLease; window: number; open: () => Promise<Connection>; changed: () => void; log: Log };
 

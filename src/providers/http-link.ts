@@ -2,8 +2,10 @@
  *  the carrier's own (its requests, and what its answers mean) is handed in. */
 import { assert, unreachable } from "../lib/assert.ts";
 import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from "./http-call.ts";
+import { isOurs, type LeasedHost } from "./leased-host.ts";
+import { notSent } from "./not-sent.ts";
 import { Pace } from "./pace.ts";
-import type { Connection, Host, LinkState, Outgoing, SendOutcome } from "./provider.ts";
+import type { Connection, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 
 /** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
 export type Reading = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
@@ -33,21 +35,15 @@ const UNREACHABLE_WAIT_MS = 2_000;
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
-const refusal = (code: string, message: string): SendOutcome => ({
-  kind: "refused",
-  code,
-  message,
-  providerCode: null,
-  isPermanent: false,
-});
-const CLOSED = refusal("link_closed", "The link is closed");
+const CLOSED = notSent("link_closed");
+const ELSEWHERE = notSent("link_elsewhere");
 // Said rather than unknown, since it is known: what waits for its turn when the process ends is sent by the next.
-const NOT_SENT = refusal("not_sent", "It was given up before its turn came");
+const NOT_SENT = notSent("not_sent");
 
 export class HttpLink implements Connection {
   readonly isReady = true;
   readonly #carrier: HttpCarrier;
-  readonly #host: Host;
+  readonly #host: LeasedHost;
   readonly #caller: HttpCaller;
   readonly #pace: Pace;
   readonly #window: number;
@@ -57,7 +53,7 @@ export class HttpLink implements Connection {
   #quietUntil = 0;
   #isClosed = false;
 
-  constructor(carrier: HttpCarrier, host: Host) {
+  constructor(carrier: HttpCarrier, host: LeasedHost) {
     const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS } = carrier;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
@@ -83,6 +79,7 @@ export class HttpLink implements Connection {
     const waitMs = this.#quietMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
     if (!(await this.#pace.turn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
+    if (!isOurs(this.#host)) return ELSEWHERE;
     // Another's answer may have come meanwhile.
     if (this.#quietMs() > 0) return throttled(this.#quietMs(), null);
     const startedAt = performance.now();

@@ -12,7 +12,17 @@ export type Verdict = "accepted" | "throttled" | "other";
 
 type Waiter = { settle: (entry: Entry) => void };
 
-export type GateOptions = { window: number; partsPerSecond: number | null; times: SmppTimes; changed: () => void };
+// How soon it is asked again whose the link is.
+const STAND_BACK_MS = 200;
+
+export type GateOptions = {
+  window: number;
+  partsPerSecond: number | null;
+  times: SmppTimes;
+  /** Whether the link is still this node's to send on. */
+  isOurs: () => boolean;
+  changed: () => void;
+};
 
 export class Gate {
   readonly #options: GateOptions;
@@ -34,7 +44,7 @@ export class Gate {
   }
 
   get isOpen(): boolean {
-    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed;
+    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed && this.#options.isOurs();
   }
 
   get isPaused(): boolean {
@@ -48,7 +58,7 @@ export class Gate {
   /** With a connection, or without one: then only those wait who have begun. */
   use(session: Session | undefined): void {
     this.#session = session;
-    if (session === undefined) for (const { settle } of this.#fresh.splice(0)) settle({ kind: "unbound" });
+    if (session === undefined) this.#sendAway(this.#fresh);
     this.#pump();
   }
 
@@ -102,6 +112,7 @@ export class Gate {
 
   #pump(): void {
     clearTimeout(this.#timer);
+    if (!this.#isClosed && !this.#options.isOurs()) return this.#standBack();
     while (!this.#isClosed && this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
       const queue = this.#begun.length > 0 ? this.#begun : this.#fresh;
       if (this.isPaused) return this.#pumpAfter(this.pauseMs);
@@ -113,6 +124,17 @@ export class Gate {
       this.#inFlight += 1;
       next.settle({ kind: "entered", session: this.#session, atMs: performance.now() });
     }
+  }
+
+  /** The link may be another node's: what has not begun is given back. The rest waits until that is known, which ends with the
+   *  link closed, or ours again. */
+  #standBack(): void {
+    this.#sendAway(this.#fresh);
+    if (this.#begun.length > 0) this.#pumpAfter(STAND_BACK_MS);
+  }
+
+  #sendAway(waiters: Waiter[]): void {
+    for (const { settle } of waiters.splice(0)) settle({ kind: "unbound" });
   }
 
   #pumpAfter(ms: number): void {

@@ -1,7 +1,9 @@
 /** A link to a carrier that speaks SMPP: one transceiver, or a transmitter and a receiver. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import type { Connection, Host, LinkState, Outgoing, SendOutcome } from "../provider.ts";
+import { isOurs, type LeasedHost } from "../leased-host.ts";
+import { notSent } from "../not-sent.ts";
+import type { Connection, LinkState, Outgoing, SendOutcome } from "../provider.ts";
 import { addressOf } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Gate } from "./gate.ts";
@@ -14,21 +16,15 @@ import { submit } from "./submit.ts";
 import { encodeText } from "./text.ts";
 import { validFor } from "./validity.ts";
 
-const refused = (code: string, message: string, isPermanent = true): Refused => ({
-  kind: "refused",
-  code,
-  message,
-  providerCode: null,
-  isPermanent,
-});
-const CLOSED = refused("link_closed", "The link is closed", false);
+const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
+const CLOSED = notSent("link_closed");
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
 
 export class SmppLink implements Connection {
   readonly window: number;
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
-  readonly #host: Host;
+  readonly #host: LeasedHost;
   readonly #inbox: Inbox;
   readonly #gate: Gate;
   readonly #binds: readonly Bind[];
@@ -37,14 +33,15 @@ export class SmppLink implements Connection {
   #sending = 0;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: Host) {
+  constructor(settings: SmppSettings, host: LeasedHost) {
     this.window = settings.window;
     this.#settings = settings;
     this.#times = timesOf(settings);
     this.#host = host;
     this.#inbox = new Inbox(settings, host);
     const changed = (): void => this.#changed();
-    this.#gate = new Gate({ window: settings.window, partsPerSecond: settings.partsPerSecond, times: this.#times, changed });
+    const { window, partsPerSecond } = settings;
+    this.#gate = new Gate({ window, partsPerSecond, times: this.#times, isOurs: () => isOurs(host), changed });
     this.#binds = settings.bindMode === "pair" ? [this.#bind("transmitter"), this.#bind("receiver")] : [this.#bind("transceiver")];
   }
 
