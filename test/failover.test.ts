@@ -6,6 +6,7 @@ import { changeBy } from "../src/messages/change.ts";
 import type { Message } from "../src/messages/message.ts";
 import type { NewMessage } from "../src/messages/new-message.ts";
 import { writtenSignal } from "../src/delivery/settle.ts";
+import { newUuid } from "../src/lib/uuid.ts";
 import type { Link } from "../src/routing/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../src/routing/plan.ts";
 import { Routes } from "../src/routing/route.ts";
@@ -293,4 +294,20 @@ describe("a scheduled message", () => {
     assert.equal(await rig.queueRow(message), undefined);
     for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
   });
+
+  for (const [what, code, plan] of [
+    ["to a country that is not allowed any more", "destination_not_permitted", { allowedCountries: { live: ["DE"] } }],
+    ["from a number that is another's now", "sender_not_allowed", { senders: [{ ...numberOn("+15550009", "a"), account: "other" }] }],
+  ] as const)
+    test(`${what} fails for that reason, and nothing is handed over`, async () => {
+      await using rig = await Rig.open();
+      const [routes, carriers] = [routesOf(rig), carriersOf()];
+      const message = await send(rig, routes, { send_at: soon(), sender: "+15550009" });
+      const accounts = new Map([["other", newUuid(Date.now())]]);
+      routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
+      await rig.deliver(carriers, { routes });
+      const failed = await rig.untilStatus(message, "failed", 8_000);
+      assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
+      for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
+    });
 });

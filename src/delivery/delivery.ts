@@ -213,7 +213,7 @@ export class Delivery {
       receiptWaitMs,
       stopping: this.#stopping.signal,
     });
-    return new Lane({ db, link, connection, attempts, log });
+    return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), log });
   }
 
   async #connect(link: Link): Promise<Connection> {

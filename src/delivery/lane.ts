@@ -7,6 +7,7 @@ import type { Log } from "../lib/log.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
+import type { LinkError } from "../links/report-states.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
 import { LEASE_MS } from "../queue/place.ts";
 import { dropRows, renewLeases, type Claim } from "../queue/queries.ts";
@@ -38,7 +39,15 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
 
-export type LaneParts = { db: Database; link: Link; connection: Connection; attempts: Attempts; log: Log };
+export type LaneParts = {
+  db: Database;
+  link: Link;
+  connection: Connection;
+  attempts: Attempts;
+  /** The database's time. */
+  now: () => number;
+  log: Log;
+};
 
 export class Lane {
   readonly #parts: LaneParts;
@@ -62,7 +71,7 @@ export class Lane {
   #claimedAt = 0;
   #pauses = 0;
   #isStopping = false;
-  #lastError: string | null = null;
+  #lastError: LinkError | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #renewing: NodeJS.Timeout;
 
@@ -79,8 +88,8 @@ export class Lane {
     return this.#parts.connection;
   }
 
-  /** What a carrier last refused or failed to do, as a code; null when nothing. */
-  get lastError(): string | null {
+  /** What a carrier last refused or failed to do, and when; null when nothing. */
+  get lastError(): LinkError | null {
     return this.#lastError;
   }
 
@@ -206,7 +215,8 @@ export class Lane {
     this.#atCarrier += 1;
     let isAtCarrier = true;
     const answered = (outcome?: SendOutcome): void => {
-      this.#lastError = errorOf(outcome) ?? this.#lastError;
+      const code = errorOf(outcome);
+      if (code !== null) this.#lastError = { code, atMs: this.#parts.now() };
       // At once, and not when it is on record: nobody else should run into it meanwhile.
       if (outcome?.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
       if (isAtCarrier) this.#atCarrier -= 1;
