@@ -95,6 +95,7 @@ export class SmppLink implements Connection {
       settings: this.#settings,
       log: this.#host.log,
       deliver: (short) => this.#inbox.take(short),
+      unheard: (short) => this.#inbox.unheard(short),
       use: (session: Session | undefined) => {
         if (isSending) this.#gate.use(session);
       },
