@@ -15,6 +15,7 @@ import type { Bell } from "../outbox/bell.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
 import { LEASE_MS, SCHEDULED_LANE } from "../queue/place.ts";
+import { readRecentNames } from "../receipts/queries.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Announcer } from "../storage/announce.ts";
@@ -217,7 +218,7 @@ export class Delivery {
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, node, doors, providers, log } = this.#parts;
+    const { db, node, doors, providers, receiptWaitMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
@@ -225,7 +226,11 @@ export class Delivery {
     if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
     const { window = 1 } = link.settings as { window?: number };
     const lease = new LinkLease(db, link.name, node);
-    const leasedHost: LeasedHost = { ...host, isOurs: () => lease.isHeld };
+    const leasedHost: LeasedHost = {
+      ...host,
+      isOurs: () => lease.isHeld,
+      recentNames: () => readRecentNames(db, link.name, receiptWaitMs),
+    };
     const leased = new LeasedConnection({
       lease,
       window,

@@ -33,12 +33,14 @@ export class SmppLink implements Connection {
   #sending = 0;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: LeasedHost) {
+  /** `names`: what the carrier called messages before, the oldest first. */
+  constructor(settings: SmppSettings, host: LeasedHost, names: readonly string[] = []) {
     this.window = settings.window;
     this.#settings = settings;
     this.#times = timesOf(settings);
     this.#host = host;
     this.#inbox = new Inbox(settings, host);
+    for (const name of names) this.#inbox.ids.remember(name);
     const changed = (): void => this.#changed();
     const { window, partsPerSecond } = settings;
     this.#gate = new Gate({ window, partsPerSecond, times: this.#times, isOurs: () => isOurs(host), changed });
