@@ -221,6 +221,32 @@ describe("the rate", () => {
     }));
 });
 
+describe("a rate that long texts take a while at", () => {
+  const TWELVE = "a".repeat(153 * 11 + 1);
+
+  test("begins only what can end in time: no message is left half sent, and what has to wait has not left", () =>
+    withLink({}, { partsPerSecond: 40, times: { turnMs: 300, begunMs: 500 } }, async ({ smsc, link }) => {
+      // Ten of them are three seconds' worth; each has half of that.
+      const limit = AbortSignal.timeout(1_500);
+      const outcomes = await Promise.all(Array.from({ length: 10 }, () => sendOne(link, { body: TWELVE }, limit)));
+      const kinds = outcomes.map(({ kind }) => kind);
+      assert.deepEqual([...new Set(kinds)].toSorted(), ["accepted", "throttled"]);
+      const accepted = kinds.filter((kind) => kind === "accepted").length;
+      assert.equal(smsc.submits.length, accepted * 12, "every part at the carrier is of a message that is there as a whole");
+    }));
+
+  test("has few messages in hand at a time, whatever the window", () =>
+    withLink({}, { partsPerSecond: 1, window: 100 }, async ({ link }) => assert.equal(link.window, 5)));
+
+  test("refuses what it could never send in the time of one try", () =>
+    withLink({}, { partsPerSecond: 0.1 }, async ({ smsc, link }) => {
+      const outcome = await sendOne(link, { body: TWELVE });
+      assert.ok(outcome.kind === "refused" && outcome.isPermanent && outcome.code === "message_too_long", JSON.stringify(outcome));
+      assert.deepEqual(smsc.submits, []);
+      idOf(await sendOne(link));
+    }));
+});
+
 describe("a link that may be another node's", () => {
   test("writes nothing from that moment on, gives back what waits for its turn, and goes on when it is ours again", () =>
     withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {

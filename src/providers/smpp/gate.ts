@@ -10,7 +10,8 @@ export type Entry = { kind: "entered"; session: Session; atMs: number } | { kind
 /** What the carrier made of the part that left. */
 export type Verdict = "accepted" | "throttled" | "other";
 
-type Waiter = { settle: (entry: Entry) => void };
+/** `parts`: of a message that has not begun, how many it has. */
+type Waiter = { settle: (entry: Entry) => void; parts: number; sinceMs: number };
 
 // How soon it is asked again whose the link is.
 const STAND_BACK_MS = 200;
@@ -32,6 +33,8 @@ export class Gate {
   readonly #fresh: Waiter[] = [];
   #session: Session | undefined;
   #inFlight = 0;
+  /** Parts of messages that have begun, which the carrier has not taken yet. */
+  #owed = 0;
   #pausedUntil = 0;
   #pausedAt = -1;
   #pauses = 0;
@@ -62,7 +65,9 @@ export class Gate {
     this.#pump();
   }
 
-  enter(signal: AbortSignal, hasBegun: boolean): Promise<Entry> {
+  /** For the next part of a message that has begun, or for the first of so many: then all of them are owed, until `paid`. */
+  enter(signal: AbortSignal, parts: number | "begun"): Promise<Entry> {
+    const hasBegun = parts === "begun";
     if (this.#isClosed) return Promise.resolve({ kind: "closed" });
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
     if (!hasBegun && this.#session?.isOpen !== true) return Promise.resolve({ kind: "unbound" });
@@ -76,7 +81,7 @@ export class Gate {
         signal.removeEventListener("abort", giveUp);
         resolve(entry);
       };
-      const waiter: Waiter = { settle };
+      const waiter: Waiter = { settle, parts: hasBegun ? 0 : parts, sinceMs: performance.now() };
       signal.addEventListener("abort", giveUp, { once: true });
       queue.push(waiter);
       this.#pump();
@@ -89,6 +94,12 @@ export class Gate {
     if (verdict === "throttled") this.#throttle(atMs);
     // A yes to what left before the pause says nothing about the rate now.
     if (verdict === "accepted" && atMs >= this.#pausedUntil) this.#pauses = 0;
+    this.#pump();
+  }
+
+  /** So many parts of what has begun are at the carrier, or will never be. */
+  paid(parts: number): void {
+    this.#owed -= parts;
     this.#pump();
   }
 
@@ -112,18 +123,44 @@ export class Gate {
 
   #pump(): void {
     clearTimeout(this.#timer);
-    if (!this.#isClosed && !this.#options.isOurs()) return this.#standBack();
-    while (!this.#isClosed && this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+    if (this.#isClosed) return;
+    if (!this.#options.isOurs()) return this.#standBack();
+    const waitMs = this.#admit();
+    const turnMs = this.#endTurns();
+    if (waitMs !== undefined || turnMs !== undefined) this.#pumpAfter(Math.min(waitMs ?? Infinity, turnMs ?? Infinity));
+  }
+
+  /** Lets in whoever may; returns after how long there may be more, where time decides that. */
+  #admit(): number | undefined {
+    while (this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+      if (this.isPaused) return this.pauseMs;
       const queue = this.#begun.length > 0 ? this.#begun : this.#fresh;
-      if (this.isPaused) return this.#pumpAfter(this.pauseMs);
       const [next] = queue;
-      if (next === undefined) return;
+      if (next === undefined || !this.#mayBegin(next.parts)) return undefined;
       const waitMs = this.#rate.take(performance.now());
-      if (waitMs > 0) return this.#pumpAfter(waitMs);
+      if (waitMs > 0) return waitMs;
       queue.shift();
       this.#inFlight += 1;
+      this.#owed += next.parts;
       next.settle({ kind: "entered", session: this.#session, atMs: performance.now() });
     }
+    return undefined;
+  }
+
+  /** A message that cannot end in time would be left half sent. */
+  #mayBegin(parts: number): boolean {
+    const { perSecond } = this.#rate;
+    return parts === 0 || perSecond === null || this.#owed === 0 || this.#owed + parts <= (perSecond * this.#options.times.begunMs) / 1_000;
+  }
+
+  /** Who has waited for too long is sent away; returns when the next one will have. */
+  #endTurns(): number | undefined {
+    const { turnMs } = this.#options.times;
+    const now = performance.now();
+    const late = this.#fresh.findIndex(({ sinceMs }) => now - sinceMs < turnMs);
+    this.#sendAway(this.#fresh, late === -1 ? this.#fresh.length : late);
+    const [oldest] = this.#fresh;
+    return oldest === undefined ? undefined : Math.max(1, Math.ceil(oldest.sinceMs + turnMs - now));
   }
 
   /** The link may be another node's: what has not begun is given back. The rest waits until that is known, which ends with the
@@ -133,8 +170,8 @@ export class Gate {
     if (this.#begun.length > 0) this.#pumpAfter(STAND_BACK_MS);
   }
 
-  #sendAway(waiters: Waiter[]): void {
-    for (const { settle } of waiters.splice(0)) settle({ kind: "unbound" });
+  #sendAway(waiters: Waiter[], count = waiters.length): void {
+    for (const { settle } of waiters.splice(0, count)) settle({ kind: "unbound" });
   }
 
   #pumpAfter(ms: number): void {

@@ -20,6 +20,15 @@ const refused = (code: string, message: string): Refused => ({ kind: "refused", 
 const CLOSED = notSent("link_closed");
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
 
+// Of the minute that a try may take: what is left is for the carrier's answers.
+const MAX_SENDING_SECONDS = 45;
+// What is handed over waits half of that at most, where every message is one part.
+const WINDOW_SECONDS = 5;
+
+/** What is in hand waits here for its turn, and not in the queue, where the urgent would pass it. */
+const messagesInHand = ({ window, partsPerSecond }: SmppSettings): number =>
+  partsPerSecond === null ? window : Math.min(window, Math.max(1, Math.ceil(partsPerSecond * WINDOW_SECONDS)));
+
 export class SmppLink implements Connection {
   readonly window: number;
   readonly #settings: SmppSettings;
@@ -35,7 +44,7 @@ export class SmppLink implements Connection {
 
   /** `names`: what the carrier called messages before, the oldest first. */
   constructor(settings: SmppSettings, host: LeasedHost, names: readonly string[] = []) {
-    this.window = settings.window;
+    this.window = messagesInHand(settings);
     this.#settings = settings;
     this.#times = timesOf(settings);
     this.#host = host;
@@ -121,6 +130,8 @@ export class SmppLink implements Connection {
     this.#reference = (this.#reference + 1) & 0xffff;
     const parts = encodeText(message.body, this.#settings, this.#reference);
     if (parts === undefined) return refused("message_too_long", "The text has more parts than can be tied together");
+    if (parts.length > 1 && parts.length > (this.#settings.partsPerSecond ?? Infinity) * MAX_SENDING_SECONDS)
+      return refused("message_too_long", "The text has more parts than the rate of the link lets through while a message is sent");
     const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: validFor(leftMs), registeredDelivery };
     return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part }));
   }
