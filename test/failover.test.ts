@@ -189,6 +189,37 @@ describe("a link that no node has up", () => {
     assert.deepEqual([sent.provider?.link, carriers.b.sends.length], ["a", 1]);
   });
 
+  test("loses also what a node has claimed for it and cannot hand over", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig);
+    // As a carrier that speaks HTTP: it can always be asked, and says that it wants quiet.
+    const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
+    paused.otherwise = () => {
+      paused.state = { kind: "paused", reason: "the token has expired" };
+      return { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: "190" };
+    };
+    const carriers = { ...carriersOf(), a: paused };
+    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { routes, ...DOWN });
+    for (const message of messages) assert.equal((await rig.untilStatus(message, "sent", 10_000)).provider?.link, "b");
+  });
+
+  test("loses what may go elsewhere, however much stands before it that may not", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, {
+      routes: [
+        { channel: "sms", links: ["a"] },
+        { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
+      ],
+    });
+    const carriers = { ...carriersOf(), a: away() };
+    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
+    const move = await send(rig, routes, { recipient: "+12125550123" });
+    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.untilStatus(move, "sent", 15_000);
+    assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
+  });
+
   test("loses nothing to one that is down as well", async () => {
     await using rig = await Rig.open();
     const [routes, carriers] = [routesOf(rig), { ...carriersOf(), a: away(), b: away() }];

@@ -135,7 +135,7 @@ export class Lane {
   wake(): void {
     this.#isWoken = true;
     // Another node may have the link now, or another link take the messages: they are not kept from them.
-    if (!this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
+    if (this.isPaused || !this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
     this.#start();
     this.#claim();
   }
