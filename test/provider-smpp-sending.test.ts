@@ -210,6 +210,22 @@ describe("a carrier that throttles", () => {
     ));
 });
 
+describe("the rate of a link that was throttled", () => {
+  test("is cut to half of what it was, and not only paused", () =>
+    withLink(
+      { submit: answering(STATUS.throttled) },
+      { partsPerSecond: 100, window: 50, times: { firstPauseMs: 20 } },
+      async ({ smsc, link }) => {
+        assert.equal((await sendOne(link)).kind, "throttled");
+        await Promise.all(Array.from({ length: 30 }, async () => idOf(await sendOne(link))));
+        const at = smsc.submits.slice(1).map(({ atMs }) => atMs);
+        const tookMs = (at.at(-1) ?? 0) - (at[0] ?? 0);
+        // At most ten at once and the others 10 ms each, had it not been cut; 20 ms each, and a little less in time, since it was.
+        assert.ok(tookMs >= 400, `${tookMs} ms`);
+      },
+    ));
+});
+
 describe("the rate", () => {
   test("is kept in parts, not in messages", () =>
     withLink({}, { partsPerSecond: 50 }, async ({ smsc, link }) => {

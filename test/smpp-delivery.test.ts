@@ -64,3 +64,35 @@ describe("a carrier whose ids are hexadecimal in answers and decimal in receipts
       ]);
     }));
 });
+
+describe("an id that the carrier gives again after months", () => {
+  const always = (id: string): Script => ({ submit: (submit, session) => void session.accept(submit, id) });
+
+  test("is that of the newest message", () =>
+    withCarrier(always("7"), async (smsc, rig) => {
+      await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      const old = await rig.untilStatus(await rig.accept({ recipient: recipientNo(1) }), "sent");
+      const anew = await rig.untilStatus(await rig.accept({ recipient: recipientNo(2) }), "sent");
+      assert.equal(await smsc.session.deliver(receiptSm("7")), 0);
+      assert.deepEqual([(await rig.message(old)).status, (await rig.message(anew)).status], ["sent", "delivered"]);
+    }));
+
+  test("is nobody's when the time for receipts of the old one is over: what comes then is parked for the new one", () =>
+    withCarrier(always("7"), async (smsc, rig) => {
+      const first = await rig.deliver(carriers, { links: [linkAt(smsc)] });
+      const old = await rig.untilStatus(await rig.accept({ recipient: recipientNo(1) }), "sent");
+      await first.stop();
+      // Three days, and another week in which a late word counts.
+      await rig.rows("delete from provider_references");
+      await rig.rows("update messages set status = 'expired'");
+      smsc.script.submit = () => undefined;
+      await rig.deliver(carriers, { links: [linkAt(smsc)], node: "node-2", db: rig.connect("node-2") });
+      await until("the second to be bound", () => smsc.bound.length === 1 || undefined);
+      const anew = await rig.accept({ recipient: recipientNo(2) });
+      const submit = await until("it to be at the carrier", () => smsc.submits[1]);
+      assert.equal(await smsc.session.deliver(receiptSm("7")), 0);
+      smsc.session.accept(submit, "7");
+      await rig.untilStatus(anew, "delivered");
+      assert.equal((await rig.message(old)).status, "expired");
+    }));
+});

@@ -5,6 +5,7 @@ import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from ".
 import { isOurs, type LeasedHost } from "./leased-host.ts";
 import { notSent } from "./not-sent.ts";
 import { Pace } from "./pace.ts";
+import { Pairs } from "./pairs.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 
 /** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
@@ -19,6 +20,7 @@ export type HttpCarrier = {
   timeoutMs: number | undefined;
   requestOf: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
+  /** `attempt` is how often in a row it would be, were this recipient too much now. */
   read: (answer: HttpAnswer, message: Outgoing) => Reading;
 };
 
@@ -46,6 +48,7 @@ export class HttpLink implements Connection {
   readonly #host: LeasedHost;
   readonly #caller: HttpCaller;
   readonly #pace: Pace;
+  readonly #pairs = new Pairs();
   readonly #window: number;
   #state: LinkState = CONNECTED;
   /** When the state began, and until when nothing is to be sent. */
@@ -78,6 +81,8 @@ export class HttpLink implements Connection {
     if (signal.aborted) return UNSENT;
     const waitMs = this.#quietMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
+    const heldMs = this.#pairs.heldMs(message.recipient, performance.now());
+    if (heldMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: heldMs, providerCode: null };
     if (!(await this.#pace.turn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
     if (!isOurs(this.#host)) return ELSEWHERE;
     // Another's answer may have come meanwhile.
@@ -105,10 +110,20 @@ export class HttpLink implements Connection {
       case "unanswered":
         return { kind: "unknown", detail: reply.cause };
       case "answered":
-        return this.#heed(this.#carrier.read(reply, message), startedAt);
+        return this.#heed(this.#readPair(reply, message), startedAt);
       default:
         return unreachable(reply);
     }
+  }
+
+  /** What an answer says, also about its recipient. */
+  #readPair(answer: HttpAnswer, message: Outgoing): Reading {
+    const { recipient } = message;
+    const reading = this.#carrier.read(answer, { ...message, attempt: this.#pairs.next(recipient) });
+    if (reading.kind === "accepted") this.#pairs.release(recipient);
+    else if (reading.kind === "throttled" && reading.scope === "recipient")
+      this.#pairs.hold(recipient, performance.now() + (reading.retryAfterMs ?? UNSAID_WAIT_MS));
+    return reading;
   }
 
   /** What an answer says about the link as a whole. */
