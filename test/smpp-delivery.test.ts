@@ -55,7 +55,7 @@ describe("a carrier whose ids are hexadecimal in answers and decimal in receipts
       await rig.untilStatus(message, "sent");
       await first.stop();
       const other = { ...linkAt(smsc), name: "other", provider: "other" as Link["provider"] };
-      await rig.deliver({ other: smpp as Provider<unknown> }, { links: [other], node: "node-2", db: rig.connect("node-2") });
+      await rig.deliver({ other: smpp }, { links: [other], node: "node-2", db: rig.connect("node-2") });
       await until("the other to be bound", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
       assert.equal(await smsc.session.deliver(receiptSm(inReceipts(0))), 0);
       assert.equal((await rig.message(message)).status, "sent");
