@@ -26,7 +26,7 @@ async function withBound(
     const config = writePlan(smppTable("acme", smsc, table) + OUR_NUMBER);
     await using godwit = await startNode(config);
     await godwit.unlimited();
-    await until("it to be bound", () => smsc.bound.length === 1 || undefined, 8_000);
+    await until("it to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
     await run({ smsc, godwit, config, key: await godwit.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
@@ -150,7 +150,7 @@ describe("an SMPP link", { concurrency: true }, () => {
       await using godwit = await startNode(config);
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
-      await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined, 8_000);
+      await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined, 20_000);
       // One is at the carrier without an answer when that changes its mind about us.
       a.script = {
         submit: () => undefined,

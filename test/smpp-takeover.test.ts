@@ -15,7 +15,7 @@ const WINDOW = 10;
 const ANSWERED = 20;
 const COUNT = 80;
 // What a lease has left, the next look of the other node, and a connection and a bind on a busy machine.
-const TAKEN_OVER_MS = LEASE_MS + RENEW_EVERY_MS + 4_000;
+const TAKEN_OVER_MS = LEASE_MS + RENEW_EVERY_MS + 8_000;
 
 type Scene = { smsc: Smsc; owner: Godwit; other: Godwit; key: string };
 
@@ -26,7 +26,7 @@ async function withTwo(table: Readonly<Record<string, string | number>>, run: (s
     const config = writePlan(smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table }));
     await using owner = await startNode(config);
     await owner.unlimited();
-    await until("the first to be bound", () => smsc.bound.length === 1 || undefined, 8_000);
+    await until("the first to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
     await using other = await startNode(config, { databaseUrl: owner.databaseUrl });
     await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
   } finally {
@@ -53,7 +53,7 @@ describe("the process that has the bind, in mid-window,", { concurrency: true },
           if (named.size < ANSWERED) accept(submit, session);
         };
         await sendTexts(owner, key, COUNT);
-        await until("the window to be full, unanswered", () => smsc.submits.length === ANSWERED + WINDOW || undefined);
+        await until("the window to be full, unanswered", () => smsc.submits.length === ANSWERED + WINDOW || undefined, 15_000);
         const sentOf = `select count(*)::integer as count from messages where status = 'sent'`;
         await until(
           "the answers to be stored",
@@ -106,7 +106,7 @@ const standStill = (): Promise<void> =>
   withTwo({ rate: 10 }, async ({ smsc, owner, other, key }) => {
     await sendTexts(owner, key, 40);
     const first = smsc.session;
-    await until("it to be in the middle", () => first.submits.length >= 8 || undefined);
+    await until("it to be in the middle", () => first.submits.length >= 8 || undefined, 15_000);
     owner.child.kill("SIGSTOP");
     await untilFrozen(owner.child);
     const { second } = await untilTaken(smsc, first, performance.now());
