@@ -63,7 +63,13 @@ class OneWay extends Routes {
 }
 
 /** Nothing finds a place in a process: every message waits in the queue. */
-export const queueOnly: Handover = { leaseMs: 0, reserve: () => false, release: () => undefined, stored: () => undefined };
+export const queueOnly: Handover = {
+  leaseMs: 0,
+  reserve: () => undefined,
+  release: () => undefined,
+  withdraw: () => undefined,
+  stored: () => undefined,
+};
 
 /** Nobody waits to be told. */
 export const deafBell: Bell = { ring: () => undefined };

@@ -39,7 +39,13 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 }
 
 /** Every message waits in the queue for whoever comes. */
-const NOBODY: Handover = { leaseMs: 0, reserve: () => false, release: () => undefined, stored: () => undefined };
+const NOBODY: Handover = {
+  leaseMs: 0,
+  reserve: () => undefined,
+  release: () => undefined,
+  withdraw: () => undefined,
+  stored: () => undefined,
+};
 
 export type SceneOptions = {
   plan?: (random: () => number) => PlanOf;

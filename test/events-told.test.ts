@@ -16,7 +16,7 @@ describe("what is told", () => {
   let own: Client;
   before(async () => {
     [node, hooks] = await Promise.all([
-      startGodwit({ roles: "api,dispatch,webhooks", env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "100" } }),
+      startGodwit({ roles: "api,dispatch,webhooks", env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "10" } }),
       HookServer.listen(),
     ]);
     own = await clientOf(node, "told");

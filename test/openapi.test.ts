@@ -422,4 +422,17 @@ test("records and timelines of messages that have travelled fit their schemas, t
   const events = await travelling.request("GET", "/v1/events?limit=100", { key: own });
   assert.ok((events.json["data"] as unknown[]).length > 20, events.text);
   assertFits(routeOf("GET", "/v1/events"), "200", events);
+  const post = (path: string, body?: object): Promise<Reply> => travelling.request("POST", path, { key: own, body });
+  await post("/v1/suppressions", { recipient: newNumber() });
+  await post("/v1/templates", newTemplate());
+  await post("/v1/batches", { items: [sms()] });
+  const { json: endpoint } = await post("/v1/webhook_endpoints", { url: "https://example.com/hook" });
+  await post(`/v1/webhook_endpoints/${String(endpoint["id"])}/test`);
+  for (const kind of ["recipient", "template", "batch", "webhook"]) {
+    const told = await until(`an event about a ${kind}`, async () => {
+      const reply = await travelling.request("GET", `/v1/events?type=${kind}.*`, { key: own });
+      return (reply.json["data"] as unknown[]).length > 0 ? reply : undefined;
+    });
+    assertFits(routeOf("GET", "/v1/events"), "200", told);
+  }
 });

@@ -88,6 +88,8 @@ const BARRED: readonly Exception[] = [
 ];
 
 const isSource = ({ path }: SourceFile): boolean => /^src\/.*(?<!\.test)\.ts$/.test(path);
+/** The files of the SDK, but for the one that is generated and long. */
+const isPackage = ({ path }: SourceFile): boolean => /^sdk\/src\/(?!schema\.ts$)/.test(path);
 const isTest = ({ path }: SourceFile): boolean => path.endsWith(".test.ts");
 const withoutSrc = (path: string): string => path.replace(/^src\//, "");
 /** The folder of a file, or its own name when it stands beside the folders. */
@@ -165,18 +167,18 @@ const MAX_LINES = 400;
 
 const length: Rule = (file) => {
   const lines = file.text.trimEnd().split("\n").length;
-  return isSource(file) && lines > MAX_LINES
+  return (isSource(file) || isPackage(file)) && lines > MAX_LINES
     ? [`${file.path} has ${lines} lines, ${MAX_LINES} at most: move its second idea to a file of its own`]
     : [];
 };
 
 const purpose: Rule = (file) =>
-  isSource(file) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
+  (isSource(file) || isPackage(file)) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
     ? [`${file.path} does not say what it is for: begin it with a /** comment */`]
     : [];
 
 const noConsole: Rule = (file) =>
-  isSource(file) && /\bconsole\s*\./.test(file.text)
+  (isSource(file) || isPackage(file)) && /\bconsole\s*\./.test(file.text)
     ? [`${file.path} uses console: log through lib/log.ts, or talk to people through cli/say.ts`]
     : [];
 
@@ -220,10 +222,12 @@ const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
 ];
 
 const root = join(import.meta.dirname, "..");
-const files: readonly SourceFile[] = globSync(["src/**/*.*", "test/**/*.ts"], { cwd: root }).map((path) => ({
-  path: path.replaceAll("\\", "/"),
-  text: readFileSync(join(root, path), "utf8"),
-}));
+const files: readonly SourceFile[] = globSync(["src/**/*.*", "test/**/*.ts", "sdk/src/*.ts", "sdk/test/*.ts"], { cwd: root }).map(
+  (path) => ({
+    path: path.replaceAll("\\", "/"),
+    text: readFileSync(join(root, path), "utf8"),
+  }),
+);
 
 test("the house is found", () => assert.ok(files.filter(isSource).length > 40));
 

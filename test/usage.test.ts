@@ -547,7 +547,9 @@ describe("the oldest that is due", () => {
          from generate_series(1, 100000) n`,
       [owner.accountId],
     );
-    assert.equal(await waitOf(owner), 100_000);
+    const seconds = (await waitOf(owner)) ?? 0;
+    // The rows took a while to insert.
+    assert.ok(seconds >= 100_000 && seconds < 100_100, String(seconds));
     for (const accountId of [owner.accountId, newUuid(Date.now())]) {
       const plan = await planOf(await statementOf((fake) => oldestDue(fake, accountId, "live")));
       assert.doesNotMatch(plan, /Seq Scan/);

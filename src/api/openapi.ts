@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, from the rows of routes and the table of errors. */
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
-import { HINT, type TSchema } from "../http/schema.ts";
+import { HINT, KNOWN_VALUES, type TSchema } from "../http/schema.ts";
 import type { Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
@@ -211,7 +211,12 @@ const PROBLEM_SCHEMA: Json = {
     type: { type: "string", description: "A page about this code." },
     title: { type: "string" },
     status: { type: "integer" },
-    code: { type: "string", description: "What clients switch on; may grow.", examples: ["invalid_request_payload"] },
+    code: {
+      type: "string",
+      description: "What clients switch on; may grow.",
+      [KNOWN_VALUES]: Object.keys(ERRORS),
+      examples: ["invalid_request_payload"],
+    },
     detail: { type: "string" },
     request_id: { type: "string" },
     required_scopes: { type: "array", items: { type: "string" } },

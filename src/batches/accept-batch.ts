@@ -70,7 +70,7 @@ export class BatchAcceptor {
       bell.ring();
       // One word for each lane is enough: they wait in the queue.
       const lanes = new Map(accepted.map(({ place, message }) => [place.lane, message]));
-      for (const [lane, message] of lanes) handover.stored(lane, message, false);
+      for (const [lane, message] of lanes) handover.stored(lane, message);
     }
     return answer;
   }

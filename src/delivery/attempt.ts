@@ -90,6 +90,18 @@ export class Attempts {
     return state === "held" ? this.#submit(changeBy(message, afterHold(link), nowMs)) : this.#hold(message, link);
   }
 
+  /** The step to `sending`, for a message that is to go to the carrier the moment it is stored. */
+  written(message: Message, link: Link): Change | undefined {
+    return changeBy(message, writtenSignal(message, link), this.#parts.advancer.now());
+  }
+
+  /** Such a message, stored. With `held` it does not leave after all, and that is the outcome. */
+  async runWritten(work: Work, written: Change, held: SendOutcome | undefined): Promise<Next> {
+    if (held !== undefined) return this.#settle(work, written, held);
+    this.#parts.watch.advanced(written.after.status);
+    return this.#handOver(work, written, { body: work.message.body ?? "", template: work.message.template });
+  }
+
   async #submit(change: Change | undefined): Promise<Next> {
     return change !== undefined && (await this.#parts.advancer.submit(change)) ? laterOf(change) : DONE;
   }
@@ -102,15 +114,25 @@ export class Attempts {
     return DONE;
   }
 
-  async #tryOnce({ message, sealedContent, link, connection, answered }: Work, nowMs: number): Promise<Next> {
-    const { advancer, watch } = this.#parts;
+  async #tryOnce(work: Work, nowMs: number): Promise<Next> {
+    const { message, sealedContent, link } = work;
     const content = this.#contentOf(message, sealedContent);
     if (content === undefined) return this.#submit(changeBy(message, unreadableSignal, nowMs));
     const written = changeBy(message, writtenSignal(message, link), nowMs);
     if (written === undefined) return DONE;
-    if (!(await advancer.submit(written))) return this.#leave(message);
+    if (!(await this.#parts.advancer.submit(written))) return this.#leave(message);
+    return this.#handOver(work, written, content);
+  }
+
+  async #handOver({ message, link, connection, answered }: Work, written: Change, content: Content): Promise<Next> {
+    const { advancer, watch } = this.#parts;
     watch.handedOver(link.name, message, advancer.now());
     const outcome = await this.#send(connection, toOutgoing(written.after, content), written.after, link);
+    return this.#settle({ link, answered }, written, outcome);
+  }
+
+  async #settle({ link, answered }: Pick<Work, "link" | "answered">, written: Change, outcome: SendOutcome): Promise<Next> {
+    const { watch } = this.#parts;
     answered(outcome);
     watch.attempted(link.name, outcome.kind);
     const settled = await this.#store(written.after, outcome, link);

@@ -145,11 +145,12 @@ export class Delivery {
   get handover(): Handover {
     return {
       leaseMs: LEASE_MS,
-      reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message) ?? false,
-      release: (lane) => this.#lanes.get(lane)?.release(),
-      stored: (name, message, isReserved) => {
+      reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message),
+      release: (lane, reservation) => this.#lanes.get(lane)?.release(reservation),
+      withdraw: (lane, message, reservation) => this.#lanes.get(lane)?.withdraw(message, reservation),
+      stored: (name, message, reservation) => {
         const lane = this.#lanes.get(name);
-        if (isReserved) lane?.take(message);
+        if (reservation !== undefined) lane?.take(message, reservation);
         else if (name !== SCHEDULED_LANE) {
           lane?.lineUp();
           this.#parts.announcer.announce(name);
@@ -275,8 +276,9 @@ function paced(sweep: () => Promise<number>): () => Promise<number> {
 export function announcingHandover(announcer: Announcer): Handover {
   return {
     leaseMs: 0,
-    reserve: () => false,
+    reserve: () => undefined,
     release: () => undefined,
+    withdraw: () => undefined,
     stored: (lane) => {
       if (lane !== SCHEDULED_LANE) announcer.announce(lane);
     },

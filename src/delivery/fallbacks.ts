@@ -34,5 +34,5 @@ async function start({ db, clock, composer, box, handover, bell }: FallbacksPart
   const { account_id: accountId, environment, message_id: id } = due;
   const accepted = await db.transaction((tx) => startFallback(tx, { composer, box, nowMs: clock.now() }, { accountId, environment, id }));
   bell.ring();
-  if (accepted !== undefined) handover.stored(accepted.place.lane, accepted.message, false);
+  if (accepted !== undefined) handover.stored(accepted.place.lane, accepted.message);
 }

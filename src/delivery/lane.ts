@@ -8,6 +8,8 @@ import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { LinkError } from "../links/report-states.ts";
+import type { Change } from "../messages/change.ts";
+import type { Reservation } from "../messages/handover.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
 import { LEASE_MS } from "../queue/place.ts";
 import { dropRows, renewLeases, type Claim } from "../queue/queries.ts";
@@ -38,6 +40,19 @@ const BULK_BESIDE_EVERY_MS = 25;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
+
+// By then its row is there for all to see, or is not.
+const WITHDRAWN_MS = 1_000;
+
+/** The step to `sending` that is on record already; and, where it does not leave after all, what stands for the carrier's answer. */
+type Birth = { written: Change; held: SendOutcome | undefined };
+
+const notLeft = (scope: "link" | "recipient", retryAfterMs: number): SendOutcome => ({
+  kind: "throttled",
+  scope,
+  retryAfterMs,
+  providerCode: null,
+});
 
 export type LaneParts = {
   db: Database;
@@ -102,27 +117,54 @@ export class Lane {
   }
 
   /** A place for a message that is about to be stored; none while others of its account wait in the queue, who came first. */
-  reserve(message: Message): boolean {
+  reserve(message: Message): Reservation | undefined {
     if (message.priority !== "bulk") this.#urgentAt = performance.now();
-    if (!this.#mayWork() || this.#line.holds(message)) return false;
+    if (!this.#mayWork() || this.#line.holds(message)) return undefined;
     if (this.#room(message.priority) <= 0) {
       this.#line.add(message);
-      return false;
+      return undefined;
     }
     this.#reserved += 1;
-    return true;
+    const { attempts, link } = this.#parts;
+    const written = this.#isNext(message.priority) ? attempts.written(message, link) : undefined;
+    if (written !== undefined) this.#atCarrier += 1;
+    return { written: written ?? null };
   }
 
-  release(): void {
+  release({ written }: Reservation): void {
     this.#reserved -= 1;
+    if (written === null) return;
+    this.#atCarrier -= 1;
+    this.#start();
   }
 
   /** A message that was stored with its place kept. */
-  take(message: Message): void {
+  take(message: Message, { written }: Reservation): void {
     this.#reserved -= 1;
+    const claimed: Claimed = { message, state: "waiting", share: 0, sealedContent: null };
+    if (written !== null) {
+      this.#hold(message.id);
+      // It is on record that bytes may leave; also when the lane is stopping, which waits for it.
+      const held = this.isPaused ? notLeft("link", Math.ceil(this.#pausedUntil - performance.now())) : undefined;
+      void this.#deliver(claimed, { written, held });
+      return;
+    }
     if (this.#isStopping) return void this.#giveBack([message.id]);
-    this.#keep({ message, state: "waiting", share: 0, sealedContent: null });
+    this.#keep(claimed);
     this.#start();
+  }
+
+  /** A message of which nobody knows whether it was stored. It does not leave: back to the queue with it, if it is there. */
+  withdraw(message: Message, { written }: Reservation): void {
+    this.#reserved -= 1;
+    if (written === null) return;
+    this.#hold(message.id);
+    void this.#deliver({ message, state: "waiting", share: 0, sealedContent: null }, { written, held: notLeft("recipient", WITHDRAWN_MS) });
+  }
+
+  /** Whether a message of this priority would go to the carrier at once. */
+  #isNext(priority: Priority): boolean {
+    return this.#atCarrier < this.#most(priority) && PRIORITIES.every((each) => this.#waiting[each].length === 0);
   }
 
   /** A message was stored that waits in the queue. */
@@ -191,28 +233,36 @@ export class Lane {
     return this.#capacity(priority) - this.#inHand.size - this.#reserved;
   }
 
+  #hold(id: Uuid): void {
+    this.#inHand.set(id.toString("latin1"), { id, leasedAt: performance.now() });
+  }
+
   #keep(claimed: Claimed): void {
-    this.#inHand.set(claimed.message.id.toString("latin1"), { id: claimed.message.id, leasedAt: performance.now() });
+    this.#hold(claimed.message.id);
     this.#waiting[claimed.message.priority].push(claimed);
+  }
+
+  /** How much of the window messages of a priority may fill. */
+  #most(priority: Priority): number {
+    return Math.ceil(this.#parts.connection.window * SHARE[priority]);
   }
 
   /** Hands over what fits into the window, the urgent first. */
   #start(): void {
     if (!this.#mayWork()) return;
-    const { window } = this.#parts.connection;
     for (const priority of PRIORITIES) {
-      const most = Math.ceil(window * SHARE[priority]);
-      while (this.#atCarrier < most) {
+      while (this.#atCarrier < this.#most(priority)) {
         const next = this.#waiting[priority].shift();
         if (next === undefined) break;
+        this.#atCarrier += 1;
         void this.#deliver(next);
       }
     }
   }
 
-  async #deliver({ message, state, sealedContent }: Claimed): Promise<void> {
+  /** Has its place in the window. */
+  async #deliver({ message, state, sealedContent }: Claimed, birth?: Birth): Promise<void> {
     const { attempts, link, connection } = this.#parts;
-    this.#atCarrier += 1;
     let isAtCarrier = true;
     const answered = (outcome?: SendOutcome): void => {
       const code = errorOf(outcome);
@@ -224,7 +274,8 @@ export class Lane {
       this.#start();
     };
     try {
-      const next = await attempts.run({ message, state, sealedContent, link, connection, answered });
+      const work = { message, state, sealedContent, link, connection, answered };
+      const next = await (birth === undefined ? attempts.run(work) : attempts.runWritten(work, birth.written, birth.held));
       if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
       // It is in the queue again, and will be looked for when the pause is over.
       if (next.kind === "throttled") this.#isWoken = true;

@@ -1,6 +1,6 @@
 /** An event: what happened, with the record as it was at that moment. It reads the same in the API, in the stream and in a
  *  webhook. */
-import { openEnum, timestamp, Type } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -35,6 +35,9 @@ const KINDS = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf("
 /** How types are chosen: by name, by kind, or all. */
 export const TYPE_PATTERNS: readonly string[] = ["*", ...KINDS.map((kind) => `${kind}.*`), ...EVENT_TYPES];
 
+/** A record as the document has it: its schema belongs to a feature above this one. */
+const published = (title: string) => Type.Unsafe<object>({ $ref: `#/components/schemas/${title}` });
+
 export const Event = Type.Object(
   {
     id: Type.String({ examples: ["evt_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
@@ -42,7 +45,16 @@ export const Event = Type.Object(
     timestamp: timestamp("When it happened."),
     environment: openEnum(["test", "live"]),
     data: Type.Object(
-      {},
+      {
+        message: Type.Optional(published("Message")),
+        previous_status: Type.Optional(nullable(Type.String())),
+        sequence: Type.Optional(Type.Integer()),
+        fallback_message_id: Type.Optional(Type.String()),
+        suppression: Type.Optional(published("Suppression")),
+        template: Type.Optional(published("Template")),
+        batch: Type.Optional(published("Batch")),
+        webhook_endpoint: Type.Optional(published("WebhookEndpoint")),
+      },
       {
         additionalProperties: true,
         description:

@@ -27,6 +27,33 @@ export const insertFirstEvents = `
     from accepted
    where event_id is not null`;
 
+/** The second event of a message that goes to its carrier the moment it is stored. */
+export const writtenColumns: readonly Column<{ written: { entry: NewEntry } | null }>[] = [
+  column("written_id", "uuid", ({ written }) => written?.entry.id ?? null),
+  column("written_type", "text", ({ written }) => written?.entry.type ?? null),
+  column("written_record", "text", ({ written }) => written?.entry.record ?? null),
+  column("written_from", "text", ({ written }) => written?.entry.previousStatus ?? null),
+  column("written_detail", "text", ({ written }) => written?.entry.detail ?? null),
+];
+
+/** The first events of the messages in `accepted`, and the second ones of those that have them already; their `sequence` is that of
+ *  the last. */
+export const insertEventsOfBirth = `
+  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
+  select account_id, environment, event_id, event_type, message_id, sequence - (written_id is not null)::integer, record, null, null
+    from accepted
+   where event_id is not null
+  union all
+  select account_id, environment, written_id, written_type, message_id, sequence, written_record, written_from, written_detail::json
+    from accepted
+   where written_id is not null`;
+
+/** Those second ones, as the relation that others are told of them by. */
+export const WRITTEN_EVENTS = `
+  select account_id, environment, written_id as event_id, written_type as event_type, written_record as record
+    from accepted
+   where written_id is not null`;
+
 /** An event that is not a message's, as the relation that others are told of it by. */
 export const insertEvent = `
   insert into events (account_id, environment, id, type, record)

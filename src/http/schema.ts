@@ -4,6 +4,9 @@ import Type, { type Static, type TSchema } from "typebox";
 /** Text for people in place of "must match pattern …". Shown in faults, left out of the OpenAPI document. */
 export const HINT = "x-hint";
 
+/** Today's values of a set that may grow. */
+export const KNOWN_VALUES = "x-extensible-enum";
+
 /** An optional field of a request: absent and null mean the same. */
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(nullable(schema));
 
@@ -26,11 +29,13 @@ export const recordOf = <S extends TSchema>(value: S, options: object = {}) =>
 export const oneOf = <const V extends readonly string[]>(values: V, options: object = {}) =>
   Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
 
-/** Words in responses: today's are listed, tomorrow may bring more, so the schema does not close the set. */
+/** Words in responses: today's are listed, tomorrow may bring more, so the schema does not close the set. The list for programs
+ *  (our SDK's types are made from it) goes by the name that others use for it, too. */
 export const openEnum = <const V extends readonly string[]>(values: V, description = "") =>
   Type.Unsafe<V[number]>({
     type: "string",
     description: `${description === "" ? "" : `${description} `}One of ${values.join(", ")}; may grow.`,
+    [KNOWN_VALUES]: [...values],
     examples: [values[0]],
   });
 

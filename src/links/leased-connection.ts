@@ -68,15 +68,21 @@ export class LeasedConnection implements Connection {
   }
 
   async #turn(): Promise<void> {
-    const { lease, changed } = this.#parts;
+    const { lease } = this.#parts;
+    // Its time is over, or was while we stood still: the link is closed before anybody is asked, which may take a while.
+    if (!lease.isHeld) await this.#lose();
     const isHeld = await lease.hold();
     // Not waited for: a carrier that takes its time must not keep the lease from being renewed.
     if (isHeld && this.#inner === undefined) this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    else if (!isHeld && this.#inner !== undefined) {
-      this.#parts.log.warn({}, "the lease of a link was lost: it is closed here");
-      await this.#closeInner();
-      changed();
-    }
+    else if (!isHeld) await this.#lose();
+  }
+
+  async #lose(): Promise<void> {
+    const { changed, log } = this.#parts;
+    if (this.#inner === undefined) return;
+    log.warn({}, "the lease of a link was lost: it is closed here");
+    await this.#closeInner();
+    changed();
   }
 
   async #open(): Promise<void> {

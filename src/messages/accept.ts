@@ -6,8 +6,10 @@ import { ConnectionLost, isRowRefused, type Database } from "../storage/database
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
+import type { Change } from "./change.ts";
 import { refusalOf, type Composed, type Composer, type ConsentCode } from "./compose.ts";
-import type { Handover } from "./handover.ts";
+import type { Handover, Reservation } from "./handover.ts";
+import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
 import { existingMessages, storeAcceptances } from "./queries.ts";
 
@@ -74,37 +76,41 @@ export class Acceptor {
   async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
     const refusal = toRefusal(problem, credential, claim, writeProblem);
-    return (await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
+    return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
   }
 
   /** A message that finds room in this process is in its hands from the moment it is stored; any other is due for whoever
    *  comes first. */
   async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
     const { message, place } = acceptance;
-    const isReserved = place.dueAtMs === null && this.#handover.reserve(place.lane, message);
-    if (isReserved) place.leaseMs = this.#handover.leaseMs;
-    let outcome: Stored | undefined;
+    const reservation = place.dueAtMs === null ? this.#handover.reserve(place.lane, message) : undefined;
+    if (reservation !== undefined) {
+      place.leaseMs = this.#handover.leaseMs;
+      if (reservation.written !== null) bornWritten(acceptance, reservation.written);
+    }
+    let outcome: Outcome = "lost";
     try {
       outcome = await this.#submit(acceptance);
     } finally {
-      if (outcome === "done") this.#handover.stored(place.lane, message, isReserved);
-      else if (isReserved) this.#handover.release(place.lane);
+      if (outcome === "done") this.#handover.stored(place.lane, message, reservation);
+      else if (reservation !== undefined) this.#giveUp(place.lane, { message, reservation, mayBeStored: outcome === "unknown" });
     }
     if (outcome === "done") return toAccepted(acceptance);
-    return outcome === "taken" ? outcome : this.#refuse(refusalOf(outcome), call);
+    return outcome === "taken" ? outcome : this.#refuse(refusalOf(certain(outcome)), call);
   }
 
-  async #submit(acceptance: Acceptance): Promise<Stored> {
-    let outcome: Outcome;
+  /** One that may be stored all the same has not left: whoever reads its record must not have to doubt that. */
+  #giveUp(lane: string, { message, reservation, mayBeStored }: { message: Message; reservation: Reservation; mayBeStored: boolean }): void {
+    if (mayBeStored && reservation.written !== null) this.#handover.withdraw(lane, message, reservation);
+    else this.#handover.release(lane, reservation);
+  }
+
+  async #submit(acceptance: Acceptance): Promise<Outcome> {
     try {
-      outcome = await this.#commits.submit(acceptance);
+      return await this.#commits.submit(acceptance);
     } catch (error) {
       throw error instanceof Overloaded ? unavailable("too many messages wait to be stored", 1, error) : error;
     }
-    if (outcome === "lost") throw unavailable("the database connection was lost before the message was stored");
-    if (outcome === "unknown")
-      throw new Problem("internal_server_error", { cause: new Error("whether the message was stored could not be found out") });
-    return outcome;
   }
 
   async #commit(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
@@ -137,6 +143,20 @@ export class Acceptor {
     }
     return outcomes;
   }
+}
+
+/** Throws where the connection to the database was lost, and with it the outcome, or the knowledge of it. */
+function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> {
+  if (outcome === "lost") throw unavailable("the database connection was lost before the message was stored");
+  if (outcome === "unknown")
+    throw new Problem("internal_server_error", { cause: new Error("whether the message was stored could not be found out") });
+  return outcome as Exclude<O, "lost" | "unknown">;
+}
+
+/** It counts as what it is when the statement is done. */
+function bornWritten(acceptance: MessageAcceptance, written: Change): void {
+  acceptance.written = written;
+  acceptance.counted = written.counted;
 }
 
 const toAccepted = ({ answer: { status, location, body }, event }: Acceptance): Accepted => ({

@@ -1,11 +1,19 @@
 /** All SQL of messages. */
 import type { Environment } from "../access/environment.ts";
 import { isSuppressed, isWindowClosed } from "../consent/queries.ts";
-import { entryColumns, eventColumns, insertEntries, insertFirstEvents } from "../events/queries.ts";
+import {
+  entryColumns,
+  eventColumns,
+  insertEntries,
+  insertEventsOfBirth,
+  insertFirstEvents,
+  WRITTEN_EVENTS,
+  writtenColumns,
+} from "../events/queries.ts";
 import { fallbackColumns, hurryFallbacks, insertFallbacks } from "../fallback/queries.ts";
 import { claimColumns, claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { ORDINALS, readOrdinals, tellEndpoints, type Ordinals } from "../outbox/queries.ts";
+import { ORDINALS, readOrdinals, tellEndpoints, tellEndpointsOf, type Ordinals } from "../outbox/queries.ts";
 import { insertParts } from "../parts/queries.ts";
 import { PRIORITY_RANK } from "../queue/place.ts";
 import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
@@ -22,6 +30,9 @@ import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, toMessage, type MessageRow } from "./rows.ts";
 import { hasEndedBadly } from "./states.ts";
 
+/** As it is when the statement is done. */
+const asStored = ({ message, written }: Acceptance): Message | null => written?.after ?? message;
+
 /** The whole of an accept in one statement, and so in one transaction: key, message, event, queue row and fallback, for each
  *  item whose key is new and whose recipient may be written to. What its answer does not name was taken: the key runs elsewhere
  *  or has an answer already. */
@@ -36,8 +47,11 @@ export const acceptStatement = batchStatement<Acceptance>(
     column("recipient", "text", ({ message }) => message?.recipient ?? null),
     column("sender", "text", ({ message }) => message?.sender ?? null),
     column("body", "text", ({ message }) => message?.body ?? null),
-    column("status", "text", ({ message }) => message?.status ?? null),
-    column("sequence", "integer", ({ message }) => message?.sequence ?? null),
+    column("status", "text", (item) => asStored(item)?.status ?? null),
+    column("sequence", "integer", (item) => asStored(item)?.sequence ?? null),
+    column("attempts", "integer", (item) => asStored(item)?.attempts ?? null),
+    column("provider", "text", ({ written }) => written?.after.provider?.name ?? null),
+    column("link", "text", ({ written }) => written?.after.provider?.link ?? null),
     column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
     column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
     column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
@@ -48,13 +62,14 @@ export const acceptStatement = batchStatement<Acceptance>(
     column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
     column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
     column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
-    column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
+    column("updated_at", "timestamptz", (item) => asStored(item)?.updatedAtMs ?? null),
     column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
     column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
     column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
     ...fallbackColumns,
     ...placeColumns,
     ...newUsageColumns,
+    ...writtenColumns,
   ],
   (items) => `
 with request as materialized (
@@ -71,16 +86,18 @@ with request as materialized (
   insert into messages
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
           segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
-          expires_at, updated_at, template, batch_id, fallback_of, has_fallback)
+          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
          segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
-         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null
+         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link
     from accepted
    where message_id is not null
-), event as (${insertFirstEvents}
+), event as (${insertEventsOfBirth}
+), written as (${WRITTEN_EVENTS}
 ), queued as (${enqueue}
 ), fallback as (${insertFallbacks}
 ), told as (${tellEndpoints}
+), told_written as (${tellEndpointsOf("written")}
 ), counted as (${countNew}
 )
 select ordinal::integer, null::integer as refusal
@@ -91,7 +108,7 @@ select ordinal::integer, refusal
  where refusal is not null
 union all
 select 0, null
- where exists (select from told)`,
+ where exists (select from told) or exists (select from told_written)`,
 );
 
 /** What the database knows against sending to a recipient, as the number of a refusal; null when nothing. */

@@ -20,18 +20,20 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
 export const wantsType = (eventTypes: string, type: string): string =>
   `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
-/** The events in `accepted` join the outbox in their own transaction, once for each endpoint that wants them. Where there is no
+/** The events in a relation join the outbox in their own transaction, once for each endpoint that wants them. Where there is no
  *  endpoint at all, none is looked for. */
-export const tellEndpoints = `
+export const tellEndpointsOf = (events: string): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
-  select ${deliveryId("accepted.event_id")}, accepted.account_id, accepted.environment, endpoint.id, accepted.event_id, now()
-    from accepted
-    join webhook_endpoints endpoint on endpoint.account_id = accepted.account_id
-                                   and endpoint.environment = accepted.environment
+  select ${deliveryId("event.event_id")}, event.account_id, event.environment, endpoint.id, event.event_id, now()
+    from ${events} event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
                                    and endpoint.status = 'enabled'
-                                   and ${wantsType("endpoint.event_types", "accepted.event_type")}
-   where (select true from webhook_endpoints limit 1) and ${IS_EVENT("accepted.event_type", "accepted.record")}
+                                   and ${wantsType("endpoint.event_types", "event.event_type")}
+   where (select true from webhook_endpoints limit 1) and ${IS_EVENT("event.event_type", "event.record")}
   returning 1`;
+
+export const tellEndpoints = tellEndpointsOf("accepted");
 
 /** What a statement answers with: its items by their ordinals, and a zero if someone is to be told. */
 export const ORDINALS = `

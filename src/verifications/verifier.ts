@@ -61,7 +61,7 @@ export class Verifier {
       const record = toRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     });
-    if (answer.kind === "executed" && sent !== undefined) handover.stored(sent.place.lane, sent.message, false);
+    if (answer.kind === "executed" && sent !== undefined) handover.stored(sent.place.lane, sent.message);
     return answer;
   }
 

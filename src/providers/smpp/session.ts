@@ -44,6 +44,7 @@ export class Session {
   #complaints = 0;
   #isLeaving = false;
   #isEnded = false;
+  #isCorked = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -86,6 +87,8 @@ export class Session {
     this.#isEnded = true;
     clearInterval(this.#enquiring);
     this.#leave();
+    // The last word, where there is one, still leaves.
+    if (this.#isCorked) this.#parts.socket.uncork();
     this.#parts.socket.destroy();
     this.#requests.lose(reason);
     this.#ended.resolve(reason);
@@ -105,9 +108,21 @@ export class Session {
   #write(pdu: Pdu): boolean {
     const { socket } = this.#parts;
     if (this.#isEnded || !socket.writable) return false;
+    this.#gather();
     socket.write(encode(pdu));
     if (socket.writableLength > MAX_UNREAD_BYTES) this.end("the carrier does not read");
     return true;
+  }
+
+  /** What is written in one go leaves in one call: submits come in bunches, as many as a commit has put on record. */
+  #gather(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#parts.socket.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      this.#parts.socket.uncork();
+    });
   }
 
   #read(chunk: Buffer): void {

@@ -1,0 +1,267 @@
+/** The two gateways that bench/gateway measures, each with a carrier of its own that is the same program: Kannel 1.4.5 (Debian's
+ *  package) and us. Both configurations stand here. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { poll } from "../src/lib/wait.ts";
+import { rssMb, treeCpuUs } from "./cpu.ts";
+import { children, godwit, serve } from "./godwit.ts";
+
+const BEARERBOX = "/usr/sbin/bearerbox";
+const SMSBOX = "/usr/sbin/smsbox";
+const root = mkdtempSync(join(tmpdir(), "godwit-gateway-"));
+chmodSync(root, 0o755);
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+/** The carrier, in a process of its own. */
+export class Carrier {
+  readonly port: number;
+  readonly #child: ChildProcess;
+  readonly #lines: Interface;
+
+  private constructor(child: ChildProcess, lines: Interface, port: number) {
+    this.#child = child;
+    this.#lines = lines;
+    this.port = port;
+  }
+
+  static async start(): Promise<Carrier> {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "peers", "smsc.ts")], { stdio: ["pipe", "pipe", "inherit"] });
+    children.push(child);
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+    const { port } = JSON.parse(await nextLine(lines)) as { port: number };
+    return new Carrier(child, lines, port);
+  }
+
+  async #ask<T>(what: string): Promise<T> {
+    const answer = nextLine(this.#lines);
+    this.#child.stdin?.write(`${what}\n`);
+    return JSON.parse(await answer) as T;
+  }
+
+  count = async (): Promise<number> => (await this.#ask<{ count: number }>("count")).count;
+  forget = (): Promise<object> => this.#ask("forget");
+  arrivals = async (): Promise<Map<number, number[]>> => new Map(await this.#ask<[number, number[]][]>("arrivals"));
+
+  /** Nothing has come for a while. */
+  async quiet(quietMs = 3_000, timeoutMs = 120_000): Promise<void> {
+    let last = -1;
+    let since = performance.now();
+    await poll(
+      async () => {
+        const now = await this.count();
+        if (now !== last) {
+          last = now;
+          since = performance.now();
+        }
+        return performance.now() - since >= quietMs ? true : undefined;
+      },
+      { timeoutMs, everyMs: 200 },
+    );
+  }
+}
+
+const nextLine = (lines: Interface): Promise<string> => new Promise((resolve) => lines.once("line", resolve));
+
+export type Gateway = {
+  name: string;
+  carrier: Carrier;
+  url: () => string;
+  /** The request that brings a text. */
+  request: (text: string, recipient: string) => string;
+  cpuUs: () => number;
+  /** Resident memory of the processes that take and send; the database's is not among them. */
+  memoryMb: () => number;
+  /** All processes at once, as a power cut would. */
+  kill: () => Promise<void>;
+  restart: () => Promise<void>;
+};
+
+const alive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+
+/** The process and everything below it. */
+function treeOf(pid: number): number[] {
+  const { stdout } = spawnSync("ps", ["-e", "-o", "pid=,ppid="], { encoding: "utf8" });
+  const pairs = stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+  const below = (parent: number): number[] => pairs.filter(([, ppid]) => ppid === parent).flatMap(([child]) => [child, ...below(child)]);
+  return [pid, ...below(pid)];
+}
+
+function killTrees(...trees: readonly (ChildProcess | undefined)[]): void {
+  const pids = trees.flatMap((child) => (child !== undefined && alive(child) && child.pid !== undefined ? treeOf(child.pid) : []));
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It ended by itself.
+    }
+  }
+}
+
+export async function startKannel(window: number): Promise<Gateway> {
+  if (!existsSync(BEARERBOX)) throw new Error("Kannel is not here: apt-get install kannel");
+  const carrier = await Carrier.start();
+  const folder = join(root, "kannel");
+  const spool = join(folder, "spool");
+  mkdirSync(spool, { recursive: true });
+  const [admin, box, sendsms] = [await freePort(), await freePort(), await freePort()];
+  const config = join(folder, "kannel.conf");
+  writeFileSync(config, kannelConfig({ admin, box, sendsms, spool, smsc: carrier.port, window }));
+  let bearerbox: ChildProcess | undefined;
+  let smsbox: ChildProcess | undefined;
+  const request = (text: string, recipient: string): string =>
+    `GET /cgi-bin/sendsms?username=bench&password=bench&from=12345&to=${encodeURIComponent(recipient)}&text=${encodeURIComponent(text)} HTTP/1.1\r\nHost: 127.0.0.1:${sendsms}\r\n\r\n`;
+  const restart = async (): Promise<void> => {
+    const options = { stdio: "ignore" as const, cwd: folder };
+    bearerbox = spawn(BEARERBOX, [config], options);
+    children.push(bearerbox);
+    await answers(`http://127.0.0.1:${admin}/status.txt?password=bench`);
+    smsbox = spawn(SMSBOX, [config], options);
+    children.push(smsbox);
+    await answers(`http://127.0.0.1:${sendsms}/`);
+  };
+  await restart();
+  return {
+    name: "Kannel 1.4.5",
+    carrier,
+    url: () => `http://127.0.0.1:${sendsms}`,
+    request,
+    cpuUs: () => treeCpuUs(bearerbox?.pid ?? 0) + treeCpuUs(smsbox?.pid ?? 0),
+    memoryMb: () => rssMb(bearerbox?.pid ?? 0) + rssMb(smsbox?.pid ?? 0),
+    kill: async () => killTrees(bearerbox, smsbox),
+    restart,
+  };
+}
+
+const answers = (url: string): Promise<unknown> =>
+  poll(async () => ((await fetch(url).catch(() => undefined)) === undefined ? undefined : true), { timeoutMs: 20_000, everyMs: 100 });
+
+/** The spool keeps what was taken in files, one for each message; nothing of it is synced. */
+const kannelConfig = ({
+  admin,
+  box,
+  sendsms,
+  spool,
+  smsc,
+  window,
+}: {
+  admin: number;
+  box: number;
+  sendsms: number;
+  spool: string;
+  smsc: number;
+  window: number;
+}): string => `
+group = core
+admin-port = ${admin}
+admin-password = bench
+smsbox-port = ${box}
+box-allow-ip = "127.0.0.1"
+store-type = spool
+store-location = "${spool}"
+log-level = 4
+
+group = smsc
+smsc = smpp
+smsc-id = bench
+host = 127.0.0.1
+port = ${smsc}
+transceiver-mode = true
+smsc-username = bench
+smsc-password = bench
+system-type = ""
+max-pending-submits = ${window}
+enquire-link-interval = 30
+
+group = smsbox
+bearerbox-host = 127.0.0.1
+bearerbox-port = ${box}
+sendsms-port = ${sendsms}
+log-level = 4
+
+group = sendsms-user
+username = bench
+password = bench
+max-messages = 10
+concatenation = true
+
+group = sms-service
+keyword = default
+text = "No service"
+max-messages = 0
+`;
+
+export async function startOurs(window: number): Promise<Gateway> {
+  const carrier = await Carrier.start();
+  const dataDir = join(root, "ours");
+  const config = join(root, "godwit.toml");
+  writeFileSync(
+    config,
+    `[[link]]
+name = "bench"
+provider = "smpp"
+host = "127.0.0.1"
+port = ${carrier.port}
+system_id = "bench"
+password_env = "BENCH_PASSWORD"
+window = ${window}
+sender = "12345"
+on_unknown = "resend"
+hold_seconds = 5
+`,
+  );
+  process.env["BENCH_PASSWORD"] = "bench";
+  godwit(dataDir, "accounts", "create", "bench");
+  godwit(dataDir, "environments", "set-tier", "live", "unlimited");
+  const { key } = godwit(dataDir, "keys", "create", "--environment", "live", "--scopes", "messages:send,messages:read,links:read");
+  const headers = { "content-type": "application/json", authorization: `Bearer ${String(key)}` };
+  let child: ChildProcess | undefined;
+  let url = "";
+  const fixed = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+  const restart = async (): Promise<void> => {
+    const started = await serve(dataDir, join(root, "ours.log"), ["--config", config]);
+    child = started.child;
+    url = started.url;
+    await poll(async () => ((await isConnected(started.url, headers)) ? true : undefined), { timeoutMs: 60_000, everyMs: 200 });
+  };
+  await restart();
+  return {
+    name: "Godwit",
+    carrier,
+    url: () => url,
+    request: (text, recipient) => {
+      const body = JSON.stringify({ recipient, channel: "sms", body: text });
+      const lines = `Host: ${new URL(url).host}\r\n${fixed}idempotency-key: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+      return `POST /v1/messages HTTP/1.1\r\n${lines}\r\n${body}`;
+    },
+    cpuUs: () => treeCpuUs(child?.pid ?? 0),
+    memoryMb: () => rssMb(child?.pid ?? 0),
+    kill: async () => killTrees(child),
+    restart,
+  };
+}
+
+async function isConnected(url: string, headers: Record<string, string>): Promise<boolean> {
+  const reply = await fetch(`${url}/v1/links`, { headers });
+  const { data = [] } = (await reply.json()) as { data?: { name: string; state: string }[] };
+  return data.some(({ name, state }) => name === "bench" && state === "connected");
+}
+
+/** Nothing of them stays behind. */
+export const removeGateways = (): void => rmSync(root, { recursive: true, force: true });

@@ -1,0 +1,69 @@
+/** Makes src/schema.ts (types) and src/operations.ts (what is called, and where) from docs/openapi.json. A test compares: after
+ *  a change of the document, run this again. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import openapiTS, { astToString, type OpenAPI3, type SchemaObject } from "openapi-typescript";
+import ts from "typescript";
+
+type Operation = { operationId: string; summary: string; responses: Record<string, unknown> };
+type Document = { paths: Record<string, Record<string, Operation>> };
+
+const SDK = join(import.meta.dirname, "..");
+const DOCUMENT = join(SDK, "..", "docs", "openapi.json");
+const BEGINNING = "made by scripts/generate.ts from docs/openapi.json. Do not edit.";
+
+/** Today's values of a set that may grow: they are offered, and others are taken. */
+function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
+  const known = (schema as Record<string, unknown>)["x-extensible-enum"] as readonly string[] | undefined;
+  if (known === undefined) return undefined;
+  const literal = (value: string): ts.TypeNode => ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(value));
+  // A plain string would swallow the others.
+  const others = ts.factory.createIntersectionTypeNode([
+    ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+    ts.factory.createTypeLiteralNode([]),
+  ]);
+  const isNullable = Array.isArray(schema.type) && (schema.type as string[]).includes("null");
+  const none = isNullable ? [ts.factory.createLiteralTypeNode(ts.factory.createNull())] : [];
+  return ts.factory.createUnionTypeNode([...known.map(literal), others, ...none]);
+}
+
+/** Errors are one schema whatever the operation: without them the types are a fifth of the size. */
+function withoutErrors({ paths, ...rest }: Document): Document {
+  const kept = (operation: Operation): Operation => ({
+    ...operation,
+    responses: Object.fromEntries(Object.entries(operation.responses).filter(([status]) => status.startsWith("2"))),
+  });
+  const rows = Object.entries(paths).map(([path, methods]) => [
+    path,
+    Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, kept(operation)])),
+  ]);
+  return { ...rest, paths: Object.fromEntries(rows) as Document["paths"] };
+}
+
+async function schemaText(document: Document): Promise<string> {
+  const nodes = await openapiTS(withoutErrors(document) as unknown as OpenAPI3, {
+    silent: true,
+    transform: openUnion,
+    rootTypes: true,
+    rootTypesNoSchemaPrefix: true,
+  });
+  return `/** The types of the API, ${BEGINNING} */\n\n${astToString(nodes)}`;
+}
+
+function operationsText({ paths }: Document): string {
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `  ${operationId}: ["${method.toUpperCase()}", "${path}"],`),
+  );
+  return `/** Every operation of the API by its name, ${BEGINNING} */\n\nexport const OPERATIONS = {\n${rows.join("\n")}\n} as const;\n`;
+}
+
+/** What the files must be, by their names. */
+export async function generated(): Promise<ReadonlyMap<string, string>> {
+  const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
+  return new Map([
+    [join(SDK, "src", "schema.ts"), await schemaText(document)],
+    [join(SDK, "src", "operations.ts"), operationsText(document)],
+  ]);
+}
+
+if (import.meta.main) for (const [path, text] of await generated()) writeFileSync(path, text);

@@ -1,0 +1,41 @@
+/** The client: a credential, a place, and the nouns of the API. A new noun is a file like messages.ts and a line here. */
+import { Batches } from "./batches.ts";
+import { Events } from "./events.ts";
+import { Links } from "./links.ts";
+import { Messages } from "./messages.ts";
+import { QueueDepth } from "./queue.ts";
+import { Suppressions } from "./suppressions.ts";
+import { Templates } from "./templates.ts";
+import { Transport, type TransportOptions } from "./transport.ts";
+import { UsageCounts } from "./usage.ts";
+import { Verifications } from "./verifications.ts";
+import { WebhookEndpoints } from "./webhook-endpoints.ts";
+
+export type GodwitOptions = TransportOptions;
+
+export class Godwit {
+  readonly messages: Messages;
+  readonly batches: Batches;
+  readonly templates: Templates;
+  readonly webhookEndpoints: WebhookEndpoints;
+  readonly events: Events;
+  readonly suppressions: Suppressions;
+  readonly verifications: Verifications;
+  readonly usage: UsageCounts;
+  readonly queue: QueueDepth;
+  readonly links: Links;
+
+  constructor(options: GodwitOptions) {
+    const transport = new Transport(options);
+    this.messages = new Messages(transport);
+    this.batches = new Batches(transport);
+    this.templates = new Templates(transport);
+    this.webhookEndpoints = new WebhookEndpoints(transport);
+    this.events = new Events(transport);
+    this.suppressions = new Suppressions(transport);
+    this.verifications = new Verifications(transport);
+    this.usage = new UsageCounts(transport);
+    this.queue = new QueueDepth(transport);
+    this.links = new Links(transport);
+  }
+}

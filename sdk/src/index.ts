@@ -1,0 +1,42 @@
+/** The door of the package: all that is public, and nothing else. */
+export { type Answer, Call, type RateLimit } from "./answer.ts";
+export { Godwit, type GodwitOptions } from "./client.ts";
+export type { ClientCredentials, TokenSource } from "./credential.ts";
+export { ApiError, ConnectionError, type ErrorCode, type Fault, GodwitError, hasCode, TimeoutError } from "./errors.ts";
+export { EventStream, type StreamOptions, type StreamState } from "./event-stream.ts";
+export type { AnswerOf, BodyOf, CallOptions, OperationId, QueryOf, WriteOptions } from "./operation.ts";
+export { type Page, Pages } from "./pages.ts";
+export type {
+  AcceptedBatch,
+  Batch,
+  BatchItem,
+  CheckedVerification,
+  components,
+  DeliveryAttempt,
+  EditMessage,
+  EditTemplate,
+  // The browser's own Event is taken for it when the import is forgotten.
+  Event as GodwitEvent,
+  FallbackStep,
+  Link,
+  Message,
+  MessageValidation,
+  NewBatch,
+  NewMessage,
+  NewTemplate,
+  NewVerification,
+  operations,
+  Queue,
+  Suppression,
+  SuppressionChange,
+  Template,
+  TemplatePreview,
+  TimelineEntry,
+  Usage,
+  UsageCount,
+  Verification,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from "./schema.ts";
+export { verifyWebhook, WebhookError, type WebhookFault, type WebhookHeaders, type WebhookOptions } from "./webhook.ts";

@@ -1,0 +1,18 @@
+/** `/v1/queue`. */
+import type { Call } from "./answer.ts";
+import type { CallOptions } from "./operation.ts";
+import type { Queue } from "./schema.ts";
+import type { Transport } from "./transport.ts";
+
+export class QueueDepth {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** How many messages are under way, and how long the oldest that is due has waited. */
+  get(options?: CallOptions): Call<Queue> {
+    return this.#transport.ask("get_queue", {}, options);
+  }
+}

@@ -1,0 +1,3608 @@
+/** The types of the API, made by scripts/generate.ts from docs/openapi.json. Do not edit. */
+
+export interface paths {
+    "/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List messages
+         * @description Newest first. Filters combine. A filter that would look at very many messages may return a short page with `has_more: true`: go on with `next_cursor`.
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_messages"];
+        put?: never;
+        /**
+         * Send a message
+         * @description Accepts a message and answers once it is durable. Send an `Idempotency-Key` and the request can be repeated safely: the same key and body get the same answer for 24 hours, and one message is sent.
+         *
+         *     Scope: `messages:send`.
+         */
+        post: operations["post_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Validate a message
+         * @description Sends nothing. Tells what a request to send would become: the text, its parts and encoding, every character that forces UCS-2, the route, and all that is wrong with it, faults of form included.
+         *
+         *     Scope: `messages:send`.
+         */
+        post: operations["post_messages_validate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a message
+         * @description The message as it is now.
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_messages_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Edit a scheduled message
+         * @description Changes what is named, as long as the message is `scheduled`. `ttl_seconds` counts from `send_at`.
+         *
+         *     Scope: `messages:send`.
+         */
+        patch: operations["patch_messages_id"];
+        trace?: never;
+    };
+    "/v1/messages/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a message
+         * @description Works while the message is `scheduled` or `queued`. Once it is `sending` it may have left.
+         *
+         *     Scope: `messages:send`.
+         */
+        post: operations["post_messages_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/{id}/redact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redact a message
+         * @description Takes the text, the template's variables and the metadata out of a message that has come to its end, out of its events, and out of answers stored for idempotency keys. What was sent to webhooks stays where it was sent.
+         *
+         *     Scope: `messages:send`.
+         */
+        post: operations["post_messages_id_redact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a message's timeline
+         * @description Newest first: its events with what led to them, the tries at carriers, and what carriers said that moved nothing (`ignored`).
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_messages_id_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a batch of messages
+         * @description Up to 1,000 messages in one request, all durable before the answer: `defaults` for what they share, `items` for what each has of its own. An item that is not right is refused alone; `results` has one entry for each item. One idempotency key stands for the whole. Costs one request of the quota for every 50 items.
+         *
+         *     Scope: `messages:send`.
+         */
+        post: operations["post_batches"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/batches/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a batch
+         * @description How many of its messages are in which status now. The event `batch.completed` tells when all have come to their end.
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_batches_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Newest first. Filters combine. A filter that would look at very many events may return a short page with `has_more: true`: go on with `next_cursor`.
+         *
+         *     Scope: `events:read`.
+         */
+        get: operations["get_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow events as they happen
+         * @description Server-Sent Events (`text/event-stream`): `id` is the event's id, `event` its type, `data` the event. Send the last id you saw as `Last-Event-ID` to get what you missed; the 20 seconds before it come again, so drop repeats by id. The first frame has an id too and no event. Lines that begin with a colon keep the connection alive.
+         *
+         *     Scope: `events:read`.
+         */
+        get: operations["get_events_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an event
+         * @description The event as it was told. What was redacted since then is gone from it.
+         *
+         *     Scope: `events:read`.
+         */
+        get: operations["get_events_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List endpoints
+         * @description Newest first.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["get_webhook_endpoints"];
+        put?: never;
+        /**
+         * Create an endpoint
+         * @description A URL that is told of events from now on, signed as Standard Webhooks 1.0 says. The answer shows its secret, this once; a repetition with the same idempotency key shows it again within 24 hours.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["post_webhook_endpoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an endpoint
+         * @description The endpoint as it is now, without its secret.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["get_webhook_endpoints_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an endpoint
+         * @description It is told nothing more. What is known of its deliveries goes with it.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        delete: operations["delete_webhook_endpoints_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an endpoint
+         * @description Changes what is named. A disabled endpoint is told nothing, and what waited for it is given up; once enabled again, `recover` brings what it missed.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        patch: operations["patch_webhook_endpoints_id"];
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/rotate_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate an endpoint's secret
+         * @description The answer shows the new secret, this once. For 24 hours deliveries are signed by both, so that the receiver can change over.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["post_webhook_endpoints_id_rotate_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description A `webhook.test` event for this endpoint alone, whatever types it asks for. What became of it is in its deliveries.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["post_webhook_endpoints_id_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List an endpoint's deliveries
+         * @description Newest event first, from the first try on. A filter that would look at very many may return a short page with `has_more: true`: go on with `next_cursor`.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["get_webhook_endpoints_id_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description One event for this endpoint, with its tries.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["get_webhook_endpoints_id_deliveries_delivery_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a delivery
+         * @description Tries it once more now, whatever became of it before.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["post_webhook_endpoints_id_deliveries_delivery_id_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Recover what an endpoint missed
+         * @description Delivers every event since then that the endpoint wants and has not acknowledged: those that were given up, and those of a time when it was disabled or not there. `recovery` of the endpoint shows how far it is.
+         *
+         *     Scope: `webhooks:write`.
+         */
+        post: operations["post_webhook_endpoints_id_recover"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what became of an event
+         * @description Its deliveries, one for each endpoint that was tried, on one page.
+         *
+         *     Scope: `webhooks:read`.
+         */
+        get: operations["get_events_id_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suppressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List suppressions
+         * @description Newest first, by when the recipient was first suppressed. Filters combine. Where very many would have to be looked at, a page may be short with `has_more: true`: go on with `next_cursor`.
+         *
+         *     Scope: `suppressions:read`.
+         */
+        get: operations["get_suppressions"];
+        put?: never;
+        /**
+         * Suppress a recipient
+         * @description From now on no message is sent to the recipient by this sender, or by anybody, on any channel. 201 when that is news; 200 with the record as it is, note and all, when it was so already.
+         *
+         *     Scope: `suppressions:write`.
+         */
+        post: operations["post_suppressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suppressions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import suppressions
+         * @description Up to 1,000 at once: all of them, or none when an entry is at fault. The faults of all entries are told at once, up to 100 of a kind. Of entries for the same recipient and sender the first one counts. Each that becomes active is an event.
+         *
+         *     Scope: `suppressions:write`.
+         */
+        post: operations["post_suppressions_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suppressions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a suppression
+         * @description The suppression as it is now.
+         *
+         *     Scope: `suppressions:read`.
+         */
+        get: operations["get_suppressions_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Lift a suppression
+         * @description The recipient may be written to again, unless another suppression stands against it. The record stays, with its history, and is the same when the recipient opts out anew. Lifting what is lifted changes nothing.
+         *
+         *     Scope: `suppressions:write`.
+         */
+        delete: operations["delete_suppressions_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suppressions/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a suppression's history
+         * @description Newest first: each time it became active or was lifted, and why.
+         *
+         *     Scope: `suppressions:read`.
+         */
+        get: operations["get_suppressions_id_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description Newest first, without archived ones unless `status=archived`. Filters combine. A filter that would look at very many archived templates may return a short page with `has_more: true`: go on with `next_cursor`.
+         *
+         *     Scope: `templates:read`.
+         */
+        get: operations["get_templates"];
+        put?: never;
+        /**
+         * Create a template
+         * @description Submits it for review, unless it is a draft. One for sms alone is approved at once. With whatsapp the carrier decides; in `test` the simulator does, at once, by the name: `simulate_rejected…`, `simulate_paused…` and `simulate_pending…` become that, all others are approved.
+         *
+         *     Scope: `templates:write`.
+         */
+        post: operations["post_templates"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a template
+         * @description The template as it is now, by its id or its name.
+         *
+         *     Scope: `templates:read`.
+         */
+        get: operations["get_templates_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Archive a template
+         * @description It can no longer be sent or changed, and its name is free. It can still be read by its id. Doing it again changes nothing.
+         *
+         *     Scope: `templates:write`.
+         */
+        delete: operations["delete_templates_id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a template
+         * @description Changes what is named. A change of body, header, footer, buttons or examples makes a new version, which is reviewed again; a draft stays a draft until it is submitted with `status: pending`. Examples of variables that are gone go with them. Messages keep the version they used.
+         *
+         *     Scope: `templates:write`.
+         */
+        patch: operations["patch_templates_id"];
+        trace?: never;
+    };
+    "/v1/templates/{id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a template
+         * @description What would be sent, whatever the template's status. Without variables its examples are used.
+         *
+         *     Scope: `templates:read`.
+         */
+        post: operations["post_templates_id_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a verification code
+         * @description Makes a code and sends it, by the first of the channels, and by the next when that does not get it delivered. The code is nowhere to be read: its message shows it hidden, and only a keyed hash of it is kept. A new code for a recipient takes the place of the one before. In `test` the code is always the first digits of 1234567890.
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a code
+         * @description `valid` tells whether it is the right one. The right one approves the verification, once; the fifth wrong one ends it. One that is over is refused.
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications_id_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a verification
+         * @description Its code is no longer taken, and no further channel is tried. A message that is on its way arrives all the same.
+         *
+         *     Scope: `verifications:write`.
+         */
+        post: operations["post_verifications_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/verifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a verification
+         * @description The verification as it is now.
+         *
+         *     Scope: `verifications:read`.
+         */
+        get: operations["get_verifications_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List links
+         * @description How each link is doing, as the nodes that have it open said within the last seconds. `test` has the simulator alone.
+         *
+         *     Scope: `links:read`.
+         */
+        get: operations["get_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the usage
+         * @description Counts of messages by the hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. An answer has 10,000 rows at most; a range that needs more is refused with 400.
+         *
+         *     Scope: `usage:read`.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the queue's depth
+         * @description How many messages of this environment are under way, and how long the oldest that is due has been waiting.
+         *
+         *     Scope: `usage:read`.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An event, as an endpoint is told of it
+         * @description Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.
+         */
+        post: operations["webhook_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export interface components {
+    schemas: {
+        /** @description Exactly one of `body` and `template_id`. */
+        NewMessage: {
+            /** @example +14155550123 */
+            recipient: string;
+            /** @enum {string} */
+            channel: "sms" | "whatsapp";
+            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            body?: string | null;
+            /** @description A template's id or name. */
+            template_id?: string | null;
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            sender?: string | null;
+            /**
+             * Format: date-time
+             * @description Up to 35 days ahead. A time that has just passed means now.
+             */
+            send_at?: string | null;
+            /** @description Not handed to a carrier after that. Default 172,800. */
+            ttl_seconds?: number | null;
+            /**
+             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "bulk" | null;
+            /** @description Your own name for it: filterable, not unique. */
+            client_reference?: string | null;
+            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`. */
+            fallback?: components["schemas"]["FallbackStep"][] | null;
+            /** @description Refuse rather than send more parts. */
+            max_segments?: number | null;
+        };
+        FallbackStep: {
+            /** @enum {string} */
+            channel: "sms" | "whatsapp";
+            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            body?: string | null;
+            /** @description A template's id or name. */
+            template_id?: string | null;
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            /** @description How long the message before has to get delivered. When it ends badly before, this one begins at once. */
+            after_seconds: number;
+        };
+        /** @description A message. */
+        Message: {
+            /** @example msg_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "message";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description One of outbound, inbound; may grow.
+             * @example outbound
+             */
+            direction: "outbound" | "inbound" | (string & {});
+            /**
+             * @description One of sms, whatsapp; may grow.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            /** @example +14155550123 */
+            recipient: string;
+            /** @description Null until a route has chosen one. */
+            sender: string | null;
+            /** @description The text, of a template with its variables filled in. */
+            body: string | null;
+            template_id: string | null;
+            /** @description The version of the template that was used. */
+            template_version: number | null;
+            template_variables: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @example scheduled
+             */
+            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            /** @description Counts this message's transitions, without gaps. */
+            sequence: number;
+            error: {
+                /** @example invalid_destination */
+                code: string;
+                /** @description For people. */
+                message: string;
+                /** @description The same message would fail again. */
+                permanent: boolean;
+                /** @description The carrier's own code. */
+                provider_code: string | null;
+            } | null;
+            /** @description How the text is split for SMS. Null on channels without parts. */
+            segments: {
+                /** @description Parts on the wire. */
+                count: number;
+                /**
+                 * @description One of gsm7, ucs2; may grow.
+                 * @example gsm7
+                 */
+                encoding: "gsm7" | "ucs2" | (string & {});
+                /** @description Unicode code points. */
+                characters: number;
+            } | null;
+            /**
+             * @description One of high, normal, bulk; may grow.
+             * @example high
+             */
+            priority: "high" | "normal" | "bulk" | (string & {});
+            client_reference: string | null;
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description When to send it.
+             */
+            send_at: string | null;
+            /**
+             * Format: date-time
+             * @description Not handed to a carrier after this.
+             */
+            expires_at: string | null;
+            provider: {
+                name: string;
+                link: string;
+                message_id: string | null;
+                attempts: number;
+            } | null;
+            /** @description The message that did not get delivered, in whose place this one is sent. */
+            fallback_of: string | null;
+            /** @description The message this one answers, where the carrier says so. */
+            in_reply_to: string | null;
+            batch_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When a carrier took it.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it reached the recipient.
+             */
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was read.
+             */
+            read_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it failed for good.
+             */
+            failed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was canceled.
+             */
+            canceled_at: string | null;
+        };
+        MessageValidation: {
+            /** @constant */
+            object: "message_validation";
+            /** @description A request like this would be accepted now. */
+            valid: boolean;
+            /**
+             * @description One of sms, whatsapp; may grow.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {}) | null;
+            /** @description The text as it would be sent, of a template with its variables filled in. */
+            body: string | null;
+            /** @description How the text is split for SMS. Null on channels without parts. */
+            segments: {
+                /** @description Parts on the wire. */
+                count: number;
+                /**
+                 * @description One of gsm7, ucs2; may grow.
+                 * @example gsm7
+                 */
+                encoding: "gsm7" | "ucs2" | (string & {});
+                /** @description Unicode code points. */
+                characters: number;
+            } | null;
+            /** @description Every character that makes an SMS use UCS-2. Without them it has more than twice as much room. */
+            ucs2_characters: {
+                character: string;
+                /** @description Counted in characters, from zero. */
+                position: number;
+                /** @description What the GSM alphabet has in its place. */
+                alternative: string | null;
+            }[];
+            /** @description The same of each step of the fallback. */
+            fallback: {
+                /**
+                 * @description One of sms, whatsapp; may grow.
+                 * @example sms
+                 */
+                channel: "sms" | "whatsapp" | (string & {}) | null;
+                /** @description The text as it would be sent, of a template with its variables filled in. */
+                body: string | null;
+                /** @description How the text is split for SMS. Null on channels without parts. */
+                segments: {
+                    /** @description Parts on the wire. */
+                    count: number;
+                    /**
+                     * @description One of gsm7, ucs2; may grow.
+                     * @example gsm7
+                     */
+                    encoding: "gsm7" | "ucs2" | (string & {});
+                    /** @description Unicode code points. */
+                    characters: number;
+                } | null;
+                /** @description Every character that makes an SMS use UCS-2. Without them it has more than twice as much room. */
+                ucs2_characters: {
+                    character: string;
+                    /** @description Counted in characters, from zero. */
+                    position: number;
+                    /** @description What the GSM alphabet has in its place. */
+                    alternative: string | null;
+                }[];
+            }[];
+            route: {
+                provider: string;
+                link: string;
+                sender: string | null;
+            } | null;
+            /** @description Everything that is wrong: faults of the request, and rules that would refuse it. */
+            errors: {
+                pointer: string;
+                code: string;
+                detail: string;
+            }[];
+        };
+        MessagePage: {
+            data: components["schemas"]["Message"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description What is absent or null stays as it is. */
+        EditMessage: {
+            /**
+             * Format: date-time
+             * @description Up to 35 days ahead. A time that has just passed means now.
+             */
+            send_at?: string | null;
+            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            body?: string | null;
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description Not handed to a carrier after that. Default 172,800. */
+            ttl_seconds?: number | null;
+            /**
+             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "bulk" | null;
+        };
+        TimelinePage: {
+            data: components["schemas"]["TimelineEntry"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One entry of a message's timeline. */
+        TimelineEntry: {
+            /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "timeline_entry";
+            /**
+             * @description The event's type; `attempt.unknown` and the like are no events.
+             * @example message.sent
+             */
+            type: string;
+            /** @description A signal that moved nothing; no webhook is told of it. */
+            ignored: boolean;
+            previous_status: string | null;
+            /** @description The message's status after it. Null where nothing moved. */
+            status: string | null;
+            sequence: number | null;
+            attempt: components["schemas"]["Attempt"];
+            receipt: components["schemas"]["Receipt"];
+            /** @description Who or what asked for it, where no carrier did. */
+            reason: string | null;
+            /** @description The message that is sent in place of this one. */
+            fallback_message_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
+            created_at: string;
+        };
+        /** @description One try at a provider. */
+        Attempt: {
+            /** @description Counted from one. */
+            number: number;
+            link: string;
+            /**
+             * @description `written`: bytes may have left from here on. One of written, accepted, refused, throttled, unknown; may grow.
+             * @example written
+             */
+            outcome: "written" | "accepted" | "refused" | "throttled" | "unknown" | (string & {});
+            provider_message_id: string | null;
+            provider_code: string | null;
+            detail: string | null;
+            /**
+             * Format: date-time
+             * @description When it is tried again, if it is.
+             */
+            retry_at: string | null;
+        } | null;
+        /** @description What a carrier said later. */
+        Receipt: {
+            link: string;
+            /** @description What the carrier's words mean here. */
+            status: string;
+            /** @description The part it speaks of, of a message that went in several. */
+            part: number | null;
+            provider_message_id: string | null;
+            error_code: string | null;
+            provider_code: string | null;
+            /** @description The carrier's own words. */
+            raw: {
+                [key: string]: string;
+            };
+        } | null;
+        NewBatch: {
+            defaults?: components["schemas"]["BatchItem"];
+            /** @description Each is a message: the defaults, with the item's own fields in their place; null takes a default away. */
+            items: components["schemas"]["BatchItem"][];
+        };
+        /** @description The fields of a message. */
+        BatchItem: {
+            /** @example +14155550123 */
+            recipient?: string;
+            /** @enum {string} */
+            channel?: "sms" | "whatsapp";
+            /** @description The text: up to 1,600 characters on sms, 4,096 on whatsapp. */
+            body?: string | null;
+            /** @description A template's id or name. */
+            template_id?: string | null;
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            sender?: string | null;
+            /**
+             * Format: date-time
+             * @description Up to 35 days ahead. A time that has just passed means now.
+             */
+            send_at?: string | null;
+            /** @description Not handed to a carrier after that. Default 172,800. */
+            ttl_seconds?: number | null;
+            /**
+             * @description `high` for codes, `bulk` for campaigns. Default `normal`.
+             * @enum {string|null}
+             */
+            priority?: "high" | "normal" | "bulk" | null;
+            /** @description Your own name for it: filterable, not unique. */
+            client_reference?: string | null;
+            /** @description Up to 50 keys of up to 40 characters, values up to 500. */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /** @description What to send, in order, when the message does not get delivered: each as a message of its own, with `fallback_of`. */
+            fallback?: components["schemas"]["FallbackStep"][] | null;
+            /** @description Refuse rather than send more parts. */
+            max_segments?: number | null;
+        } | null;
+        /** @description What became of each item. */
+        AcceptedBatch: {
+            /** @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "batch";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description Completed when every accepted message has come to its end. One of processing, completed; may grow.
+             * @example processing
+             */
+            status: "processing" | "completed" | (string & {});
+            total: number;
+            /** @description Items that became messages. */
+            accepted: number;
+            /** @description Items that did not. */
+            refused: number;
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was found that its last message had come to its end.
+             */
+            completed_at: string | null;
+            results: {
+                /** @description The item's place in the request, from zero. */
+                index: number;
+                /**
+                 * @description One of accepted, refused; may grow.
+                 * @example accepted
+                 */
+                status: "accepted" | "refused" | (string & {});
+                message_id: string | null;
+                error: {
+                    code: string;
+                    detail: string;
+                    /** @description What is wrong with it: the first twenty. */
+                    errors: {
+                        pointer: string;
+                        code: string;
+                        detail: string;
+                    }[];
+                } | null;
+            }[];
+        };
+        /** @description A batch. `GET /v1/messages?batch_id=` lists its messages. */
+        Batch: {
+            /** @example batch_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "batch";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description Completed when every accepted message has come to its end. One of processing, completed; may grow.
+             * @example processing
+             */
+            status: "processing" | "completed" | (string & {});
+            total: number;
+            /** @description Items that became messages. */
+            accepted: number;
+            /** @description Items that did not. */
+            refused: number;
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was found that its last message had come to its end.
+             */
+            completed_at: string | null;
+            /**
+             * @description How many of its messages are in which status.
+             * @example {
+             *       "delivered": 998,
+             *       "failed": 2
+             *     }
+             */
+            statuses: {
+                [key: string]: number;
+            };
+        };
+        EventPage: {
+            data: components["schemas"]["Event"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description Something that happened. The same in the API, in the stream and in webhooks. */
+        Event: {
+            /** @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /**
+             * @description One of message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test; may grow.
+             * @example message.scheduled
+             */
+            type: "message.scheduled" | "message.queued" | "message.sending" | "message.sent" | "message.delivered" | "message.read" | "message.undelivered" | "message.failed" | "message.expired" | "message.canceled" | "message.received" | "message.fallback_started" | "recipient.opted_out" | "recipient.opted_in" | "template.approved" | "template.rejected" | "template.paused" | "batch.completed" | "endpoint.disabled" | "webhook.test" | (string & {});
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            timestamp: string;
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description What it happened to. Of a message: `message`, its whole record after the change, `previous_status` and `sequence`; with `message.fallback_started` also `fallback_message_id`. Of a recipient: `suppression`. Of a template: `template`. Of a batch: `batch`. Of an endpoint: `webhook_endpoint`. */
+            data: {
+                message?: components["schemas"]["Message"];
+                previous_status?: string | null;
+                sequence?: number;
+                fallback_message_id?: string;
+                suppression?: components["schemas"]["Suppression"];
+                template?: components["schemas"]["Template"];
+                batch?: components["schemas"]["Batch"];
+                webhook_endpoint?: components["schemas"]["WebhookEndpoint"];
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A URL that is told of events, with the secret that its deliveries are signed by. */
+        WebhookEndpointWithSecret: {
+            /** @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @example https://example.com/hooks/godwit */
+            url: string;
+            description: string | null;
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test. */
+            event_types: string[];
+            /**
+             * @description One of enabled, disabled; may grow.
+             * @example enabled
+             */
+            status: "enabled" | "disabled" | (string & {});
+            /**
+             * @description `requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days. One of requested, gone, failing; may grow.
+             * @example requested
+             */
+            disabled_reason: "requested" | "gone" | "failing" | (string & {}) | null;
+            /**
+             * Format: date-time
+             * @description Since when there has been nothing but failures. Null when the last delivery succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description Until when deliveries are also signed by the secret before the last rotation.
+             */
+            previous_secret_until: string | null;
+            recovery: components["schemas"]["Recovery"];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+            /**
+             * @description Shown once.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+             */
+            secret: string;
+        };
+        /** @description A recovery that is under way. */
+        Recovery: {
+            /**
+             * Format: date-time
+             * @description Events up to here have been looked through.
+             */
+            reached: string;
+            /**
+             * Format: date-time
+             * @description Events up to here will be.
+             */
+            until: string;
+        } | null;
+        WebhookEndpointPage: {
+            data: components["schemas"]["WebhookEndpoint"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A URL that is told of events. */
+        WebhookEndpoint: {
+            /** @example whe_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @example https://example.com/hooks/godwit */
+            url: string;
+            description: string | null;
+            /** @description What it is told of: types, `message.*` for all of a kind, `*` for all. Types today: message.scheduled, message.queued, message.sending, message.sent, message.delivered, message.read, message.undelivered, message.failed, message.expired, message.canceled, message.received, message.fallback_started, recipient.opted_out, recipient.opted_in, template.approved, template.rejected, template.paused, batch.completed, endpoint.disabled, webhook.test. */
+            event_types: string[];
+            /**
+             * @description One of enabled, disabled; may grow.
+             * @example enabled
+             */
+            status: "enabled" | "disabled" | (string & {});
+            /**
+             * @description `requested` by you, `gone`: it answered 410, `failing`: nothing but failures for five days. One of requested, gone, failing; may grow.
+             * @example requested
+             */
+            disabled_reason: "requested" | "gone" | "failing" | (string & {}) | null;
+            /**
+             * Format: date-time
+             * @description Since when there has been nothing but failures. Null when the last delivery succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description Until when deliveries are also signed by the secret before the last rotation.
+             */
+            previous_secret_until: string | null;
+            recovery: components["schemas"]["Recovery"];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
+        DeletedWebhookEndpoint: {
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /** @constant */
+            deleted: true;
+        };
+        TestEvent: {
+            /** @description The event that is on its way. */
+            event_id: string;
+        };
+        WebhookDeliveryPage: {
+            data: components["schemas"]["WebhookDelivery"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One event for one endpoint. */
+        WebhookDelivery: {
+            /** @example dlv_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            endpoint_id: string;
+            event_id: string;
+            /** @example message.sent */
+            event_type: string;
+            /**
+             * @description `pending`: will be tried again. `failed`: given up. One of pending, succeeded, failed; may grow.
+             * @example pending
+             */
+            status: "pending" | "succeeded" | "failed" | (string & {});
+            /** @description The tries, oldest first; the last fifty. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            /**
+             * Format: date-time
+             * @description When it is tried again.
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
+        /** @description One try at an endpoint. */
+        DeliveryAttempt: {
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            attempted_at: string;
+            duration_ms: number;
+            /** @description The HTTP status; null when there was no answer. */
+            response_status: number | null;
+            /** @description The first bytes of the answer. */
+            response_body: string | null;
+            /**
+             * @description Why there was no answer. One of timeout, connection_failed, tls_failed, address_not_allowed, invalid_response; may grow.
+             * @example timeout
+             */
+            error: "timeout" | "connection_failed" | "tls_failed" | "address_not_allowed" | "invalid_response" | (string & {}) | null;
+        };
+        /** @description A recipient who is not to be written to, on any channel. `source`, `keyword`, `message_id` and `note` are of its last change; its history has those before. */
+        Suppression: {
+            /** @example sup_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "suppression";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @example +14155550123 */
+            recipient: string;
+            /** @description Null: whoever sends. */
+            sender: string | null;
+            /**
+             * @description One of active, lifted; may grow.
+             * @example active
+             */
+            status: "active" | "lifted" | (string & {});
+            /**
+             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @example keyword
+             */
+            source: "keyword" | "api" | "import" | (string & {});
+            /**
+             * @description The word, in capitals.
+             * @example STOP
+             */
+            keyword: string | null;
+            /** @description The inbound message with the word. */
+            message_id: string | null;
+            note: string | null;
+            /**
+             * Format: date-time
+             * @description When the recipient was first suppressed for this sender.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last became active or was lifted.
+             */
+            updated_at: string;
+        };
+        SuppressionPage: {
+            data: components["schemas"]["Suppression"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description What an import did. */
+        SuppressionImport: {
+            /** @constant */
+            object: "suppression_import";
+            /** @description How many became active, each with an event. */
+            added: number;
+            /** @description How many were active, and stay as they were. */
+            already_active: number;
+            /** @description The suppression of each entry, in the order of the entries. */
+            suppression_ids: string[];
+        };
+        SuppressionChangePage: {
+            data: components["schemas"]["SuppressionChange"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description A suppression became active, or was lifted. */
+        SuppressionChange: {
+            /**
+             * @description The event that told of it has the same id.
+             * @example evt_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            id: string;
+            /**
+             * @description One of active, lifted; may grow.
+             * @example active
+             */
+            status: "active" | "lifted" | (string & {});
+            /**
+             * @description A word the recipient wrote, a request, an import. One of keyword, api, import; may grow.
+             * @example keyword
+             */
+            source: "keyword" | "api" | "import" | (string & {});
+            /**
+             * @description The word, in capitals.
+             * @example STOP
+             */
+            keyword: string | null;
+            /** @description The inbound message with the word. */
+            message_id: string | null;
+            note: string | null;
+            /**
+             * Format: date-time
+             * @description When it was so changed.
+             */
+            at: string;
+        };
+        NewTemplate: {
+            /**
+             * @description Unique in the environment. A message names its template by this or by the id.
+             * @example order_shipped
+             */
+            name: string;
+            /**
+             * @description A BCP 47 language tag in its canonical form.
+             * @example en-US
+             */
+            language: string;
+            /** @enum {string} */
+            category: "authentication" | "utility" | "marketing";
+            /** @description Where it may be sent, each once. */
+            channels: ("sms" | "whatsapp")[];
+            /**
+             * @description The text, with `{{1}}` or `{{name}}` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to 100 variables.
+             * @example Hello {{name}}, your order {{order}} is on its way.
+             */
+            body: string;
+            /** @description For whatsapp, with one variable at most. Empty: none. */
+            header?: string | null;
+            /** @description For whatsapp, without variables. Empty: none. */
+            footer?: string | null;
+            /** @description For whatsapp, without variables; up to 10, of which 2 open a URL and 1 calls. Empty: none. */
+            buttons?: components["schemas"]["NewButton"][] | null;
+            /**
+             * @description A value for each variable, by its name: for previews, and for those who review the template.
+             * @example {
+             *       "name": "Ada",
+             *       "order": "1815"
+             *     }
+             */
+            examples?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description A draft is not submitted yet. Default: submitted.
+             * @enum {string|null}
+             */
+            status?: "draft" | null;
+        };
+        NewButton: {
+            /** @enum {string} */
+            type: "quick_reply" | "url" | "phone_number";
+            text: string;
+            /** @description What a button of type `url` opens. */
+            url?: string | null;
+            /**
+             * @description Whom a button of type `phone_number` calls.
+             * @example +14155550123
+             */
+            phone_number?: string | null;
+        };
+        /** @description A text with places to fill in. */
+        Template: {
+            /** @example tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "template";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @example order_shipped */
+            name: string;
+            /** @example en-US */
+            language: string;
+            /**
+             * @description One of authentication, utility, marketing; may grow.
+             * @example authentication
+             */
+            category: "authentication" | "utility" | "marketing" | (string & {});
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /** @example Hello {{name}}, your order {{order}} is on its way. */
+            body: string;
+            /** @description For whatsapp alone, as are footer and buttons. */
+            header: string | null;
+            footer: string | null;
+            buttons: {
+                /**
+                 * @description One of quick_reply, url, phone_number; may grow.
+                 * @example quick_reply
+                 */
+                type: "quick_reply" | "url" | "phone_number" | (string & {});
+                text: string;
+                url: string | null;
+                phone_number: string | null;
+            }[] | null;
+            /** @description What a message has to fill in: the header's variables, then the body's, in the order in which they first appear. */
+            variables: {
+                name: string;
+                example: string | null;
+            }[];
+            /**
+             * @description Only an approved template can be sent. One of draft, pending, approved, rejected, paused, archived; may grow.
+             * @example draft
+             */
+            status: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived" | (string & {});
+            /** @description Why it was rejected or paused. */
+            status_reason: string | null;
+            /** @description Counts the changes of what it says. A message keeps the version it used. */
+            version: number;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
+        TemplatePage: {
+            data: components["schemas"]["Template"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description What is absent or null stays as it is. An empty text takes away header or footer, an empty list the buttons. */
+        EditTemplate: {
+            /**
+             * @description A BCP 47 language tag in its canonical form.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @enum {string|null} */
+            category?: "authentication" | "utility" | "marketing" | null;
+            /** @description Where it may be sent, each once. */
+            channels?: ("sms" | "whatsapp")[] | null;
+            /**
+             * @description The text, with `{{1}}` or `{{name}}` for what is filled in. Up to 1,600 characters, 1,024 when whatsapp is among the channels. Up to 100 variables.
+             * @example Hello {{name}}, your order {{order}} is on its way.
+             */
+            body?: string | null;
+            /** @description For whatsapp, with one variable at most. Empty: none. */
+            header?: string | null;
+            /** @description For whatsapp, without variables. Empty: none. */
+            footer?: string | null;
+            /** @description For whatsapp, without variables; up to 10, of which 2 open a URL and 1 calls. Empty: none. */
+            buttons?: components["schemas"]["NewButton"][] | null;
+            /**
+             * @description A value for each variable, by its name: for previews, and for those who review the template.
+             * @example {
+             *       "name": "Ada",
+             *       "order": "1815"
+             *     }
+             */
+            examples?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Submits a draft, or a rejected template once more.
+             * @enum {string|null}
+             */
+            status?: "pending" | null;
+        };
+        PreviewTemplate: {
+            template_variables?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Default: the first of the template's.
+             * @enum {string|null}
+             */
+            channel?: "sms" | "whatsapp" | null;
+        };
+        /** @description A template filled in. */
+        TemplatePreview: {
+            /** @constant */
+            object: "template_preview";
+            template_id: string;
+            version: number;
+            /**
+             * @description One of sms, whatsapp; may grow.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            body: string;
+            /** @description Null on channels without one. */
+            header: string | null;
+            /** @description Null on channels without one. */
+            footer: string | null;
+            /** @description How the text is split for SMS. Null on channels without parts. */
+            segments: {
+                /** @description Parts on the wire. */
+                count: number;
+                /**
+                 * @description One of gsm7, ucs2; may grow.
+                 * @example gsm7
+                 */
+                encoding: "gsm7" | "ucs2" | (string & {});
+                /** @description Unicode code points. */
+                characters: number;
+            } | null;
+        };
+        /** @description Exactly one of `channel` and `channels`. */
+        NewVerification: {
+            /** @example +14155550123 */
+            recipient: string;
+            /**
+             * @description One of `channel` and `channels`.
+             * @enum {string|null}
+             */
+            channel?: "sms" | "whatsapp" | null;
+            /** @description In the order in which they are tried: the next when the one before does not get the code delivered. */
+            channels?: ("sms" | "whatsapp")[] | null;
+            /** @description How long a channel has before the next is tried. Default 30. */
+            after_seconds?: number | null;
+            /** @description A template whose only variable is `code`. Default `verification_code`. */
+            template_id?: string | null;
+            sender?: string | null;
+            /** @description Digits. Default 6. */
+            code_length?: number | null;
+            /** @description Seconds for which the code is taken. Default 600. */
+            ttl?: number | null;
+        };
+        Verification: {
+            /** @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "verification";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            recipient: string;
+            /** @description In the order in which they are tried. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            code_length: number;
+            /**
+             * @description `failed`: too many wrong codes. One of pending, approved, expired, failed, canceled; may grow.
+             * @example pending
+             */
+            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
+            /** @description Wrong codes so far. */
+            attempts: number;
+            attempts_left: number;
+            /** @description The message that carries the code; one that is sent in its place has it as `fallback_of`. */
+            message_id: string;
+            /**
+             * Format: date-time
+             * @description When it was started.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The code is not taken after this.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When the right code came back.
+             */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+        };
+        VerificationCheck: {
+            code: string;
+        };
+        CheckedVerification: {
+            /** @example ver_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "verification";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            recipient: string;
+            /** @description In the order in which they are tried. */
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            code_length: number;
+            /**
+             * @description `failed`: too many wrong codes. One of pending, approved, expired, failed, canceled; may grow.
+             * @example pending
+             */
+            status: "pending" | "approved" | "expired" | "failed" | "canceled" | (string & {});
+            /** @description Wrong codes so far. */
+            attempts: number;
+            attempts_left: number;
+            /** @description The message that carries the code; one that is sent in its place has it as `fallback_of`. */
+            message_id: string;
+            /**
+             * Format: date-time
+             * @description When it was started.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The code is not taken after this.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When the right code came back.
+             */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+            /** @description The code is the right one. */
+            valid: boolean;
+        };
+        LinkList: {
+            data: components["schemas"]["Link"][];
+        };
+        /** @description A configured connection to a carrier. */
+        Link: {
+            /** @example acme */
+            name: string;
+            /** @constant */
+            object: "link";
+            /** @example smpp */
+            provider: string;
+            channels: ("sms" | "whatsapp" | (string & {}))[];
+            /**
+             * @description `down`: no node has it open. One of connected, connecting, throttled, paused, down; may grow.
+             * @example connected
+             */
+            state: "connected" | "connecting" | "throttled" | "paused" | "down" | (string & {});
+            /** @description Why it is not simply connected. */
+            reason: string | null;
+            sender: string | null;
+            /** @description Parts, or messages, a second. */
+            rate: number | null;
+            /** @description How many may be without an answer at one time. */
+            window: number | null;
+            /** @description Messages that a node has in hand for it. */
+            in_flight: number;
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the last error came.
+             */
+            last_error_at: string | null;
+            /** @description Who has it open. */
+            nodes: string[];
+        };
+        /** @description Messages by the hour or day in which they were created, and by what they are now. */
+        Usage: {
+            /** @constant */
+            object: "usage";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /**
+             * @description One of hour, day; may grow.
+             * @example hour
+             */
+            interval: "hour" | "day" | (string & {});
+            /**
+             * Format: date-time
+             * @description The first hour that is counted.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The hour before which counting ends.
+             */
+            to: string;
+            /** @description Newest first, then by channel, status and error code. */
+            data: components["schemas"]["UsageCount"][];
+            totals: {
+                messages: number;
+                segments: number;
+                /** @description Messages by status; a status that no message has is left out. */
+                by_status: {
+                    [key: string]: number;
+                };
+                /** @description Messages by error code; those without one are left out. */
+                by_error_code: {
+                    [key: string]: number;
+                };
+                /** @description Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none. */
+                delivery_rate: number | null;
+                /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
+                time_to_delivered_ms: {
+                    p50: number;
+                    p95: number;
+                } | null;
+            };
+        };
+        UsageCount: {
+            /**
+             * Format: date-time
+             * @description When the hour or day begins, UTC.
+             */
+            start: string;
+            /**
+             * @description One of sms, whatsapp; may grow.
+             * @example sms
+             */
+            channel: "sms" | "whatsapp" | (string & {});
+            /**
+             * @description What the messages are now. One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @example scheduled
+             */
+            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            /** @description The error they have; null for none. */
+            error_code: string | null;
+            messages: number;
+            /** @description Parts on the wire. Channels without parts add none. */
+            segments: number;
+            /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
+            time_to_delivered_ms: {
+                p50: number;
+                p95: number;
+            } | null;
+        };
+        /** @description What is under way. */
+        Queue: {
+            /** @constant */
+            object: "queue";
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description Messages that wait for their `send_at`. */
+            scheduled: number;
+            /** @description Messages that wait to be handed to a carrier. */
+            queued: number;
+            /** @description Messages that are being handed to a carrier. */
+            sending: number;
+            /**
+             * Format: date-time
+             * @description Since when the longest waiting queued message could have been sent. Null when none waits.
+             */
+            oldest_due_at: string | null;
+            /** @description The same in seconds until now; 0 when none waits. */
+            oldest_due_seconds: number;
+        };
+        /** @description RFC 9457. */
+        Problem: {
+            /** @description A page about this code. */
+            type: string;
+            title: string;
+            status: number;
+            /**
+             * @description What clients switch on; may grow.
+             * @example invalid_request_payload
+             */
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            detail: string;
+            request_id: string;
+            required_scopes?: string[];
+            /** @description Every fault, each with one of `pointer` (body), `parameter` (query or path) and `header`. */
+            errors?: {
+                pointer?: string;
+                parameter?: string;
+                header?: string;
+                code: string;
+                detail: string;
+            }[];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: {
+        /** @description Names this request; quote it in reports. */
+        "X-Request-ID": string;
+        /** @description The quota, such as `"sandbox";q=50;w=2`: q requests in w seconds. Absent on a tier without limit. */
+        "RateLimit-Policy": string;
+        /** @description What is left, such as `"sandbox";r=49;t=1`: r requests, full again in t seconds. */
+        RateLimit: string;
+        /** @description Where the record can be read. */
+        Location: string;
+        /** @description `true` when this is the stored answer of an earlier request. */
+        "Idempotent-Replayed": string;
+        /** @description Seconds to wait. */
+        "Retry-After": number;
+        /** @description RFC 6750. */
+        "WWW-Authenticate": string;
+    };
+    pathItems: never;
+}
+export type NewMessage = components['schemas']['NewMessage'];
+export type FallbackStep = components['schemas']['FallbackStep'];
+export type Message = components['schemas']['Message'];
+export type MessageValidation = components['schemas']['MessageValidation'];
+export type MessagePage = components['schemas']['MessagePage'];
+export type EditMessage = components['schemas']['EditMessage'];
+export type TimelinePage = components['schemas']['TimelinePage'];
+export type TimelineEntry = components['schemas']['TimelineEntry'];
+export type Attempt = components['schemas']['Attempt'];
+export type Receipt = components['schemas']['Receipt'];
+export type NewBatch = components['schemas']['NewBatch'];
+export type BatchItem = components['schemas']['BatchItem'];
+export type AcceptedBatch = components['schemas']['AcceptedBatch'];
+export type Batch = components['schemas']['Batch'];
+export type EventPage = components['schemas']['EventPage'];
+export type Event = components['schemas']['Event'];
+export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret'];
+export type Recovery = components['schemas']['Recovery'];
+export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
+export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type DeletedWebhookEndpoint = components['schemas']['DeletedWebhookEndpoint'];
+export type TestEvent = components['schemas']['TestEvent'];
+export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type Suppression = components['schemas']['Suppression'];
+export type SuppressionPage = components['schemas']['SuppressionPage'];
+export type SuppressionImport = components['schemas']['SuppressionImport'];
+export type SuppressionChangePage = components['schemas']['SuppressionChangePage'];
+export type SuppressionChange = components['schemas']['SuppressionChange'];
+export type NewTemplate = components['schemas']['NewTemplate'];
+export type NewButton = components['schemas']['NewButton'];
+export type Template = components['schemas']['Template'];
+export type TemplatePage = components['schemas']['TemplatePage'];
+export type EditTemplate = components['schemas']['EditTemplate'];
+export type PreviewTemplate = components['schemas']['PreviewTemplate'];
+export type TemplatePreview = components['schemas']['TemplatePreview'];
+export type NewVerification = components['schemas']['NewVerification'];
+export type Verification = components['schemas']['Verification'];
+export type VerificationCheck = components['schemas']['VerificationCheck'];
+export type CheckedVerification = components['schemas']['CheckedVerification'];
+export type LinkList = components['schemas']['LinkList'];
+export type Link = components['schemas']['Link'];
+export type Usage = components['schemas']['Usage'];
+export type UsageCount = components['schemas']['UsageCount'];
+export type Queue = components['schemas']['Queue'];
+export type Problem = components['schemas']['Problem'];
+export type HeaderXRequestId = components['headers']['X-Request-ID'];
+export type HeaderRateLimitPolicy = components['headers']['RateLimit-Policy'];
+export type HeaderRateLimit = components['headers']['RateLimit'];
+export type HeaderLocation = components['headers']['Location'];
+export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
+export type HeaderRetryAfter = components['headers']['Retry-After'];
+export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
+export type $defs = Record<string, never>;
+export interface operations {
+    get_messages: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
+                channel?: "sms" | "whatsapp";
+                direction?: "outbound" | "inbound";
+                recipient?: string;
+                client_reference?: string;
+                batch_id?: string;
+                error_code?: string;
+                /** @description Only messages created later than this. */
+                created_after?: string;
+                /** @description Only messages created earlier than this. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of records. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagePage"];
+                };
+            };
+        };
+    };
+    post_messages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMessage"];
+            };
+        };
+        responses: {
+            /** @description Accepted. The record as it was stored. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    post_messages_validate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMessage"];
+            };
+        };
+        responses: {
+            /** @description What it would become. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageValidation"];
+                };
+            };
+        };
+    };
+    get_messages_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    patch_messages_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditMessage"];
+            };
+        };
+        responses: {
+            /** @description The record after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    post_messages_id_cancel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    post_messages_id_redact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    get_messages_id_events: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelinePage"];
+                };
+            };
+        };
+    };
+    post_batches: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBatch"];
+            };
+        };
+        responses: {
+            /** @description What became of each item. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedBatch"];
+                };
+            };
+        };
+    };
+    get_batches_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The batch's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The batch. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    get_events: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Only events of this type; `message.*` for all of a kind. */
+                type?: string;
+                /** @description Only events of this message. */
+                message_id?: string;
+                /** @description Only events later than this. */
+                created_after?: string;
+                /** @description Only events earlier than this. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    get_events_stream: {
+        parameters: {
+            query?: {
+                /** @description Only events of this type; `message.*` for all of a kind. */
+                type?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, without an end. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    get_events_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The event's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+        };
+    };
+    get_webhook_endpoints: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of endpoints. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointPage"];
+                };
+            };
+        };
+    };
+    post_webhook_endpoints: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description https, on the public internet. http and private addresses only where the operator of this service allows them.
+                     * @example https://example.com/hooks/godwit
+                     */
+                    url: string;
+                    /** @description For people. */
+                    description?: string | null;
+                    /**
+                     * @description What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.
+                     * @example [
+                     *       "message.*"
+                     *     ]
+                     */
+                    event_types?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+        };
+    };
+    get_webhook_endpoints_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+        };
+    };
+    delete_webhook_endpoints_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedWebhookEndpoint"];
+                };
+            };
+        };
+    };
+    patch_webhook_endpoints_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description https, on the public internet. http and private addresses only where the operator of this service allows them.
+                     * @example https://example.com/hooks/godwit
+                     */
+                    url?: string | null;
+                    /** @description For people. */
+                    description?: string | null;
+                    /**
+                     * @description What to be told of: types, `message.*` for all of a kind, `*` for all. Default: all.
+                     * @example [
+                     *       "message.*"
+                     *     ]
+                     */
+                    event_types?: string[] | null;
+                    /**
+                     * @description A disabled endpoint is told nothing. Enabling it forgets its failures.
+                     * @enum {string|null}
+                     */
+                    status?: "enabled" | "disabled" | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The endpoint after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+        };
+    };
+    post_webhook_endpoints_id_rotate_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint with its new secret. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+        };
+    };
+    post_webhook_endpoints_id_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description On its way. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestEvent"];
+                };
+            };
+        };
+    };
+    get_webhook_endpoints_id_deliveries: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                status?: "pending" | "succeeded" | "failed";
+            };
+            header?: never;
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
+                };
+            };
+        };
+    };
+    get_webhook_endpoints_id_deliveries_delivery_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+                /** @description The delivery's id. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    post_webhook_endpoints_id_deliveries_delivery_id_retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+                /** @description The delivery's id. */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description On its way. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    post_webhook_endpoints_id_recover: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The endpoint's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Events from this moment on that the endpoint has not acknowledged are delivered again.
+                     */
+                    since: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Under way. */
+            202: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+        };
+    };
+    get_events_id_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The event's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deliveries. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
+                };
+            };
+        };
+    };
+    get_suppressions: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                recipient?: string;
+                /** @description Only those of this very sender, not those for all. */
+                sender?: string;
+                /** @description Default: active. */
+                status?: "active" | "lifted";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of suppressions. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuppressionPage"];
+                };
+            };
+        };
+    };
+    post_suppressions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @example +14155550123 */
+                    recipient: string;
+                    /** @description Whose messages are not to be sent. Default: anybody's. */
+                    sender?: string | null;
+                    /** @description For people. */
+                    note?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Active from now on. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suppression"];
+                };
+            };
+        };
+    };
+    post_suppressions_import: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    entries: {
+                        /** @example +14155550123 */
+                        recipient: string;
+                        /** @description Whose messages are not to be sent. Default: anybody's. */
+                        sender?: string | null;
+                        /** @description For people. */
+                        note?: string | null;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuppressionImport"];
+                };
+            };
+        };
+    };
+    get_suppressions_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The suppression's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The suppression. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suppression"];
+                };
+            };
+        };
+    };
+    delete_suppressions_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The suppression's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The suppression, lifted. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suppression"];
+                };
+            };
+        };
+    };
+    get_suppressions_id_history: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The suppression's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuppressionChangePage"];
+                };
+            };
+        };
+    };
+    get_templates: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Archived templates are listed only when asked for here. */
+                status?: "draft" | "pending" | "approved" | "rejected" | "paused" | "archived";
+                channel?: "sms" | "whatsapp";
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of templates. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePage"];
+                };
+            };
+        };
+    };
+    post_templates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTemplate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    get_templates_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's id, or its name; an archived template has only its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    delete_templates_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's id, or its name; an archived template has only its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archived template. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    patch_templates_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The template's id, or its name; an archived template has only its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditTemplate"];
+            };
+        };
+        responses: {
+            /** @description The template after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+        };
+    };
+    post_templates_id_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's id, or its name; an archived template has only its id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewTemplate"];
+            };
+        };
+        responses: {
+            /** @description The template filled in. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePreview"];
+                };
+            };
+        };
+    };
+    post_verifications: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVerification"];
+            };
+        };
+        responses: {
+            /** @description The code is on its way. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    post_verifications_id_check: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The verification's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerificationCheck"];
+            };
+        };
+        responses: {
+            /** @description The verification after the check. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedVerification"];
+                };
+            };
+        };
+    };
+    post_verifications_id_cancel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The verification's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verification after the change. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    get_verifications_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The verification's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The verification. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+        };
+    };
+    get_links: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The links of this environment. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkList"];
+                };
+            };
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                /** @description From the hour of this moment on. Default: the day 30 days before the end. */
+                created_after?: string;
+                /** @description Up to the end of the hour of this moment; a full hour ends before itself. Default: now. */
+                created_before?: string;
+                /** @description What a row stands for. Default: day, in UTC. */
+                interval?: "hour" | "day";
+                channel?: "sms" | "whatsapp";
+                status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
+                error_code?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+        };
+    };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The depth. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+        };
+    };
+    webhook_event: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id, the same on every try. */
+                "webhook-id": string;
+                /** @description When this try was made, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description Tell this endpoint nothing more: it is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Acknowledged, within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not acknowledged: tried again for days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

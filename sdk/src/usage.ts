@@ -1,0 +1,18 @@
+/** `/v1/usage`. */
+import type { Call } from "./answer.ts";
+import type { CallOptions, QueryOf } from "./operation.ts";
+import type { Usage } from "./schema.ts";
+import type { Transport } from "./transport.ts";
+
+export class UsageCounts {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Counts of messages by hour or day, channel, status and error code. */
+  get(query?: QueryOf<"get_usage">, options?: CallOptions): Call<Usage> {
+    return this.#transport.ask("get_usage", { query }, options);
+  }
+}

@@ -1,0 +1,117 @@
+/** Whether a webhook is ours, by Standard Webhooks 1.0, and the event in it. */
+import { GodwitError } from "./errors.ts";
+import type { Event } from "./schema.ts";
+
+/** Those of a Fetch-style request, or of Node's. */
+export type WebhookHeaders = { get: (name: string) => string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type WebhookFault =
+  | "missing_headers"
+  | "invalid_timestamp"
+  | "timestamp_too_old"
+  | "timestamp_too_new"
+  | "no_matching_signature"
+  | "invalid_payload";
+
+export type WebhookOptions = {
+  /** How far the clocks may be apart, and how old a repetition by somebody else may be. Five minutes. */
+  toleranceSeconds?: number | undefined;
+};
+
+/** It is not ours, or not fresh: answer 400 and do nothing. */
+export class WebhookError extends GodwitError {
+  override readonly name = "WebhookError";
+  readonly reason: WebhookFault;
+
+  constructor(reason: WebhookFault, detail: string) {
+    super(`${reason}: ${detail}`);
+    this.reason = reason;
+  }
+}
+
+const TOLERANCE_SECONDS = 300;
+// Ours has two at most, while a secret is rotated.
+const MOST_SIGNATURES = 20;
+const PREFIX = "whsec_";
+
+/** `payload` is the body as it came: not parsed and written again. With several secrets, any may have signed it. */
+export async function verifyWebhook(
+  payload: string | Uint8Array | ArrayBuffer,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  { toleranceSeconds = TOLERANCE_SECONDS }: WebhookOptions = {},
+): Promise<Event> {
+  const keys = (typeof secrets === "string" ? [secrets] : secrets).map(secretBytes);
+  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => headerOf(headers, `webhook-${name}`));
+  if (!id || !timestamp || !signatures)
+    throw new WebhookError("missing_headers", "webhook-id, webhook-timestamp and webhook-signature are needed");
+  checkTime(timestamp, toleranceSeconds);
+  const body =
+    typeof payload === "string" ? new TextEncoder().encode(payload) : payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
+  if (!(await isSigned(joined(`${id}.${timestamp}.`, body), candidates(signatures), keys)))
+    throw new WebhookError("no_matching_signature", "no signature is by one of these secrets");
+  return parseEvent(body);
+}
+
+function checkTime(text: string, toleranceSeconds: number): void {
+  if (!/^\d{1,12}$/.test(text)) throw new WebhookError("invalid_timestamp", "webhook-timestamp is no number of seconds");
+  const ageSeconds = Date.now() / 1_000 - Number(text);
+  if (ageSeconds > toleranceSeconds) throw new WebhookError("timestamp_too_old", `it is ${Math.round(ageSeconds)} seconds old`);
+  if (ageSeconds < -toleranceSeconds) throw new WebhookError("timestamp_too_new", `it is ${Math.round(-ageSeconds)} seconds ahead`);
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The comparison is the runtime's own, whose time does not tell how much of a signature was right. */
+async function isSigned(content: Bytes, signatures: readonly Bytes[], secrets: readonly Bytes[]): Promise<boolean> {
+  for (const secret of secrets) {
+    const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+    for (const signature of signatures) if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
+  }
+  return false;
+}
+
+/** `v1,<base64>`, several with spaces between them; other versions are left out. */
+const candidates = (text: string): Bytes[] =>
+  text
+    .split(" ")
+    .slice(0, MOST_SIGNATURES)
+    .flatMap((each) => (each.startsWith("v1,") ? (fromBase64(each.slice(3)) ?? []) : []));
+
+function secretBytes(secret: string): Bytes {
+  const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+  // Nobody's mistake but the receiver's own: an empty secret would take what anybody signs.
+  if (bytes === undefined || bytes.length === 0) throw new TypeError(`a webhook secret is ${PREFIX} and base64`);
+  return bytes;
+}
+
+function fromBase64(text: string): Bytes | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+function joined(head: string, body: Uint8Array): Bytes {
+  const start = new TextEncoder().encode(head);
+  const whole = new Uint8Array(start.length + body.length);
+  whole.set(start);
+  whole.set(body, start.length);
+  return whole;
+}
+
+/** Names in any case; a name that came twice is none. */
+function headerOf(headers: WebhookHeaders, name: string): string | undefined {
+  // By what it can do: frameworks bring classes of their own.
+  if (typeof headers.get === "function") return headers.get(name) ?? undefined;
+  const [, value] = Object.entries(headers).find(([each]) => each.toLowerCase() === name) ?? [];
+  return typeof value === "string" ? value : undefined;
+}
+
+function parseEvent(body: Uint8Array): Event {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body)) as Event;
+  } catch {
+    throw new WebhookError("invalid_payload", "the body is not JSON");
+  }
+}

@@ -1,0 +1,298 @@
+/** The client against a real service: records, lists, errors by code, credentials. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { after, before, describe, test, type TestContext } from "node:test";
+import { until } from "../../test/expect.ts";
+import { startGodwit, type Godwit as Server } from "../../test/harness.ts";
+import { ApiError, Godwit, GodwitError, hasCode, type GodwitOptions, type Message, type NewMessage } from "../src/index.ts";
+
+const MESSAGE: NewMessage = { recipient: "+14155550123", channel: "sms", body: "Your code is 123456" };
+const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+
+let server: Server;
+let apiKey: string;
+let client: Godwit;
+before(async () => {
+  server = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  await server.unlimited();
+  apiKey = await server.key();
+  client = new Godwit({ apiKey, baseUrl: server.url });
+});
+after(() => server.stop());
+
+async function rejection(call: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    await call;
+  } catch (error) {
+    return error;
+  }
+  return assert.fail("it was not refused");
+}
+
+/** A server that answers as it is told, for what no real one does on purpose. */
+async function answering(context: TestContext, answer: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
+  const fake = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { status = 200, json } = answer(request, Buffer.concat(chunks).toString());
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
+    });
+  });
+  fake.listen(0, "127.0.0.1");
+  await once(fake, "listening");
+  context.after(() => fake.close());
+  return `http://127.0.0.1:${(fake.address() as AddressInfo).port}`;
+}
+
+test("a message is sent, delivered, and its timeline read", async () => {
+  const { id, status, object } = await client.messages.send(MESSAGE);
+  assert.deepEqual([object, status], ["message", "queued"]);
+  await until("it is delivered", async () => ((await client.messages.get(id)).status === "delivered" ? true : undefined));
+  const timeline = await Array.fromAsync(client.messages.events(id, { limit: 1 }));
+  assert.ok(timeline.length >= 4);
+});
+
+test("validation, a batch, a template, a verification and the counts are there", async () => {
+  assert.equal((await client.messages.validate(MESSAGE)).valid, true);
+  const { results, id } = await client.batches.send({
+    defaults: { channel: "sms", body: "Hello" },
+    items: [{ recipient: "+14155550123" }, { recipient: "x" }],
+  });
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["accepted", "refused"],
+  );
+  assert.equal((await client.batches.get(id)).total, 2);
+  const template = await client.templates.create({
+    name: "hello",
+    language: "en",
+    category: "utility",
+    channels: ["sms"],
+    body: "Hello {{name}}",
+    examples: { name: "Ada" },
+  });
+  assert.equal((await client.templates.preview("hello")).body, "Hello Ada");
+  assert.equal((await client.templates.edit(template.id, { body: "Hi {{name}}" })).version, 2);
+  const { id: code } = await client.verifications.create({ recipient: "+14155550199", channel: "sms" });
+  assert.equal((await client.verifications.check(code, { code: "000000" })).valid, false);
+  assert.equal((await client.verifications.cancel(code)).status, "canceled");
+  const suppression = await client.suppressions.create({ recipient: "+14155550142" });
+  assert.equal((await client.suppressions.lift(suppression.id)).status, "lifted");
+  assert.equal((await Array.fromAsync(client.suppressions.history(suppression.id))).length, 2);
+  assert.ok((await client.usage.get({ interval: "hour" })).totals.messages > 0);
+  assert.equal((await client.queue.get()).object, "queue");
+  assert.ok((await client.links.list()).data.length > 0);
+});
+
+describe("a list", () => {
+  test("gives every record once, in order, whatever the pages, and asks for nothing before it is read", async () => {
+    const sent: string[] = [];
+    for (let count = 0; count < 7; count += 1) sent.unshift((await client.messages.send({ ...MESSAGE, client_reference: "list" })).id);
+    let requests = 0;
+    const counting: GodwitOptions["fetch"] = (url, init) => {
+      requests += 1;
+      return fetch(url, init);
+    };
+    const list = new Godwit({ apiKey, baseUrl: server.url, fetch: counting }).messages.list({ client_reference: "list", limit: 2 });
+    assert.equal(requests, 0);
+    const ids: string[] = [];
+    for await (const { id } of list) ids.push(id);
+    assert.deepEqual([ids, requests], [sent, 4]);
+    const sizes = await Array.fromAsync(list.pages(), ({ data }) => data.length);
+    assert.deepEqual(sizes, [2, 2, 2, 1]);
+  });
+
+  test("is read page by page with page(), from a cursor on", async () => {
+    const list = client.messages.list({ client_reference: "list", limit: 3 });
+    const first = await list.page();
+    assert.deepEqual([first.data.length, first.has_more], [3, true]);
+    const second = await list.page(first.next_cursor ?? "");
+    const rest = client.messages.list({ client_reference: "list", limit: 3, cursor: first.next_cursor ?? "" });
+    assert.deepEqual((await rest.page()).data, second.data);
+    assert.equal((await Array.fromAsync(rest)).length, 4);
+    assert.equal((await list.page().withAnswer()).status, 200);
+  });
+
+  test("goes on after short and empty pages while there is more", async (context) => {
+    const pages = [["a"], [], ["b", "c"], []];
+    const baseUrl = await answering(context, ({ url }) => {
+      const at = Number(new URL(url ?? "", "http://x").searchParams.get("cursor") ?? 0);
+      return { json: { data: pages[at]?.map((id) => ({ id })), has_more: at < 3, next_cursor: at < 3 ? String(at + 1) : null } };
+    });
+    const found = await Array.fromAsync(new Godwit({ apiKey, baseUrl }).messages.list(), ({ id }: Message) => id);
+    assert.deepEqual(found, ["a", "b", "c"]);
+  });
+
+  test("does not go round in circles", async (context) => {
+    const baseUrl = await answering(context, () => ({ json: { data: [], has_more: true, next_cursor: "same" } }));
+    assert.ok((await rejection(Array.fromAsync(new Godwit({ apiKey, baseUrl }).messages.list()))) instanceof GodwitError);
+  });
+
+  test("ends with the reason of its signal", async () => {
+    const leaving = new AbortController();
+    const reason = new Error("enough");
+    const list = client.messages.list({ client_reference: "list", limit: 1 }, { signal: leaving.signal });
+    const seen: string[] = [];
+    const error = await rejection(
+      (async () => {
+        for await (const { id } of list) {
+          seen.push(id);
+          leaving.abort(reason);
+        }
+      })(),
+    );
+    assert.deepEqual([error, seen.length], [reason, 1]);
+  });
+});
+
+describe("a refusal", () => {
+  test("has its code, its request id and every fault with its place", async () => {
+    const error = await rejection(client.messages.send({ ...MESSAGE, recipient: "nobody", body: "" }));
+    assert.ok(error instanceof ApiError && error instanceof GodwitError);
+    assert.deepEqual([error.status, error.code, error.name], [400, "invalid_request_payload", "ApiError"]);
+    assert.match(error.requestId ?? "", /^req_/);
+    assert.deepEqual(
+      error.errors.map(({ pointer }) => pointer),
+      ["/recipient", "/body"],
+    );
+    assert.match(error.idempotencyKey ?? "", /^[0-9a-f-]{36}$/);
+  });
+
+  test("is told apart by code", async () => {
+    const optedOut = await rejection(client.messages.send({ ...MESSAGE, recipient: "+15005550004" }));
+    assert.ok(hasCode(optedOut, "recipient_opted_out") && !hasCode(optedOut, "no_route", "not_found"));
+    assert.ok(hasCode(await rejection(client.messages.get(NO_MESSAGE)), "no_route", "not_found"));
+    assert.ok(!hasCode(new Error("not_found"), "not_found"));
+  });
+
+  test("says which scopes are missing", async () => {
+    const reader = new Godwit({ apiKey: await server.key({ scopes: ["messages:read"] }), baseUrl: server.url });
+    const error = await rejection(reader.messages.send(MESSAGE));
+    assert.ok(hasCode(error, "forbidden_insufficient_scope"));
+    assert.deepEqual(error.requiredScopes, ["messages:send"]);
+  });
+
+  test("is an unhandled one only when nobody takes it, also of withAnswer()", async (context) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): unknown => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    context.after(() => process.off("unhandledRejection", note));
+    await rejection(client.messages.get(NO_MESSAGE).withAnswer());
+    await rejection(client.messages.get(NO_MESSAGE).finally(() => undefined));
+    assert.equal(await client.messages.get(NO_MESSAGE).catch(() => "caught"), "caught");
+    // Rejections are reported once the queue of microtasks is empty.
+    await new Promise(setImmediate);
+    assert.deepEqual(unhandled, []);
+  });
+});
+
+describe("options that make no sense are refused at once", () => {
+  for (const [what, options] of [
+    ["no credential", { baseUrl: "http://localhost" }],
+    ["two credentials", { apiKey: "a", accessToken: "b", baseUrl: "http://localhost" }],
+    ["a key with a line break", { apiKey: "gw_test_x\n", baseUrl: "http://localhost" }],
+    ["a URL with a user", { apiKey: "a", baseUrl: "http://user:secret@localhost" }],
+    ["a URL that is none", { apiKey: "a", baseUrl: "localhost:8080" }],
+    ["a timeout without an end", { apiKey: "a", baseUrl: "http://localhost", timeoutMs: Infinity }],
+    ["half a retry", { apiKey: "a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
+  ] as const satisfies readonly (readonly [string, GodwitOptions])[]) {
+    test(what, () => assert.throws(() => new Godwit(options), TypeError));
+  }
+
+  test("ids that would change the path", async () => {
+    for (const id of ["", ".", ".."]) assert.ok((await rejection(client.messages.get(id))) instanceof TypeError);
+    assert.ok(hasCode(await rejection(client.messages.get("../queue")), "not_found"));
+  });
+});
+
+test("a base URL may have a path, and a slash at its end", async (context) => {
+  const paths: string[] = [];
+  const baseUrl = await answering(context, ({ url }) => {
+    paths.push(url ?? "");
+    return { json: {} };
+  });
+  await new Godwit({ apiKey, baseUrl: `${baseUrl}/gateway/` }).queue.get();
+  await new Godwit({ apiKey, baseUrl: new URL(baseUrl) }).queue.get();
+  assert.deepEqual(paths, ["/gateway/v1/queue", "/v1/queue"]);
+});
+
+test("the client shows its credential to nobody who prints it", () => {
+  assert.ok(!inspect(client, { depth: 9, showHidden: true }).includes(apiKey));
+  assert.ok(!JSON.stringify(client).includes(apiKey));
+});
+
+describe("an access token", () => {
+  test("is asked for before every request, and once more when it is refused", async () => {
+    const given: (string | undefined)[] = [];
+    const accessToken = async (refused?: string): Promise<string> => {
+      given.push(refused);
+      return refused === undefined ? "gw_test_ended" : apiKey;
+    };
+    const { attempts } = await new Godwit({ accessToken, baseUrl: server.url }).queue.get().withAnswer();
+    assert.deepEqual([given, attempts], [[undefined, "gw_test_ended"], 1]);
+  });
+
+  test("that is refused for good is the caller's to see", async () => {
+    let count = 0;
+    const accessToken = (): string => `gw_test_${(count += 1)}`;
+    assert.ok(hasCode(await rejection(new Godwit({ accessToken, baseUrl: server.url }).queue.get()), "unauthorized_invalid_token"));
+    assert.equal(count, 2);
+    assert.ok(
+      hasCode(await rejection(new Godwit({ accessToken: "gw_test_x", baseUrl: server.url }).queue.get()), "unauthorized_invalid_token"),
+    );
+  });
+
+  test("is fetched for client credentials, once for all who wait, and again when it is refused", async (context) => {
+    const asked: { authorization: string; body: string }[] = [];
+    const bearers: string[] = [];
+    const baseUrl = await answering(context, ({ url, headers }, body) => {
+      const authorization = headers.authorization ?? "";
+      if (url === "/v1/oauth/token") {
+        asked.push({ authorization, body });
+        return { json: { access_token: `token-${asked.length}`, token_type: "Bearer", expires_in: 3_600 } };
+      }
+      bearers.push(authorization);
+      const isEnded = authorization === "Bearer token-1" && bearers.length > 3;
+      return isEnded ? { status: 401, json: { code: "unauthorized_invalid_token", detail: "ended" } } : { json: {} };
+    });
+    const clientCredentials = { clientId: "key_1", clientSecret: "gw_test_s", scopes: ["messages:read", "usage:read"] };
+    const exchanging = new Godwit({ clientCredentials, baseUrl });
+    await Promise.all([exchanging.queue.get(), exchanging.queue.get(), exchanging.queue.get()]);
+    assert.deepEqual(asked, [
+      {
+        authorization: `Basic ${Buffer.from("key_1:gw_test_s").toString("base64")}`,
+        body: "grant_type=client_credentials&scope=messages%3Aread+usage%3Aread",
+      },
+    ]);
+    await exchanging.queue.get();
+    assert.deepEqual(bearers.slice(3), ["Bearer token-1", "Bearer token-2"]);
+    assert.equal(asked.length, 2);
+  });
+
+  test("that cannot be had is a refusal like any other", async (context) => {
+    const baseUrl = await answering(context, () => ({
+      status: 401,
+      json: { error: "invalid_client", error_description: "unknown", code: "unauthorized_invalid_token", detail: "unknown" },
+    }));
+    const exchanging = new Godwit({ clientCredentials: { clientId: "key_1", clientSecret: "gw_test_s" }, baseUrl });
+    assert.ok(hasCode(await rejection(exchanging.queue.get()), "unauthorized_invalid_token"));
+  });
+});
+
+test("headers of the caller's are sent along, and cannot take the place of the credential or the key", async (context) => {
+  let seen: IncomingMessage["headers"] = {};
+  const baseUrl = await answering(context, ({ headers }) => {
+    seen = headers;
+    return { json: {} };
+  });
+  const traceparent = `00-${createHash("md5").update("x").digest("hex")}-00f067aa0ba902b7-01`;
+  const own = new Godwit({ apiKey, baseUrl, headers: { "x-tenant": "a" } });
+  await own.messages.send(MESSAGE, { headers: { traceparent, Authorization: "Basic x", "Idempotency-Key": "x" } });
+  assert.deepEqual([seen["x-tenant"], seen["traceparent"], seen.authorization], ["a", traceparent, `Bearer ${apiKey}`]);
+  assert.match(String(seen["idempotency-key"]), /^[0-9a-f-]{36}$/);
+});

@@ -1,0 +1,60 @@
+/** The package is what the OpenAPI document says: its types are made from it, and every operation can be called. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { generated } from "../scripts/generate.ts";
+import { Call, EventStream, Godwit, Pages } from "../src/index.ts";
+
+type Document = { paths: Record<string, Record<string, object>> };
+
+test("the generated files are what the document gives: else run npm run generate -w sdk", async () => {
+  for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
+});
+
+/** Every method of every noun of the client. */
+function methodsOf(client: Godwit): [name: string, call: (...input: unknown[]) => unknown][] {
+  return Object.entries(client).flatMap(([noun, resource]: [string, object]) => {
+    const prototype = Object.getPrototypeOf(resource) as Record<string, (...input: unknown[]) => unknown>;
+    const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+    return names.map((name) => [`${noun}.${name}`, (...input: unknown[]) => prototype[name]?.apply(resource, input)] as const);
+  }) as [string, (...input: unknown[]) => unknown][];
+}
+
+/** Whatever the method gives, so that its request is made. */
+async function settle(made: unknown): Promise<void> {
+  if (made instanceof Call) await made;
+  else if (made instanceof Pages) await made.page();
+  else if (made instanceof EventStream) await made[Symbol.asyncIterator]().next();
+  else assert.fail("a method gives a call, a list or a stream");
+}
+
+test("every operation of the document has a method, and every method calls an operation", async (context) => {
+  const called: string[] = [];
+  const server = createServer((request, response) => {
+    called.push(`${request.method} ${new URL(request.url ?? "", "http://localhost").pathname}`);
+    const isStream = request.headers.accept === "text/event-stream";
+    response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
+    request.resume().on("end", () => response.end(isStream ? "id: evt_1\nevent: webhook.test\ndata: {}\n\n" : "{}"));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => server.close());
+  const client = new Godwit({ apiKey: "gw_test_x", baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const byMethod = new Map<string, string>();
+  for (const [name, call] of methodsOf(client)) {
+    // An id where one is asked for; elsewhere a body or a query, as which no server would take it.
+    await settle(name === "events.stream" || name.endsWith(".list") ? call() : call("first", "second"));
+    byMethod.set(name, called.splice(0).join(", "));
+  }
+  const { paths } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8")) as Document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const filled = operations.map((operation) => operation.replace("{id}", "first").replace(/\{\w+\}/, "second"));
+  assert.ok(operations.length > 40);
+  assert.deepEqual([...byMethod.values()].toSorted(), filled.toSorted());
+});

@@ -1,0 +1,109 @@
+/** A proxy in front of a real godwit that does to each request what the test says: next to nothing, or the worst. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { until } from "../../test/expect.ts";
+
+/** `pass`: to the service and back. `answer`: the service is not asked. `cut`: the connection ends before the service is asked.
+ *  `lose`: the service has done it, and its answer does not arrive. `tear`: half of the answer arrives. `hang`: nothing happens. */
+export type Behaviour =
+  | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
+  | { kind: "answer"; status: number; headers?: Record<string, string>; body?: unknown };
+
+export type Heard = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
+
+export class FaultyProxy {
+  /** Every request as it came. */
+  readonly heard: Heard[] = [];
+  /** What the service answered. */
+  readonly answered: number[] = [];
+  /** What to do with the next ones, in order; after that they pass. */
+  readonly next: Behaviour[] = [];
+  readonly #server: Server;
+
+  private constructor(target: string) {
+    this.#server = createServer((request, response) => {
+      void this.#take(target, request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async to({ url }: { url: string }): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(url);
+    proxy.#server.listen(0, "127.0.0.1");
+    await once(proxy.#server, "listening");
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The idempotency keys of the requests, as often as they came. */
+  get keys(): (string | undefined)[] {
+    return this.heard.map(({ headers }) => headers["idempotency-key"]);
+  }
+
+  async hears(count: number): Promise<void> {
+    await until(`${count} requests`, () => this.heard.length >= count || undefined, 10_000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+
+  async #take(target: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const heard = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers,
+      body: Buffer.concat(chunks).toString(),
+      at: performance.now(),
+    };
+    this.heard.push(heard);
+    const behaviour = this.next.shift() ?? { kind: "pass" };
+    if (behaviour.kind === "hang") return;
+    if (behaviour.kind === "cut") response.destroy();
+    else if (behaviour.kind === "answer") {
+      const { status, headers: fields, body = "" } = behaviour;
+      response.writeHead(status, fields).end(typeof body === "string" ? body : JSON.stringify(body));
+    } else await this.#pass(`${target}${heard.path}`, heard, response, behaviour.kind);
+  }
+
+  async #pass(url: string, { method, headers, body }: Heard, response: ServerResponse, kind: "pass" | "lose" | "tear"): Promise<void> {
+    const { host: _, connection: __, "content-length": ___, ...rest } = headers;
+    const leaving = new AbortController();
+    response.once("close", () => leaving.abort());
+    const init = { method, headers: rest, redirect: "manual", signal: leaving.signal } as const;
+    const answer = await fetch(url, body === "" ? init : { ...init, body });
+    this.answered.push(answer.status);
+    if (kind === "lose") {
+      await answer.text();
+      response.destroy();
+      return;
+    }
+    response.writeHead(
+      answer.status,
+      [...answer.headers].filter(([name]) => !/^(connection|transfer-encoding|keep-alive)$/.test(name)).flat(),
+    );
+    if (kind === "tear") response.write((await answer.text()).slice(0, 100), () => response.destroy());
+    else for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  }
+
+  /** Cuts whatever is under way. */
+  cutAll(): void {
+    this.#server.closeAllConnections();
+  }
+}
+
+/** A refusal as the service writes it. */
+export const problem = (status: number, code: string, headers: Record<string, string> = {}): Behaviour => ({
+  kind: "answer",
+  status,
+  headers: { "content-type": "application/problem+json", "x-request-id": "req_01k9zs3v8mf4tb2xg1qj6n0d5c", ...headers },
+  body: { type: `/errors/${code}`, title: "No", status, code, detail: "said the proxy", request_id: "req_01k9zs3v8mf4tb2xg1qj6n0d5c" },
+});
