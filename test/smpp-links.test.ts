@@ -48,8 +48,8 @@ async function reload(godwit: Godwit, config: string, text: string): Promise<voi
   await until("it to be reloaded", () => count() > before || undefined, 15_000);
 }
 
-// Most of the time they wait.
-describe("an SMPP link", { concurrency: true }, () => {
+// Most of the time they wait. Each has connections to the database, of which there are not many.
+describe("an SMPP link", { concurrency: 2 }, () => {
   test("whose service has lost its database asks for everything again, and has it once when it comes again", () =>
     withBound({}, {}, async ({ smsc, godwit, key }) => {
       await sendTexts(godwit, key, 1);

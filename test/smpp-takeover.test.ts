@@ -42,8 +42,7 @@ async function untilTaken(smsc: Smsc, first: SmscSession, sinceMs: number): Prom
   return { second, tookMs: performance.now() - sinceMs };
 }
 
-// Most of the time they wait for a lease to run out.
-describe("the process that has the bind, in mid-window,", { concurrency: true }, () => {
+describe("the process that has the bind, in mid-window,", () => {
   for (const policy of ["fail", "resend"] as const)
     test(`is killed, and the other one goes on: ${policy === "fail" ? "nothing comes twice" : "only what was in doubt comes twice"} (${policy})`, () =>
       withTwo({ on_unknown: policy }, async ({ smsc, owner, other, key }) => {
@@ -67,6 +66,8 @@ describe("the process that has the bind, in mid-window,", { concurrency: true },
         const killedAt = performance.now();
         await owner.stop("SIGKILL");
         smsc.script.submit = accept;
+        // Once is enough to see how long that takes.
+        if (policy === "resend") await other.rows("update link_leases set expires_at = now()");
         const { second, tookMs } = await untilTaken(smsc, first, killedAt);
         assert.ok(tookMs < TAKEN_OVER_MS, `${tookMs} ms`);
         assert.deepEqual([smsc.mostBound, first.isClosed], [1, true], "never two binds at a time");
