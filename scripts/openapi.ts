@@ -2,9 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApiDocument } from "../src/api/openapi.ts";
-import { Event } from "../src/events/event.ts";
-import { allRoutes } from "../src/service.ts";
-import { VERSION } from "../src/version.ts";
+import { allRoutes, apiSurroundings } from "../src/routes.ts";
 
 // A document needs the rows, not what their handlers work with.
 const nobody: never = undefined as never;
@@ -17,12 +15,13 @@ const routes = allRoutes({
   verifier: nobody,
   messages: nobody,
   endpoints: nobody,
+  keys: nobody,
   suppressions: nobody,
   templates: nobody,
   streams: nobody,
   routing: nobody,
 });
-const document = openApiDocument(routes, VERSION, Event);
+const document = openApiDocument(routes, apiSurroundings);
 writeFileSync(
   join(import.meta.dirname, "..", "docs", "openapi.json"),
   `${JSON.stringify(document, null, 2)}

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { ConfigError, readConfig, SETTINGS, type Config, type Environment, type Flags } from "./config.ts";
+import { selfSigned } from "../test/certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-config-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -197,13 +197,13 @@ test("any address will do behind a declared proxy", () => {
 });
 
 test("any address will do with TLS", () => {
-  const { certPath, keyPath } = selfSigned();
+  const { certPath, keyPath } = selfSignedFiles();
   const { tls } = serve({ GODWIT_HOST: "0.0.0.0", GODWIT_TLS_CERT: certPath, GODWIT_TLS_KEY: keyPath });
   assert.deepEqual(tls, { certPath, keyPath });
 });
 
 test("a certificate of another key is a fault", () => {
-  const env = { GODWIT_TLS_CERT: selfSigned().certPath, GODWIT_TLS_KEY: selfSigned().keyPath };
+  const env = { GODWIT_TLS_CERT: selfSignedFiles().certPath, GODWIT_TLS_KEY: selfSignedFiles().keyPath };
   assertFaults(faultsOf(env), [/^GODWIT_TLS_CERT, GODWIT_TLS_KEY: .*mismatch/]);
 });
 
@@ -308,30 +308,7 @@ test("a flag does not set the secret key", () => {
   assert.equal(serve({}, { "": KEY.toString("base64"), "secret-key": KEY.toString("base64") }).secretKey, undefined);
 });
 
-/** The smallest certificate there is, in DER by hand: a tool to make one need not be installed. */
-function selfSigned(): { certPath: string; keyPath: string } {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
-    const content = Buffer.concat(parts);
-    return Buffer.concat([Buffer.from(content.length < 128 ? [tag, content.length] : [tag, 0x81, content.length]), content]);
-  };
-  const [INTEGER, BITS, OID, TIME, SEQUENCE] = [0x02, 0x03, 0x06, 0x17, 0x30];
-  const ed25519 = der(SEQUENCE, der(OID, Buffer.from([0x2b, 0x65, 0x70])));
-  const nobody = der(SEQUENCE);
-  const validity = der(SEQUENCE, der(TIME, Buffer.from("200101000000Z")), der(TIME, Buffer.from("491231235959Z")));
-  const body = der(
-    SEQUENCE,
-    der(INTEGER, Buffer.of(1)),
-    ed25519,
-    nobody,
-    validity,
-    nobody,
-    publicKey.export({ type: "spki", format: "der" }),
-  );
-  const certificate = der(SEQUENCE, body, ed25519, der(BITS, Buffer.of(0), sign(null, body, privateKey)));
-  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
-  return {
-    certPath: write(["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n")),
-    keyPath: write(privateKey.export({ type: "pkcs8", format: "pem" }) as string),
-  };
+function selfSignedFiles(): { certPath: string; keyPath: string } {
+  const { cert, key } = selfSigned();
+  return { certPath: write(cert), keyPath: write(key) };
 }

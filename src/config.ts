@@ -42,70 +42,114 @@ export type Config = {
 const ROLES = ["api", "dispatch", "webhooks"] as const;
 type Role = (typeof ROLES)[number];
 
-type Setting = { flag: string; env: string; help: string; fallback?: string; isSecret?: true };
+export type Setting = {
+  flag: string;
+  env: string;
+  help: string;
+  fallback?: string;
+  isSecret?: true;
+  /** What stands for its value in the help. */
+  value?: string;
+  /** The values it takes; several, with commas between them, where it is a list. */
+  choices?: readonly string[];
+  isList?: true;
+};
 
 /** One row a setting. The TOML file takes the flag's name with underscores; the secret key is read from the environment
  *  alone, since flags show in process lists and files in backups. */
 export const SETTINGS = {
-  host: { flag: "host", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
-  port: { flag: "port", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
-  dataDir: { flag: "data-dir", env: "GODWIT_DATA_DIR", fallback: "./data", help: "where the embedded PostgreSQL lives" },
-  databaseUrl: { flag: "database-url", env: "DATABASE_URL", help: "a PostgreSQL server (15 or newer) instead of the embedded one" },
-  tlsCert: { flag: "tls-cert", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
-  tlsKey: { flag: "tls-key", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
+  host: { flag: "host", value: "HOST", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
+  port: { flag: "port", value: "PORT", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
+  dataDir: { flag: "data-dir", value: "DIR", env: "GODWIT_DATA_DIR", fallback: "./data", help: "where the embedded PostgreSQL lives" },
+  databaseUrl: {
+    flag: "database-url",
+    value: "URL",
+    env: "DATABASE_URL",
+    help: "a PostgreSQL server (15 or newer) instead of the embedded one",
+  },
+  tlsCert: { flag: "tls-cert", value: "FILE", env: "GODWIT_TLS_CERT", help: "certificate chain, PEM; reloaded on SIGHUP" },
+  tlsKey: { flag: "tls-key", value: "FILE", env: "GODWIT_TLS_KEY", help: "private key, PEM" },
   trustedProxies: {
     flag: "trusted-proxies",
+    value: "CIDRS",
     env: "GODWIT_TRUSTED_PROXIES",
     help: "CIDRs of the proxies that end TLS in front of this service",
   },
-  config: { flag: "config", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
-  log: { flag: "log", env: "GODWIT_LOG", help: "json, pretty or silent; without it pretty at a terminal and json elsewhere" },
-  metricsAllow: { flag: "metrics-allow", env: "GODWIT_METRICS_ALLOW", help: "CIDRs besides loopback that may read /metrics" },
+  config: { flag: "config", value: "FILE", env: "GODWIT_CONFIG", help: "a TOML file with any of these settings" },
+  log: {
+    flag: "log",
+    value: "STYLE",
+    choices: ["json", "pretty", "silent"],
+    env: "GODWIT_LOG",
+    help: "json, pretty or silent; without it pretty at a terminal and json elsewhere",
+  },
+  metricsAllow: {
+    flag: "metrics-allow",
+    value: "CIDRS",
+    env: "GODWIT_METRICS_ALLOW",
+    help: "CIDRs besides loopback that may read /metrics",
+  },
   requestTimeout: {
     flag: "request-timeout",
+    value: "SECONDS",
     env: "GODWIT_REQUEST_TIMEOUT",
     fallback: "30",
     help: "seconds a client has to send its request",
   },
-  roles: { flag: "roles", env: "GODWIT_ROLES", fallback: ROLES.join(","), help: `what this process does: some of ${ROLES.join(", ")}` },
+  roles: {
+    flag: "roles",
+    value: "ROLES",
+    choices: ROLES,
+    isList: true,
+    env: "GODWIT_ROLES",
+    fallback: ROLES.join(","),
+    help: `what this process does: some of ${ROLES.join(", ")}`,
+  },
   simulatorSpeed: {
     flag: "simulator-speed",
+    value: "FACTOR",
     env: "GODWIT_SIMULATOR_SPEED",
     fallback: "1",
     help: "how many times faster than usual the simulated carrier is",
   },
   receiptWait: {
     flag: "receipt-wait",
+    value: "SECONDS",
     env: "GODWIT_RECEIPT_WAIT",
     fallback: "259200",
     help: "seconds after which a message without a receipt is expired",
   },
   retentionDays: {
     flag: "retention-days",
+    value: "DAYS",
     env: "GODWIT_RETENTION_DAYS",
     fallback: "90",
     help: "days after which messages and events go away; 40 at least",
   },
   verifyCooldown: {
     flag: "verify-cooldown",
+    value: "SECONDS",
     env: "GODWIT_VERIFY_COOLDOWN",
     fallback: "30",
     help: "seconds between two verification codes to one recipient",
   },
   verifyPerRecipient: {
     flag: "verify-per-recipient",
+    value: "COUNT",
     env: "GODWIT_VERIFY_PER_RECIPIENT",
     fallback: "5",
     help: "verification codes an hour to one recipient",
   },
   verifyPerPrefix: {
     flag: "verify-per-prefix",
+    value: "COUNT",
     env: "GODWIT_VERIFY_PER_PREFIX",
     fallback: "100",
     help: "verification codes an hour to numbers that differ in their last four digits alone",
   },
   webhookAllow: {
     flag: "webhook-allow",
+    value: "CIDRS",
     env: "GODWIT_WEBHOOK_ALLOW",
     help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
   },
@@ -123,31 +167,19 @@ export const SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** What commands need that speak to a running server, as its clients do. */
-export const CLIENT_SETTINGS = {
-  url: { flag: "url", env: "GODWIT_URL", fallback: "http://127.0.0.1:8080", help: "where the server is" },
-  key: { flag: "", env: "GODWIT_KEY", isSecret: true, help: "an API key" },
-} as const satisfies Record<string, Setting>;
+/** As it stands in a URL: a service that listens everywhere is called on this machine. */
+export const hostToCall = (host: string): string =>
+  host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
 
-export type ClientConfig = { url: string; key: string };
-
-export function readClientConfig(flags: Flags, env: Environment = process.env): ClientConfig {
-  const { url, key } = CLIENT_SETTINGS;
-  const address = textOf(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? url.fallback;
-  const secret = nonEmpty(env[key.env]);
-  const faults: string[] = [];
-  if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
-    faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
-  if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
-  // It goes into a header, which takes no other characters; what is wrong with it is not shown, as it may be a key still.
-  else if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${key.env}: is not an API key`);
-  if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
-  return { url: address, key: secret };
-}
+/** Whether npm started this process, by `npm start` or `npx`. */
+export const isUnderNpm = (env: Environment = process.env): boolean => env["npm_lifecycle_event"] !== undefined;
 
 type SettingName = keyof typeof SETTINGS;
-export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** For those who read a setting that is no service's. */
+export const environment = (): Environment => process.env;
 
 export class ConfigError extends Error {
   override name = "ConfigError";
@@ -164,8 +196,18 @@ export class ConfigError extends Error {
 export type Purpose = "serve" | "database";
 
 export function readConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Config {
+  const { config, faults } = inspectConfig(flags, purpose, env);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** What stands in the place of a faulty setting is good for nothing but to look at the others. */
+export type Inspected = { config: Config; faults: readonly string[]; file: string | undefined };
+
+export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Inspected {
   const faults: string[] = [];
-  const { values: file, tables } = readFile(textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]), faults);
+  const path = textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
+  const { values: file, tables } = readFile(path, faults);
   const read = (name: SettingName): { text: string | undefined; from: string } => {
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : textOf(flags[setting.flag]);
@@ -213,16 +255,16 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
       faults.push("GODWIT_SECRET_KEY: is needed with DATABASE_URL, the same on every node; make one with: openssl rand -base64 32");
     }
   }
-  if (faults.length > 0) throw new ConfigError(faults);
-  return config;
+  return { config, faults, file: path };
 }
 
 const clearTextRefusal = (host: string): string =>
   `GODWIT_HOST: ${host} is not a loopback address and messages would travel in the clear; set GODWIT_TLS_CERT and GODWIT_TLS_KEY, ` +
   "or GODWIT_TRUSTED_PROXIES to the CIDRs of the proxy that ends TLS";
 
-const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text.trim() === "" ? undefined : text.trim());
-const textOf = (flag: string | boolean | undefined): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
+export const nonEmpty = (text: string | undefined): string | undefined =>
+  text === undefined || text.trim() === "" ? undefined : text.trim();
+export const textOf = (flag: Flags[string]): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
 const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
 
 type ReadFile = { values: Map<SettingName, string>; tables: Tables };

@@ -1,14 +1,14 @@
 /** Starts everything in order, and stops it in reverse. */
 import { randomBytes } from "node:crypto";
-import { createFirstAccount, createKey } from "./access/accounts.ts";
+import { createFirstAccount } from "./access/accounts.ts";
+import { createKey } from "./access/keys.ts";
 import { listAccounts } from "./access/queries.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
 import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
-import { publicPages, type Page } from "./api/pages.ts";
-import type { Route } from "./api/route.ts";
+import { publicPages } from "./api/pages.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
@@ -18,60 +18,53 @@ import { within } from "./lib/wait.ts";
 import { announcingHandover, Delivery, type DeliveryWatch } from "./delivery/delivery.ts";
 import { Doors } from "./delivery/doors.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "./delivery/metrics.ts";
-import { suppressionRoutes } from "./consent/routes.ts";
 import { SuppressionChanger } from "./consent/suppression-changer.ts";
 import { keepForgettingKeys } from "./idempotency/forget-keys.ts";
 import { BatchAcceptor } from "./batches/accept-batch.ts";
 import { keepCompletingBatches } from "./batches/complete.ts";
-import { batchRoutes } from "./batches/routes.ts";
-import { verificationRoutes } from "./verifications/routes.ts";
 import { Verifier } from "./verifications/verifier.ts";
 import { Acceptor } from "./messages/accept.ts";
 import { MessageChanger } from "./messages/change-message.ts";
 import { Composer } from "./messages/compose.ts";
+import { KeyChanger } from "./keys/change-key.ts";
 import type { Handover } from "./messages/handover.ts";
-import { CHANNELS } from "./routing/channel.ts";
-import { messageRoutes } from "./messages/routes.ts";
-import { STATUSES } from "./messages/states.ts";
 import { PROVIDERS } from "./providers/providers.ts";
 import { startReviews } from "./reviews/reviews.ts";
 import { keepForgettingRows } from "./retention/forget-rows.ts";
 import { keepRetention } from "./retention/keep-retention.ts";
-import { MAX_CARRIER_BODY_BYTES, Receiver } from "./links/receiver.ts";
-import { linkRoutes } from "./links/routes.ts";
+import { carrierPages } from "./links/pages.ts";
+import { watchLinks } from "./links/metrics.ts";
 import { simulatorLink } from "./routing/link.ts";
 import type { Plan } from "./routing/plan.ts";
 import { Routes, type Accounts } from "./routing/route.ts";
 import { readOrMakeSecretKey } from "./storage/data-directory.ts";
-import { DatabaseClock, type Clock } from "./storage/database-clock.ts";
+import { DatabaseClock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
 import { missingDurability } from "./storage/durability.ts";
+import { watchStorage } from "./storage/metrics.ts";
 import { migrate } from "./storage/migrate.ts";
 import { openDatabase } from "./storage/open-database.ts";
 import { StartupError } from "./storage/startup-error.ts";
 import { keepPartitions, makePartitions } from "./storage/partitions.ts";
 import { sql } from "./storage/sql.ts";
-import type { TemplateChanger } from "./templates/change-template.ts";
 import { Templates } from "./templates/find-template.ts";
-import { templateRoutes } from "./templates/routes.ts";
 import { seedTemplates } from "./templates/seed.ts";
 import { keepFolding } from "./usage/fold.ts";
-import { usageRoutes } from "./usage/routes.ts";
-import { Event } from "./events/event.ts";
 import { EventStreams } from "./events/stream.ts";
-import { eventRoutes } from "./events/routes.ts";
 import { SecretBox } from "./lib/secret-box.ts";
 import type { Bell } from "./outbox/bell.ts";
 import { Announcer } from "./storage/announce.ts";
-import { endpointRoutes } from "./endpoints/routes.ts";
 import { EndpointChanger } from "./endpoints/change-endpoint.ts";
 import { watchOutbox, watchWorker, webhookWatch } from "./webhooks/metrics.ts";
 import { Outbound } from "./webhooks/outbound.ts";
 import { resealEndpoints } from "./endpoints/reseal.ts";
 import { createResolve } from "./webhooks/resolve.ts";
-import { webhookRoutes } from "./webhooks/routes.ts";
 import { Signer } from "./webhooks/signer.ts";
 import { WebhookWorker } from "./webhooks/worker.ts";
+import { tokenPages } from "./tokens/pages.ts";
+import { resealSigningKeys, SigningKeys } from "./tokens/signing-keys.ts";
+import { Tokens } from "./tokens/token.ts";
+import { allRoutes, apiSurroundings } from "./routes.ts";
 import { VERSION } from "./version.ts";
 
 export type Service = {
@@ -93,7 +86,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     for (const end of stops.splice(0).toReversed()) await end();
   };
   try {
-    const { db, close } = await openDatabase({
+    const { db, close, embedded } = await openDatabase({
       ...config,
       command: "serve",
       mayJoin: false,
@@ -107,7 +100,10 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     await warnAboutDurability(db, log);
     const secretKey = config.secretKey ?? readOrMakeSecretKey(config.dataDir);
     const box = new SecretBox(secretKey, config.previousSecretKey);
-    await checkSecretKey(db, { secretKey, previousSecretKey: config.previousSecretKey }, (tx) => resealEndpoints(tx, box));
+    await checkSecretKey(db, { secretKey, previousSecretKey: config.previousSecretKey }, async (tx) => {
+      await resealEndpoints(tx, box);
+      await resealSigningKeys(tx, box);
+    });
 
     const clock = new DatabaseClock(db);
     await clock.start();
@@ -122,11 +118,14 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const firstKey = await makeFirstKey(db, clock);
 
     const metrics = createMetrics(VERSION);
+    const isReady = readiness(db);
+    watchStorage(metrics.registry, { db, embedded, isReady });
     const announcer = new Announcer(db, node);
     stops.push(() => announcer.stop());
     const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+    watchLinks(metrics.registry, db, routing);
     const watch = deliveryWatch(metrics.registry);
     const templates = new Templates(db);
     const reviews = startReviews({
@@ -168,6 +167,12 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
     const streams = new EventStreams(db, clock);
+    const signingKeys = new SigningKeys({ db, clock, box });
+    // Before anyone asks: who keeps a copy of the published keys shall not begin with an empty one.
+    if (config.roles.has("api")) await signingKeys.signer();
+    const tokens = new Tokens({ db, clock, signingKeys });
+    const authenticator = new Authenticator(db, tokens.read, () => clock.now());
+    const limiter = new Limiter(db, node);
     metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
     const routes = config.roles.has("api")
       ? allRoutes({
@@ -181,6 +186,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
           messages: new MessageChanger({ db, clock, bell }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+          keys: new KeyChanger({ db, clock, box, authenticator }),
           suppressions: new SuppressionChanger({ db, clock, bell }),
           templates: reviews.changer,
         })
@@ -191,15 +197,20 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       routes,
       pages: [
         ...publicPages({
-          document: openApiDocument(routes, VERSION, Event),
+          document: openApiDocument(routes, config.roles.has("api") ? apiSurroundings : { ...apiSurroundings, paths: {} }),
           metrics,
           metricsAllow: config.metricsAllow,
-          isReady: readiness(db),
+          isReady,
         }),
-        ...(config.roles.has("api") ? carrierPages(routing, doors) : []),
+        ...(config.roles.has("api")
+          ? [
+              ...carrierPages({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) }),
+              ...tokenPages({ db, authenticator, limiter, tokens, signingKeys, metrics }),
+            ]
+          : []),
       ],
-      authenticator: new Authenticator(db),
-      limiter: new Limiter(db, node),
+      authenticator,
+      limiter,
       metrics,
       log,
       writeLogLine: writeLine,
@@ -223,38 +234,6 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     throw error;
   }
 }
-
-type RouteParts = {
-  db: Database;
-  clock: Clock;
-  acceptor: Acceptor;
-  composer: Composer;
-  batches: BatchAcceptor;
-  verifier: Verifier;
-  messages: MessageChanger;
-  endpoints: EndpointChanger;
-  suppressions: SuppressionChanger;
-  templates: TemplateChanger;
-  streams: EventStreams;
-  routing: Routes;
-};
-
-/** Every route of the API. The handlers of a document that is only read are never called. */
-export const allRoutes = (parts: RouteParts): Route[] => {
-  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, suppressions, templates, streams, routing } = parts;
-  return [
-    ...messageRoutes({ db, acceptor, composer, changer: messages }),
-    ...batchRoutes(db, batches),
-    ...eventRoutes(db, streams),
-    ...endpointRoutes(db, endpoints),
-    ...webhookRoutes(db, endpoints),
-    ...suppressionRoutes(db, suppressions),
-    ...templateRoutes(db, templates),
-    ...verificationRoutes(db, verifier),
-    ...linkRoutes(db, routing),
-    ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
-  ];
-};
 
 /** What the parts of a process are made of. */
 type Parts = {
@@ -297,17 +276,6 @@ async function startDelivery(
   stops.push(() => delivery.stop());
   await delivery.start();
   return { handover: delivery.handover, reload: () => delivery.reload() };
-}
-
-/** Where carriers speak to us. */
-function carrierPages(routing: Routes, doors: Doors): Page[] {
-  const receiver = new Receiver({ routes: routing, providers: PROVIDERS, hostFor: (link) => doors.hostFor(link, () => undefined) });
-  return (["GET", "POST"] as const).map((method) => ({
-    method,
-    path: "/providers/{provider}/{link}",
-    maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-    render: ({ params, query, headers, url, body }) => receiver.answer(params, { method, url, query, headers, body }),
-  }));
 }
 
 /** The accounts that a plan names. */

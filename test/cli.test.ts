@@ -173,29 +173,24 @@ describe("help and wrong use", () => {
     assert.deepEqual(await json("version"), { godwit: VERSION, node: process.versions.node });
   });
 
-  test("doctor finds a running service well, in both forms", async () => {
-    const checks = await json<{ check: string; state: string; detail: string }[]>("doctor");
-    assert.deepEqual(
-      checks.map(({ check, state }) => `${check} ${state}`),
-      ["node ok", "disk ok", "tls ok", "database ok", "schema ok", "durability ok", "clock ok", "service ok"],
-    );
-    assert.match((await run("doctor")).stdout, /^check +state +detail$/m);
-  });
-
-  test("doctor says what is wrong, and fails", async () => {
-    const { code, stdout } = await runGodwit(["doctor", "--json"], {
-      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
-      GODWIT_PORT: "0",
-    });
-    assert.equal(code, 1);
-    const database = (JSON.parse(stdout) as Json[]).find(({ check }) => check === "database");
-    assert.equal(database?.["state"], "failed");
+  test("help COMMAND is the same as COMMAND --help, and each command has one", async () => {
+    const [byWord, byFlag] = await Promise.all([run("help", "send"), run("send", "--help")]);
+    assert.equal(byWord.stdout, byFlag.stdout);
+    for (const part of ["Usage:", "Flags:", "Settings", "Examples:", "Exit codes:"]) assert.ok(byWord.stdout.includes(part), part);
+    const none = await run("help", "snd");
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /there is no command snd; did you mean godwit help send\?/);
   });
 
   const NO_KEY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
   const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
-    ["fly", /unknown command fly/],
-    ["keys", /say what to do with keys/],
+    ["fly", /unknown command fly$/m],
+    ["keyz list", /unknown command keyz; did you mean godwit keys\?/],
+    ["keys", /say what to do with keys: create, list, rotate, revoke/],
+    ["keys crate", /keys knows no crate; did you mean godwit keys create\?/],
+    ["keys list --acount x", /there is no flag --acount; did you mean --account\?/],
+    ["accounts create second house", /one word too many: house/],
+    ["completion tcsh", /completion knows no tcsh/],
     ["keys create --environment test", /--scopes is required/],
     ["keys create --environment prod --scopes messages:read", /must be test or live, not prod/],
     ["keys create --environment test --scopes messages:read,messages:fly,x", /unknown scope messages:fly, x;.*messages:send/],

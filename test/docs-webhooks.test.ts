@@ -121,7 +121,7 @@ before(async () => {
     const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature } = request.headers;
     void buffer(request).then((body) => {
       deliveries.push({ id: String(id), timestamp: String(timestamp), signature: String(signature), body });
-      response.writeHead(204).end();
+      return response.writeHead(204).end();
     });
   });
   await new Promise<void>((listening) => receiver.listen(0, "127.0.0.1", listening));

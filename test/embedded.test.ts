@@ -271,6 +271,7 @@ test(
       "ajv",
       "canonicalize",
       "fastify",
+      "jose",
       "libphonenumber-js",
       "pg",
       "pino",

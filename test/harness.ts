@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import pg from "pg";
-import { createAccount, createKey } from "../src/access/accounts.ts";
+import { createAccount } from "../src/access/accounts.ts";
+import { createKey } from "../src/access/keys.ts";
 import type { Environment } from "../src/access/environment.ts";
 import { listAccounts } from "../src/access/queries.ts";
 import { SCOPES, type Scope } from "../src/access/scope.ts";
@@ -210,11 +211,14 @@ export function spawnGodwit(
 export async function runGodwit(
   args: readonly string[],
   env: Record<string, string>,
+  stdin?: string,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  // One that ends without reading it is no fault.
+  child.stdin.on("error", () => undefined).end(stdin);
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));

@@ -55,6 +55,7 @@ describe("the common headers", () => {
     ["the OpenAPI document", () => godwit.request("GET", "/openapi.json"), 200],
     ["the reference", () => godwit.request("GET", "/docs"), 200],
     ["the metrics", () => godwit.request("GET", "/metrics"), 200],
+    ["the keys of tokens", () => godwit.request("GET", "/.well-known/jwks.json"), 200],
   ];
   for (const [what, ask, status] of OK) {
     test(`${what} carries them`, async () => {
@@ -128,6 +129,10 @@ describe("methods", () => {
     ["/openapi.json", "GET, HEAD"],
     ["/docs", "GET, HEAD"],
     ["/errors/not_found", "GET, HEAD"],
+    ["/v1/keys", "GET, HEAD, POST"],
+    ["/v1/keys/key_01k9zs3v8mf4tb2xg1qj6n0d5c", "DELETE, GET, HEAD"],
+    ["/v1/oauth/token", "POST"],
+    ["/.well-known/jwks.json", "GET, HEAD"],
   ];
   const METHODS = ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "PURGE"];
   for (const [path, allow] of ALLOWED) {

@@ -315,6 +315,8 @@ describe("the ways of the simulated carrier", () => {
     assert.deepEqual(seriesOf(metrics, "godwit_receipts_total"), countBy(receipts));
     assert.equal(metrics.get('godwit_handover_seconds_count{link="simulator"}'), JOURNEYS.length);
     assert.ok((metrics.get('godwit_handover_seconds_sum{link="simulator"}') ?? Infinity) < JOURNEYS.length, "under a second each");
+    const delivered = moves.filter(({ status }) => status === "delivered").length;
+    assert.equal(metrics.get('godwit_delivered_seconds_count{link="simulator"}'), delivered);
     assert.equal(metrics.get('godwit_messages_in_hand{link="simulator"}'), 0);
     assert.equal(metrics.get('godwit_link_throttled{link="simulator"}'), 0);
     for (const name of ["depth", "held", "oldest_due_seconds"]) assert.deepEqual(seriesOf(metrics, `godwit_queue_${name}`), {});

@@ -1,6 +1,6 @@
 /** `godwit listen` at a terminal and in a pipe: a process that follows a running service. */
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -56,7 +56,13 @@ class Listener {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const listener = new Listener(child);
-    await listener.says(/^listening to /m);
+    try {
+      await listener.says(/^listening to /m, 30_000);
+    } catch (error) {
+      // Nobody has it to end it, and a test waits for its processes.
+      listener[Symbol.dispose]();
+      throw error;
+    }
     return listener;
   }
 
@@ -156,6 +162,55 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.deepEqual(shown.toSorted(), sent.map(({ json }) => String(json["id"])).toSorted());
     assert.ok(listener.events.every(({ type }) => type === "message.delivered"));
   });
+
+  test("what went wrong has its code on the line", async () => {
+    const { key } = await newOwner(godwit, "errors on lines");
+    using listener = await Listener.start(key, ["--type", "message.failed"]);
+    await godwit.send(key, { recipient: "+15005550002" });
+    await listener.has(1);
+    assert.match(listener.lines[0] ?? "", /Z {2}message\.failed +msg_\w+ {2}\+15005550002 {2}invalid_destination {2}\(evt_\w+\)$/);
+  });
+
+  test("--message shows one message alone, and --after goes on where an earlier run ended", async () => {
+    const { key } = await newOwner(godwit, "one of two");
+    using listener = await Listener.start(key, ["--json"]);
+    const [first, second] = [await godwit.send(key), await godwit.send(key)];
+    await listener.has(8);
+    const mine = listener.events.filter(({ data }) => data["message"]?.id === second.json["id"]).map(({ id }) => id);
+    using later = await Listener.start(key, ["--json", "--after", mine[1] ?? "", "--message", String(second.json["id"])]);
+    await later.has(2);
+    // What was told in the seconds before the event comes again, as the stream repeats it; the event itself does not.
+    const shown = later.events.map(({ id }) => id);
+    assert.deepEqual(
+      shown.filter((id) => id !== mine[0]),
+      mine.slice(2),
+    );
+    assert.ok(!later.stdout.includes(String(first.json["id"])));
+  });
+
+  const hasScript = spawnSync("script", ["--version"]).status === 0;
+  test(
+    "at a terminal there are colours, unless NO_COLOR is set",
+    { skip: hasScript ? false : "script, which makes a terminal, is not installed" },
+    async () => {
+      const { key } = await newOwner(godwit, "colours");
+      const env = { PATH: process.env["PATH"] ?? "", TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key, NODE_COMPILE_CACHE: cache };
+      const atTerminal = (more: Record<string, string>): ChildProcess =>
+        spawn("script", ["-qec", `${process.execPath} ${MAIN} listen --type message.delivered`, "/dev/null"], {
+          env: { ...env, ...more },
+          stdio: ["pipe", "pipe", "ignore"],
+        });
+      const children = [atTerminal({}), atTerminal({ NO_COLOR: "1" })];
+      const outputs = children.map(() => "");
+      children.forEach((child, index) => child.stdout?.on("data", (chunk: Buffer) => (outputs[index] += chunk.toString())));
+      await until("both to listen", () => outputs.every((text) => text.includes("listening to")) || undefined, 15_000);
+      await godwit.send(key);
+      await until("both to show it", () => outputs.every((text) => text.includes("message.delivered")) || undefined, 15_000);
+      for (const child of children) child.kill("SIGKILL");
+      assert.ok(outputs[0]?.includes("\u001b[32mmessage.delivered"), outputs[0]);
+      assert.ok(!outputs[1]?.includes("\u001b[32m"), outputs[1]);
+    },
+  );
 
   test("it ends well when whoever reads its output has had enough", async () => {
     const owner = await newOwner(godwit, "head");
@@ -332,6 +387,12 @@ describe("wrong use", { concurrency: 2 }, () => {
     ["a key that cannot be one", { GODWIT_KEY: "gw_test_“quoted”" }, [], /GODWIT_KEY: is not an API key/],
     ["a URL that is none", { GODWIT_KEY: "x", GODWIT_URL: "localhost" }, [], /GODWIT_URL: must be a URL such as http/],
     ["another protocol", { GODWIT_KEY: "x" }, ["--url", "ftp://localhost"], /must be a URL such as http/],
+    [
+      "a URL with a password",
+      { GODWIT_KEY: "x", GODWIT_URL: "http://me:quoted@localhost" },
+      [],
+      /GODWIT_URL: must not have a name or password/,
+    ],
     ["a forward that is no URL", { GODWIT_KEY: "x" }, ["--forward-to", "localhost:3000"], /--forward-to must be a URL such as http/],
     ["an unknown flag", { GODWIT_KEY: "x" }, ["--forward", "http://localhost"], /--forward/],
   ];

@@ -11,6 +11,7 @@ import { isErrorCode } from "../src/http/codes.ts";
 import { decodeId, encodeId } from "../src/lib/id.ts";
 import { uuidSequence } from "../src/lib/uuid.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "./expect.ts";
+import { assertOAuthError, clientOf, FORM_TYPE, TOKEN_PATH, type Client } from "./token-caller.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
 import { withoutDatabase } from "./without-database.ts";
 
@@ -26,12 +27,15 @@ type Route = { method: string; path: string; operation: Operation };
 
 const COMMITTED = join(import.meta.dirname, "..", "docs", "openapi.json");
 const STREAM = "/v1/events/stream";
+const JWKS = "/.well-known/jwks.json";
 
 let godwit: Godwit;
 let document: Document;
 let key: string;
 let scopeless: string;
 let exhausted: string;
+/** By key: as whom it buys tokens. */
+const clients = new Map<string | undefined, Client>();
 /** Things that every reading operation can be asked about. */
 let known: Ids;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -44,16 +48,27 @@ before(async () => {
   await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 1, 1)");
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
-  scopeless = await godwit.key({ scopes: ["keys:read"] });
+  scopeless = await godwit.key({ scopes: [] });
+  for (const each of [key, exhausted]) clients.set(each, await clientOf(godwit, each));
   const { message } = await queued({ metadata: { a: "b" }, client_reference: "c", sender: "Godwit" });
-  known = { message, ...(await delivered()), ...(await batched()), ...(await suppressed()), ...(await templated()), ...(await verified()) };
+  known = {
+    message,
+    ...(await delivered()),
+    ...(await batched()),
+    ...(await suppressed()),
+    ...(await templated()),
+    ...(await verified()),
+    ...(await keyed()),
+  };
   document = (await godwit.request("GET", "/openapi.json")).json as unknown as Document;
   ajv.addSchema(document, "openapi.json");
 });
 after(() => godwit.stop());
 
 /** What the parameters of a path stand for. */
-type Ids = Partial<Record<"message" | "event" | "endpoint" | "delivery" | "batch" | "suppression" | "template" | "verification", string>>;
+type Ids = Partial<
+  Record<"message" | "event" | "endpoint" | "delivery" | "batch" | "suppression" | "template" | "verification" | "key", string>
+>;
 const NOTHING: Required<Ids> = {
   message: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
   event: "evt_01k9zs3v8mf4tb2xg1qj6n0d5c",
@@ -63,6 +78,7 @@ const NOTHING: Required<Ids> = {
   suppression: "sup_01k9zs3v8mf4tb2xg1qj6n0d5c",
   template: "tmpl_01k9zs3v8mf4tb2xg1qj6n0d5c",
   verification: "ver_01k9zs3v8mf4tb2xg1qj6n0d5c",
+  key: "key_01k9zs3v8mf4tb2xg1qj6n0d5c",
 };
 
 async function make(path: string, body?: object): Promise<Reply["json"]> {
@@ -112,6 +128,12 @@ const unverified = async (): Promise<Ids> => {
   await make(`/v1/verifications/${verification}/cancel`);
   return { verification };
 };
+const keyed = async () => ({ key: await idOf(make("/v1/keys", { scopes: ["messages:read"], name: "n" })) });
+const revoked = async (): Promise<Ids> => {
+  const ids = await keyed();
+  await godwit.request("DELETE", `/v1/keys/${ids.key}`, { key });
+  return ids;
+};
 
 // Times of ids go their own way here.
 const deliveryIds = uuidSequence();
@@ -160,6 +182,9 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   },
   "POST /v1/verifications/{id}/check": { body: { code: "000000" }, fit: verified, unfit: unverified },
   "POST /v1/verifications/{id}/cancel": { fit: verified, unfit: unverified },
+  "POST /v1/keys": { body: { scopes: ["messages:read"] } },
+  "POST /v1/keys/{id}/rotate": { body: {}, fit: keyed, unfit: revoked },
+  "DELETE /v1/keys/{id}": { fit: keyed },
   "PATCH /v1/messages/{id}": { body: { body: "x" }, fit: scheduled, unfit: queued },
   "POST /v1/messages/{id}/cancel": { fit: queued, unfit: canceled },
   "POST /v1/messages/{id}/redact": { fit: canceled, unfit: queued },
@@ -189,8 +214,24 @@ function bodyOf(route: Route): object | undefined {
 /** The same, with what the operation can be done to. */
 const fitting = async (route: Route): Promise<string> => concrete(route, await needsOf(route).fit?.());
 
-const ask = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
-  route.path === STREAM ? peek(path, { key, ...options }) : godwit.request(route.method, path, { key, body: bodyOf(route), ...options });
+function ask(route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> {
+  if (route.path === STREAM) return peek(path, { key, ...options });
+  return godwit.request(
+    route.method,
+    path,
+    route.path === TOKEN_PATH ? asForm({ key, ...options }) : { key, body: bodyOf(route), ...options },
+  );
+}
+
+/** The key is in the form. */
+function asForm({ key: secret, body, headers }: RequestOptions): RequestOptions {
+  const client = clients.get(secret);
+  const form = new URLSearchParams({
+    grant_type: "client_credentials",
+    ...(client && { client_id: client.id, client_secret: client.secret }),
+  });
+  return { body: body ?? form.toString(), headers: { "content-type": FORM_TYPE, ...headers } };
+}
 
 /** The beginning of an answer that goes on, or the whole of one that does not. */
 async function peek(path: string, { key: token }: RequestOptions): Promise<Reply> {
@@ -228,9 +269,14 @@ function tableOf({ path }: Route): string {
   if (path === "/v1/messages/validate") return "suppressions";
   if (path === "/v1/links") return "link_states";
   if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
+  if (path === JWKS) return "signing_keys";
+  if (path === TOKEN_PATH || path.startsWith("/v1/keys")) return "api_keys";
   const [, , noun = ""] = path.split("/");
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
+
+/** The table that the first request waits for. That of keys is also written to when one is used. */
+const lockedTableOf = (route: Route): string => (tableOf(route) === "api_keys" ? "api_key_hashes" : tableOf(route));
 
 /** The key's first request waits for whoever has locked the table, its key claimed, while the second one comes. */
 async function conflict(route: Route): Promise<Reply> {
@@ -242,7 +288,7 @@ async function conflict(route: Route): Promise<Reply> {
   try {
     await client.query("begin");
     // Whoever reads may.
-    await client.query(`lock table ${tableOf(route)} in exclusive mode`);
+    await client.query(`lock table ${lockedTableOf(route)} in exclusive mode`);
     first = ask(route, options, path);
     await until("the first request to wait", async () => {
       const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -263,15 +309,17 @@ async function withBrokenTable(route: Route): Promise<Reply> {
   const options = route.path === STREAM ? { key: await godwit.key() } : {};
   await godwit.rows(`alter table ${table} rename to elsewhere`);
   try {
-    return await ask(route, options, path);
+    return await askInVain(route, options, path);
   } finally {
     await godwit.rows(`alter table elsewhere rename to ${table}`);
   }
 }
 
-/** A stream needs no database until its credential is looked up again. */
-const askInVain = (route: Route): Promise<Reply> =>
-  route.path === STREAM ? until("no stream", async () => [await ask(route)].find(({ status }) => status !== 200)) : ask(route);
+/** A stream needs no database until its credential is looked up again, nor a list that was read just now. */
+const askInVain = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
+  route.path === STREAM || route.path === JWKS
+    ? until("no answer", async () => [await ask(route, options, path)].find(({ status }) => status !== 200))
+    : ask(route, options, path);
 
 /** What takes long is done for all routes at once, when the first of them asks. */
 function together(provoke: (routes: readonly Route[]) => Promise<Reply[]>): (route: Route) => Promise<Reply> {
@@ -287,7 +335,8 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   200: async (route) => ask(route, {}, await fitting(route)),
   201: (route) => ask(route),
   202: (route) => ask(route),
-  400: (route) => ask(route, {}, `${concrete(route)}?no_such_parameter=1`),
+  400: (route) =>
+    route.path === TOKEN_PATH ? ask(route, { body: "scope=x&scope=y" }) : ask(route, {}, `${concrete(route)}?no_such_parameter=1`),
   401: (route) => ask(route, { key: undefined }),
   403: (route) => ask(route, { key: scopeless }),
   404: (route) => ask(route, {}, concrete(route, NOTHING)),
@@ -300,7 +349,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   429: overQuota,
   431: (route) => exchange(godwit.url, head(route, `x-long: ${"a".repeat(20_000)}`, "")),
   500: withBrokenTable,
-  503: together((routes) => withoutDatabase(godwit, () => Promise.all(routes.map(askInVain)))),
+  503: together((routes) => withoutDatabase(godwit, () => Promise.all(routes.map((route) => askInVain(route))))),
 };
 
 // The rows of this test are those of the committed document, which the first test below holds to the served one.
@@ -367,7 +416,9 @@ for (const route of ROUTES) {
         if (reply.status >= 400) {
           const code = String(reply.json["code"]);
           assert.ok(isErrorCode(code) && declared.description.includes(`\`${code}\``), `${code} is described`);
-          assertProblem(reply, code);
+          const [type] = Object.keys(declared.content);
+          if (type === "application/json") assertOAuthError(reply, String(reply.json["error"]), code);
+          else assertProblem(reply, code);
         }
         // The quota is shown where there is one, and a replay is marked where there was one.
         const needed = Object.keys(declared.headers).filter((name) => !/^(RateLimit|Idempotent)/.test(name));
@@ -377,7 +428,7 @@ for (const route of ROUTES) {
   });
 }
 
-for (const path of ["/v1/messages", "/v1/events", "/v1/webhook_endpoints", "/v1/suppressions", "/v1/templates"]) {
+for (const path of ["/v1/messages", "/v1/events", "/v1/webhook_endpoints", "/v1/suppressions", "/v1/templates", "/v1/keys"]) {
   test(`a page of ${path} fits its schema also with a cursor`, async () => {
     await queued({ channel: "whatsapp", body: "x" });
     await delivered();

@@ -76,6 +76,8 @@ describe("a node that accepts, and a node that delivers", () => {
       ["POST", "/v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/cancel"],
     ] as const)
       assertProblem(await dispatching.request(method, path, { key, ...(method === "POST" ? { body: sms() } : {}) }), "not_found");
+    assertProblem(await dispatching.request("POST", "/v1/oauth/token", { body: "" }), "not_found");
+    assert.deepEqual((await dispatching.request("GET", "/openapi.json")).json["paths"], {}, "its document says so");
     for (const path of ["/livez", "/readyz", "/metrics"]) assert.equal((await dispatching.request("GET", path)).status, 200);
   });
 });

@@ -8,6 +8,7 @@ import { request } from "node:https";
 import { connect as connectTcp } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { connect as connectTls, type SecureVersion, type TLSSocket } from "node:tls";
 import { assertCommonHeaders, assertProblem, until } from "./expect.ts";
@@ -26,10 +27,10 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-function makeCertificate(name: string): void {
+function makeCertificate(name: string, days = 2): void {
   const subject = ["-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1"];
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", keyOf(name)];
-  execFileSync("openssl", ["req", "-x509", ...key, "-out", certOf(name), "-days", "2", ...subject], { stdio: "ignore" });
+  execFileSync("openssl", ["req", "-x509", ...key, "-out", certOf(name), "-days", String(days), ...subject], { stdio: "ignore" });
 }
 
 async function handshake(url: string, version: SecureVersion): Promise<TLSSocket> {
@@ -111,6 +112,26 @@ describe("with a certificate", { skip }, () => {
     await once(socket, "close");
     assert.ok(!text.includes("200 OK"));
     assert.equal((await get(godwit.url, "/livez")).status, 200);
+  });
+
+  test("/metrics tells when the first certificate of the chain ends, also of a new one", async () => {
+    makeCertificate("short", 1);
+    const endOf = (name: string): number => new X509Certificate(readFileSync(certOf(name))).validToDate.getTime() / 1_000;
+    const told = async (): Promise<number> => {
+      const sent = request(`${godwit.url}/metrics`, { rejectUnauthorized: false, agent: false }).end();
+      const [response] = (await once(sent, "response")) as [Readable];
+      return Number(/^godwit_tls_certificate_end_seconds (\d+)$/m.exec((await response.toArray()).join(""))?.[1]);
+    };
+    assert.equal(await told(), endOf("first"));
+    writeFileSync(certOf("used"), Buffer.concat([readFileSync(certOf("first")), readFileSync(certOf("short"))]));
+    godwit.child.kill("SIGHUP");
+    await said("certificate reloaded");
+    assert.equal(await told(), endOf("short"));
+    copyFileSync(certOf("first"), certOf("used"));
+    godwit.output.length = 0;
+    godwit.child.kill("SIGHUP");
+    await said("certificate reloaded");
+    godwit.output.length = 0;
   });
 
   test("SIGHUP reloads the certificate for new connections, old ones live on, and a bad pair changes nothing", async () => {

@@ -57,9 +57,18 @@ function operationsText({ paths }: Document): string {
   return `/** Every operation of the API by its name, ${BEGINNING} */\n\nexport const OPERATIONS = {\n${rows.join("\n")}\n} as const;\n`;
 }
 
+// What takes a form, or no credential, is not called like the rest: credential.ts buys tokens.
+const OTHERS: ReadonlySet<string> = new Set(["/v1/oauth/token", "/.well-known/jwks.json"]);
+
+/** The document, without what no method calls. */
+export function readDocument(): Document {
+  const { paths, ...rest } = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
+  return { ...rest, paths: Object.fromEntries(Object.entries(paths).filter(([path]) => !OTHERS.has(path))) };
+}
+
 /** What the files must be, by their names. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
-  const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
+  const document = readDocument();
   return new Map([
     [join(SDK, "src", "schema.ts"), await schemaText(document)],
     [join(SDK, "src", "operations.ts"), operationsText(document)],

@@ -1,6 +1,7 @@
 /** The client: a credential, a place, and the nouns of the API. A new noun is a file like messages.ts and a line here. */
 import { Batches } from "./batches.ts";
 import { Events } from "./events.ts";
+import { Keys } from "./keys.ts";
 import { Links } from "./links.ts";
 import { Messages } from "./messages.ts";
 import { QueueDepth } from "./queue.ts";
@@ -24,6 +25,7 @@ export class Godwit {
   readonly usage: UsageCounts;
   readonly queue: QueueDepth;
   readonly links: Links;
+  readonly keys: Keys;
 
   constructor(options: GodwitOptions) {
     const transport = new Transport(options);
@@ -37,5 +39,6 @@ export class Godwit {
     this.usage = new UsageCounts(transport);
     this.queue = new QueueDepth(transport);
     this.links = new Links(transport);
+    this.keys = new Keys(transport);
   }
 }

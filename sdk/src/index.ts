@@ -18,10 +18,13 @@ export type {
   // The browser's own Event is taken for it when the import is forgotten.
   Event as GodwitEvent,
   FallbackStep,
+  Key,
+  KeyWithSecret,
   Link,
   Message,
   MessageValidation,
   NewBatch,
+  NewKey,
   NewMessage,
   NewTemplate,
   NewVerification,

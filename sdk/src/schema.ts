@@ -361,6 +361,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List keys
+         * @description The keys of this environment, newest first, also those that are revoked or have expired.
+         *
+         *     Scope: `keys:read`.
+         */
+        get: operations["get_keys"];
+        put?: never;
+        /**
+         * Create a key
+         * @description A key for this environment, with scopes that the credential has itself. The answer shows it, this once; a repetition with the same idempotency key shows it again within 24 hours.
+         *
+         *     Scope: `keys:write`.
+         */
+        post: operations["post_keys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a key
+         * @description The key as it is now, without its secret.
+         *
+         *     Scope: `keys:read`.
+         */
+        get: operations["get_keys_id"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key
+         * @description It stops working within a second, and with it every access token that it bought. It stays in the list.
+         *
+         *     Scope: `keys:write`.
+         */
+        delete: operations["delete_keys_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate a key
+         * @description A new key with the scopes, the name and the end of the old one, which goes on working for the overlap. The answer shows the new key, this once.
+         *
+         *     Scope: `keys:write`.
+         */
+        post: operations["post_keys_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook_endpoints/{id}/deliveries": {
         parameters: {
             query?: never;
@@ -1491,6 +1569,110 @@ export interface components {
             /** @description The event that is on its way. */
             event_id: string;
         };
+        NewKey: {
+            /** @description What the key may do: at most what the credential that makes it may do. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write")[];
+            /** @description For people. */
+            name?: string | null;
+            /**
+             * Format: date-time
+             * @description When it stops working. Never later than the key that makes it; without it, together with that one.
+             */
+            expires_at?: string | null;
+        };
+        KeyWithSecret: {
+            /** @description The key itself: keep it, it is not shown again. */
+            key: string;
+            /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "key";
+            account_id: string;
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description For people. */
+            name: string | null;
+            /**
+             * @description How the key begins, by which people tell keys apart.
+             * @example gw_test_Ab3x…
+             */
+            hint: string;
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it stops working; null when it lives until it is revoked.
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last used, to the minute.
+             */
+            last_used_at: string | null;
+        };
+        KeyPage: {
+            data: components["schemas"]["Key"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description An API key. */
+        Key: {
+            /** @example key_01k9zs3v8mf4tb2xg1qj6n0d5c */
+            id: string;
+            /** @constant */
+            object: "key";
+            account_id: string;
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description For people. */
+            name: string | null;
+            /**
+             * @description How the key begins, by which people tell keys apart.
+             * @example gw_test_Ab3x…
+             */
+            hint: string;
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it stops working; null when it lives until it is revoked.
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was revoked.
+             */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last used, to the minute.
+             */
+            last_used_at: string | null;
+        };
+        RotateKey: {
+            /** @description How long the old key goes on working. Default 86400: a day. */
+            overlap_seconds?: number | null;
+        };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
@@ -2091,6 +2273,67 @@ export interface components {
             /** @description The same in seconds until now; 0 when none waits. */
             oldest_due_seconds: number;
         };
+        /** @description What an API key bought. It dies with its key. */
+        AccessToken: {
+            /** @description An RFC 9068 JWT. Send it as `Authorization: Bearer …`. */
+            access_token: string;
+            /** @constant */
+            token_type: "Bearer";
+            /** @description Seconds: an hour, or until the key expires. */
+            expires_in: number;
+            /** @description What the token may do, separated by blanks. */
+            scope: string;
+        };
+        /** @description RFC 6749 §4.4.2. Other parameters are ignored. */
+        TokenRequest: {
+            /** @constant */
+            grant_type: "client_credentials";
+            /** @description What the token shall be able to do, separated by blanks: at most what the key can, which is the default. */
+            scope?: string;
+            /** @description The key's id, where it is not sent by HTTP Basic. */
+            client_id?: string;
+            /** @description The key, where it is not sent by HTTP Basic. */
+            client_secret?: string;
+        };
+        /** @description RFC 6749 §5.2, with the members of a problem beside its own. */
+        OAuthError: {
+            /**
+             * @description The word of RFC 6749: `invalid_request`, `invalid_client`, `invalid_scope`, `unsupported_grant_type`, `temporarily_unavailable` or `server_error`.
+             * @example invalid_client
+             */
+            error: string;
+            error_description: string;
+            /** @description A page about this code. */
+            type: string;
+            title: string;
+            status: number;
+            /** @description What clients switch on; may grow. */
+            code: string;
+            detail: string;
+            request_id: string;
+            errors?: {
+                pointer: string;
+                code: string;
+                detail: string;
+            }[];
+        };
+        /** @description RFC 7517. */
+        JwkSet: {
+            keys: {
+                /** @constant */
+                kty: "OKP";
+                /** @constant */
+                crv: "Ed25519";
+                /** @description The public key. */
+                x: string;
+                /** @description Its RFC 7638 thumbprint, as tokens name it. */
+                kid: string;
+                /** @constant */
+                alg: "EdDSA";
+                /** @constant */
+                use: "sig";
+            }[];
+        };
         /** @description RFC 9457. */
         Problem: {
             /** @description A page about this code. */
@@ -2101,7 +2344,7 @@ export interface components {
              * @description What clients switch on; may grow.
              * @example invalid_request_payload
              */
-            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
+            code: "invalid_request_payload" | "invalid_idempotency_key" | "unauthorized_missing_token" | "unauthorized_invalid_token" | "forbidden_insufficient_scope" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "no_route" | "destination_not_permitted" | "sender_not_allowed" | "message_not_cancelable" | "message_not_editable" | "message_not_redactable" | "template_not_found" | "template_not_approved" | "template_channel_mismatch" | "template_variables_mismatch" | "template_text_too_long" | "template_name_taken" | "template_not_editable" | "too_many_templates" | "recipient_opted_out" | "service_window_closed" | "verification_too_soon" | "verification_limit_reached" | "verification_not_pending" | "max_segments_exceeded" | "endpoint_url_refused" | "endpoint_disabled" | "too_many_keys" | "key_not_active" | "too_many_endpoints" | "rate_limit_exceeded" | "request_header_fields_too_large" | "internal_server_error" | "service_unavailable" | (string & {});
             detail: string;
             request_id: string;
             required_scopes?: string[];
@@ -2131,7 +2374,7 @@ export interface components {
         "Idempotent-Replayed": string;
         /** @description Seconds to wait. */
         "Retry-After": number;
-        /** @description RFC 6750. */
+        /** @description How to authenticate: RFC 6750, and RFC 7617 where tokens are bought. */
         "WWW-Authenticate": string;
     };
     pathItems: never;
@@ -2158,6 +2401,11 @@ export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type DeletedWebhookEndpoint = components['schemas']['DeletedWebhookEndpoint'];
 export type TestEvent = components['schemas']['TestEvent'];
+export type NewKey = components['schemas']['NewKey'];
+export type KeyWithSecret = components['schemas']['KeyWithSecret'];
+export type KeyPage = components['schemas']['KeyPage'];
+export type Key = components['schemas']['Key'];
+export type RotateKey = components['schemas']['RotateKey'];
 export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
@@ -2182,6 +2430,10 @@ export type Link = components['schemas']['Link'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
 export type Queue = components['schemas']['Queue'];
+export type AccessToken = components['schemas']['AccessToken'];
+export type TokenRequest = components['schemas']['TokenRequest'];
+export type OAuthError = components['schemas']['OAuthError'];
+export type JwkSet = components['schemas']['JwkSet'];
 export type Problem = components['schemas']['Problem'];
 export type HeaderXRequestId = components['headers']['X-Request-ID'];
 export type HeaderRateLimitPolicy = components['headers']['RateLimit-Policy'];
@@ -2824,6 +3076,153 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TestEvent"];
+                };
+            };
+        };
+    };
+    get_keys: {
+        parameters: {
+            query?: {
+                /** @description How many, 1 to 100. Default 25. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of keys. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
+            };
+        };
+    };
+    post_keys: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    get_keys_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    delete_keys_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key, revoked. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+        };
+    };
+    post_keys_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The key's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateKey"];
+            };
+        };
+        responses: {
+            /** @description The new key. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Location: components["headers"]["Location"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWithSecret"];
                 };
             };
         };

@@ -4,12 +4,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { test } from "node:test";
-import { generated } from "../scripts/generate.ts";
+import { generated, readDocument } from "../scripts/generate.ts";
 import { Call, EventStream, Godwit, Pages } from "../src/index.ts";
-
-type Document = { paths: Record<string, Record<string, object>> };
 
 test("the generated files are what the document gives: else run npm run generate -w sdk", async () => {
   for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
@@ -50,7 +48,7 @@ test("every operation of the document has a method, and every method calls an op
     await settle(name === "events.stream" || name.endsWith(".list") ? call() : call("first", "second"));
     byMethod.set(name, called.splice(0).join(", "));
   }
-  const { paths } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8")) as Document;
+  const { paths } = readDocument();
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );

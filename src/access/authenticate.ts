@@ -1,11 +1,12 @@
-/** `Authorization: Bearer …` → the credential behind it. */
+/** `Authorization: Bearer …` → the credential behind it: an API key, or an access token that one has bought. */
 import { Problem } from "../http/problem.ts";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Environment, Tier } from "./environment.ts";
-import { findCredential, touchKey } from "./queries.ts";
+import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
+import { looksLikeToken, type ReadToken } from "./token.ts";
 
 export type Credential = {
   accountId: Uuid;
@@ -31,9 +32,14 @@ export class Authenticator {
   readonly #remembered = new Map<string, Remembered>();
   readonly #asking = new Map<string, Promise<Credential | undefined>>();
   readonly #touchedAt = new Map<string, number>();
+  readonly #readToken: ReadToken;
+  readonly #now: () => number;
 
-  constructor(db: Database) {
+  /** `now` is the database's time, by which tokens end. */
+  constructor(db: Database, readToken: ReadToken = async () => undefined, now: () => number = Date.now) {
     this.#db = db;
+    this.#readToken = readToken;
+    this.#now = now;
   }
 
   /** Throws a 401 problem unless the header holds a living credential. Without waiting while the answer is fresh. */
@@ -41,8 +47,13 @@ export class Authenticator {
     const token = bearerToken(header);
     const known = this.#remembered.get(token);
     if (known !== undefined && performance.now() < known.until) return known.credential ?? refuse();
-    if (!isApiKey(token)) throw invalidToken();
+    if (!isApiKey(token) && !looksLikeToken(token)) throw invalidToken();
     return this.#lookUp(token);
+  }
+
+  /** A key was revoked here: what is remembered of it counts no more. */
+  forget(): void {
+    this.#remembered.clear();
   }
 
   async #lookUp(token: string): Promise<Credential> {
@@ -57,31 +68,33 @@ export class Authenticator {
 
   async #remember(token: string): Promise<Credential | undefined> {
     const askedAt = performance.now();
-    const credential = await this.#ask(hashApiKey(token));
+    if (isApiKey(token)) return this.#keep(token, await this.#ask(hashApiKey(token)), askedAt + TRUST_MS);
+    const claims = await this.#readToken(token);
+    // Not remembered: nobody knows how many can be made up.
+    if (claims === undefined) return undefined;
+    const [row] = await findCredentialOf(this.#db, claims.accountId, claims.keyId);
+    const credential = row && this.#found(row, claims.scopes);
+    return this.#keep(token, credential, askedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#now()));
+  }
+
+  #keep(token: string, credential: Credential | undefined, until: number): Credential | undefined {
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(token, { credential, until: askedAt + TRUST_MS });
+    this.#remembered.set(token, { credential, until });
     return credential;
   }
 
   async #ask(hash: Buffer): Promise<Credential | undefined> {
     const [row] = await findCredential(this.#db, hash);
-    if (row === undefined) return undefined;
-    this.#touch(row.account_id, row.key_id);
-    const limit =
-      row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
-    const environmentKey = `${uuidToText(row.account_id)}/${row.environment}`;
-    return {
-      accountId: row.account_id,
-      keyId: row.key_id,
-      environment: row.environment,
-      environmentKey,
-      scopes: new Set(row.scopes),
-      tier: { name: row.tier, limit },
-    };
+    return row && this.#found(row, row.scopes);
+  }
+
+  #found(row: CredentialRow, scopes: readonly Scope[]): Credential {
+    this.touch(row);
+    return toCredential(row, scopes);
   }
 
   /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
-  #touch(accountId: Uuid, keyId: Uuid): void {
+  touch({ account_id: accountId, key_id: keyId }: Pick<CredentialRow, "account_id" | "key_id">): void {
     const name = keyId.toString("latin1");
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
@@ -91,6 +104,20 @@ export class Authenticator {
   }
 }
 
+/** A token has no more than its key. */
+export function toCredential(row: CredentialRow, scopes: readonly Scope[]): Credential {
+  const limit =
+    row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
+  return {
+    accountId: row.account_id,
+    keyId: row.key_id,
+    environment: row.environment,
+    environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
+    scopes: new Set(scopes.filter((scope) => row.scopes.includes(scope))),
+    tier: { name: row.tier, limit },
+  };
+}
+
 const CHALLENGE = 'Bearer realm="godwit"';
 
 function bearerToken(header: string | undefined): string {
@@ -98,7 +125,10 @@ function bearerToken(header: string | undefined): string {
   const match = header === undefined ? null : /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header);
   if (match?.[1] !== undefined) return match[1];
   throw new Problem("unauthorized_missing_token", {
-    detail: header === undefined ? "send Authorization: Bearer <api key>" : "the Authorization header must be: Bearer <api key>",
+    detail:
+      header === undefined
+        ? "send Authorization: Bearer <api key or access token>"
+        : "the Authorization header must be: Bearer <api key or access token>",
     headers: { "www-authenticate": CHALLENGE },
   });
 }
@@ -107,7 +137,7 @@ function refuse(): never {
   throw invalidToken();
 }
 
-const invalidToken = (): Problem =>
+export const invalidToken = (): Problem =>
   new Problem("unauthorized_invalid_token", {
     detail: "the credential is unknown, expired or revoked",
     headers: { "www-authenticate": `${CHALLENGE}, error="invalid_token"` },

@@ -11,6 +11,7 @@ export type CredentialRow = {
   key_id: Uuid;
   environment: Environment;
   scopes: Scope[];
+  expires_at: Date | null;
   tier: string;
   requests_per_second: number | null;
   burst: number | null;
@@ -19,12 +20,23 @@ export type CredentialRow = {
 /** The living key behind a hash: neither revoked nor expired, by the database's clock. */
 export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.scopes, t.name as tier, t.requests_per_second, t.burst
+  select k.account_id, k.id as key_id, k.environment, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
     from api_key_hashes h
     join api_keys k on k.account_id = h.account_id and k.id = h.key_id
     join environments e on e.account_id = k.account_id and e.environment = k.environment
     join tiers t on t.name = e.tier
    where h.hash = ${hash}
+     and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > now())`);
+
+/** The living key that a token was bought with. */
+export const findCredentialOf = (db: Queryable, accountId: Uuid, keyId: Uuid): Promise<CredentialRow[]> =>
+  db.rows<CredentialRow>(sql`
+  select k.account_id, k.id as key_id, k.environment, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
+    from api_keys k
+    join environments e on e.account_id = k.account_id and e.environment = k.environment
+    join tiers t on t.name = e.tier
+   where k.account_id = ${accountId} and k.id = ${keyId}
      and k.revoked_at is null
      and (k.expires_at is null or k.expires_at > now())`);
 
@@ -110,6 +122,8 @@ export type KeyRow = {
   last_used_at: Date | null;
 };
 
+export type KeyOwner = { accountId: Uuid; environment: Environment };
+
 export type NewKey = {
   accountId: Uuid;
   id: Uuid;
@@ -138,6 +152,44 @@ export const listKeys = (db: Queryable, accountId: Uuid): Promise<KeyRow[]> =>
    where account_id = ${accountId}
    order by id desc
    limit 1000`);
+
+/** A page of an environment's keys, newest first, revoked ones among them. */
+export const listKeysOf = (db: Queryable, owner: KeyOwner, before: Uuid, limit: number): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+    from api_keys
+   where account_id = ${owner.accountId} and environment = ${owner.environment} and id < ${before}
+   order by id desc
+   limit ${limit}`);
+
+const KEYS_LOCK = 7364;
+
+/** How many keys an environment has that live. Whoever else wants to add one waits for this transaction. */
+export async function countLivingKeys(tx: Tx, { accountId, environment }: KeyOwner): Promise<number> {
+  await tx.rows(sql`select pg_advisory_xact_lock(${KEYS_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+  const [row] = await tx.rows<{ count: number }>(sql`
+  select count(*)::integer as count
+    from api_keys
+   where account_id = ${accountId} and environment = ${environment}
+     and revoked_at is null
+     and (expires_at is null or expires_at > now())`);
+  return row?.count ?? 0;
+}
+
+/** Two keys, or one twice, as they are, and stay until the transaction ends. In one order: two that lock each other's would wait for ever otherwise. */
+export const lockKeys = (tx: Tx, { accountId, environment }: KeyOwner, one: Uuid, other: Uuid): Promise<KeyRow[]> =>
+  tx.rows<KeyRow>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+    from api_keys
+   where account_id = ${accountId} and environment = ${environment} and id in (${one}, ${other})
+   order by id
+     for update`);
+
+export const findKeyOf = (db: Queryable, { accountId, environment }: KeyOwner, id: Uuid): Promise<KeyRow[]> =>
+  db.rows<KeyRow>(sql`
+  select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
+    from api_keys
+   where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export const findKey = (db: Queryable, id: Uuid): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
@@ -191,6 +243,11 @@ export const keepSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secr
   update installation
      set secret_key_check = coalesce(secret_key_check, ${check}::bytea)
   returning secret_key_check`);
+
+export const findSecretKeyCheck = (db: Queryable): Promise<{ secret_key_check: Buffer | null }[]> =>
+  db.rows<{ secret_key_check: Buffer | null }>(sql`
+  select secret_key_check
+    from installation`);
 
 export const changeSecretKeyCheck = (tx: Tx, before: Buffer, after: Buffer): Promise<unknown[]> =>
   tx.rows(sql`

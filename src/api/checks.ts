@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import type { Limiter, Verdict } from "../access/limiter.ts";
+import { overQuota, quotaHeaders } from "../access/quota-answer.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { fingerprintOf, keyClaim, parseIdempotencyKey, type KeyClaim } from "../idempotency/key.ts";
@@ -48,25 +49,11 @@ export async function chargeMore(route: Route, value: unknown, credential: Crede
 }
 
 function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, verdict: Verdict): void {
-  showQuota(reply, credential, verdict);
+  reply.headers(quotaHeaders(credential, verdict));
   if (verdict.isAdmitted) return;
   metrics.refusedByQuota();
   throw overQuota(credential, verdict);
 }
-
-/** IETF draft-ietf-httpapi-ratelimit-headers-11. An environment without a limit has none to show. */
-function showQuota(reply: FastifyReply, { tier }: Credential, { remaining, resetSeconds }: Verdict): void {
-  if (tier.limit === null) return;
-  const { requestsPerSecond, burst } = tier.limit;
-  reply.header("ratelimit-policy", `"${tier.name}";q=${burst};w=${Math.max(1, Math.ceil(burst / requestsPerSecond))}`);
-  reply.header("ratelimit", `"${tier.name}";r=${remaining};t=${resetSeconds}`);
-}
-
-const overQuota = ({ tier, environment }: Credential, { retryAfterSeconds }: Verdict): Problem =>
-  new Problem("rate_limit_exceeded", {
-    detail: `the ${environment} environment's tier ${tier.name} allows ${tier.limit?.requestsPerSecond} requests a second`,
-    headers: { "retry-after": String(retryAfterSeconds) },
-  });
 
 // An allow-list: the lenient parsing of media types has been a source of bypasses.
 const JSON_MEDIA_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;

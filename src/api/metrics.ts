@@ -12,8 +12,10 @@ export type Metrics = {
   replayed(): void;
   /** One group commit of so many messages. */
   committed(size: number, seconds: number): void;
+  /** The certificate that is served from now on, and when it ends. */
+  certificateEnds(at: Date): void;
   /** A number that is asked for when Prometheus comes. */
-  gauge(name: string, help: string, read: () => number): void;
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
 };
 
 export function createMetrics(version: string): Metrics {
@@ -49,6 +51,14 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
 
+  const certificate = new Gauge({
+    name: "godwit_tls_certificate_end_seconds",
+    help: "When the first certificate of our chain ends, in seconds since 1970; nothing where a proxy ends TLS.",
+    registers,
+  });
+  // Until there is one: a gauge without labels is zero from birth.
+  certificate.remove();
+
   // Looking a label set up by its values costs more than counting it; there are few of them, so each is looked up once.
   const children = new Map<string, { count: { inc(): void }; time: { observe(seconds: number): void } }>();
   return {
@@ -69,8 +79,9 @@ export function createMetrics(version: string): Metrics {
       sizes.observe(size);
       commits.observe(seconds);
     },
+    certificateEnds: (at) => certificate.set(at.getTime() / 1_000),
     gauge(name, help, read) {
-      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: () => gauge.set(read()) });
+      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: async () => gauge.set(await read()) });
       registry.registerMetric(gauge);
     },
   };

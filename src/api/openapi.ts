@@ -20,8 +20,17 @@ const CHECKED: readonly ErrorCode[] = [
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
-/** `event` is what endpoints are told. */
-export function openApiDocument(routes: readonly Route[], version: string, event: TSchema): Json {
+/** What the document has besides the rows: `event` is what endpoints are told. */
+export type Surroundings = {
+  version: string;
+  event: TSchema;
+  paths: Readonly<Record<string, object>>;
+  schemas: Readonly<Record<string, object>>;
+  securitySchemes: Json;
+};
+
+export function openApiDocument(routes: readonly Route[], surroundings: Surroundings): Json {
+  const { version, event, paths: others, schemas, securitySchemes } = surroundings;
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -37,11 +46,14 @@ export function openApiDocument(routes: readonly Route[], version: string, event
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths,
+    paths: { ...paths, ...others },
     webhooks: { event: { post: toldOperation(event) } },
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." } },
-      schemas: { ...titledSchemas(routes, event), Problem: PROBLEM_SCHEMA },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." },
+        ...securitySchemes,
+      },
+      schemas: { ...titledSchemas(routes, event), ...schemas, Problem: PROBLEM_SCHEMA },
       headers: HEADERS,
     },
   };
@@ -78,6 +90,7 @@ function operation(route: Route): Json {
     summary,
     description: `${description}\n\nScope: \`${scope}\`.`,
     tags: [tag],
+    security: [{ bearer: [] }, { oauth2: [scope] }],
     parameters: [...parameters(params, "path"), ...parameters(query, "query"), ...(isIdempotent ? [KEY_PARAMETER] : [])],
     ...(body === undefined
       ? {}
@@ -197,7 +210,7 @@ const HEADERS: Record<string, Json> = {
   Location: { description: "Where the record can be read.", schema: { type: "string" } },
   "Idempotent-Replayed": { description: "`true` when this is the stored answer of an earlier request.", schema: { type: "string" } },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
-  "WWW-Authenticate": { description: "RFC 6750.", schema: { type: "string" } },
+  "WWW-Authenticate": { description: "How to authenticate: RFC 6750, and RFC 7617 where tokens are bought.", schema: { type: "string" } },
 };
 
 const headerRefs = (names: readonly string[]): Json =>

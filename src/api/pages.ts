@@ -18,8 +18,15 @@ type PageRequest = {
   origin: string;
 };
 type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
-/** One that takes a body says how large it may be. */
-export type Page = { method: "GET" | "POST"; path: string; maxBodyBytes?: number; render: (request: PageRequest) => Promise<PageAnswer> };
+export type Page = {
+  method: "GET" | "POST";
+  path: string;
+  /** Only one that takes a body says how large it may be. */
+  maxBodyBytes?: number;
+  /** For a page whose errors have a form of their own, in JSON. */
+  writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
+  render: (request: PageRequest) => Promise<PageAnswer>;
+};
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 

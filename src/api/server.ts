@@ -10,11 +10,22 @@ import { Problem, unavailable } from "../http/problem.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import type { Log } from "../lib/log.ts";
 import { poll } from "../lib/wait.ts";
-import { answerBrokenRequest, answerConnect, BODY_LIMIT_BYTES, commonHeaders, contentTypeFor, newRequestId, toProblem } from "./answers.ts";
+import {
+  answerBrokenRequest,
+  answerConnect,
+  BODY_LIMIT_BYTES,
+  commonHeaders,
+  contentTypeFor,
+  JSON_TYPE,
+  newRequestId,
+  toProblem,
+} from "./answers.ts";
+import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
+import { causeOf, requestLine } from "./request-log.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -38,6 +49,9 @@ declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
     heldBody: Readable | undefined;
+  }
+  interface FastifyContextConfig {
+    writeProblem?: Page["writeProblem"] | undefined;
   }
 }
 
@@ -69,6 +83,7 @@ export class Server {
     for (const route of options.routes) this.#addRoute(route);
     for (const page of options.pages) this.#addPage(page);
     this.#guardSockets();
+    if (options.tls !== undefined) options.metrics.certificateEnds(certificateEnd(options.tls.cert));
   }
 
   /** Listens and tells the URL. */
@@ -82,6 +97,7 @@ export class Server {
   /** New connections use the new certificate; old ones keep theirs until they close. */
   reloadTls(pair: { cert: Buffer; key: Buffer }): void {
     (this.#app.server as unknown as { setSecureContext(options: object): void }).setSecureContext({ ...pair, minVersion: "TLSv1.3" });
+    this.#options.metrics.certificateEnds(certificateEnd(pair.cert));
   }
 
   /** Readiness fails at once, new requests get a 503, those under way finish. */
@@ -254,6 +270,7 @@ export class Server {
       method: page.method,
       url: fastifyPath(page.path),
       bodyLimit: page.maxBodyBytes ?? BODY_LIMIT_BYTES,
+      config: { writeProblem: page.writeProblem },
       handler: async (request, reply) => {
         const origin = originOf(request);
         const {
@@ -282,11 +299,13 @@ export class Server {
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status >= 500)
       this.#options.log.error({ request_id: request.id, code: problem.code, ...causeOf(known?.cause ?? error) }, "request failed");
+    const { writeProblem } = request.routeOptions.config;
+    const origin = originOf(request);
     return reply
       .code(problem.status)
       .headers(problem.headers)
-      .header("content-type", contentTypeFor(problem.status))
-      .send(problem.toBody(originOf(request), request.id));
+      .header("content-type", writeProblem === undefined ? contentTypeFor(problem.status) : JSON_TYPE)
+      .send(writeProblem?.(problem, origin, request.id) ?? problem.toBody(origin, request.id));
   }
 
   #guardSockets(): void {
@@ -370,25 +389,4 @@ function methodTable(rows: readonly { method: string; path: string }[]): (path: 
 function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
   return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
-}
-
-/** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
-function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
-  const environment = request.credential?.environment;
-  const theirs = sanitised(request.headers["x-request-id"]);
-  return (
-    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
-  );
-}
-
-const sanitised = (header: string | string[] | undefined): string | undefined =>
-  typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
-
-/** A database error's `detail` quotes rows, so only these members are logged. */
-function causeOf(error: unknown): object {
-  if (!(error instanceof Error)) return {};
-  const { name, message, stack, code } = error as NodeJS.ErrnoException;
-  const cause = error.cause instanceof Error ? error.cause.message : undefined;
-  return { error: name, message, error_code: code, cause, stack };
 }

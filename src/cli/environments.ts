@@ -2,7 +2,8 @@
 import { isEnvironment } from "../access/environment.ts";
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
-import { chooseAccount, neededFlag, print, textFlag, UsageError, withDatabase, type Command, type Input } from "./command.ts";
+import { neededFlag, print, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { chooseAccount, withDatabase } from "./with-database.ts";
 
 const record = (row: EnvironmentRow) => ({
   account_id: encodeId("acct", row.account_id),
@@ -15,25 +16,34 @@ const record = (row: EnvironmentRow) => ({
 
 export const environments: Command = {
   name: "environments",
+  about: [
+    "Every account has two environments, test and live. The tier of an environment says how many requests it may make: a rate, and how many may come at once. All its keys, and all nodes, share that quota.",
+    "A change takes effect within about a second. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+  ],
   usage: [
     "environments list [--json]",
-    "environments set-tier test|live TIER [--account NAME|ID]",
+    "environments set-tier test|live TIER [--account NAME|ID] [--json]",
     "environments tiers [--json]",
-    "environments define-tier NAME --rate REQUESTS_PER_SECOND --burst REQUESTS",
+    "environments define-tier NAME --rate REQUESTS_PER_SECOND --burst REQUESTS [--json]",
   ],
   flags: {
-    account: { type: "string", help: "the account, by name or id; needed when there are several" },
-    rate: { type: "string", help: "requests per second of the tier" },
-    burst: { type: "string", help: "requests of the tier that may come at once" },
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    rate: { type: "string", value: "NUMBER", help: "requests per second of the tier" },
+    burst: { type: "string", value: "NUMBER", help: "requests of the tier that may come at once" },
   },
+  settings: "database",
+  examples: [
+    ["No limit for live:", "godwit environments set-tier live unlimited"],
+    ["A tier of your own:", "godwit environments define-tier partner --rate 500 --burst 1000"],
+    ["What every environment may do:", "godwit environments list"],
+  ],
   async run(input) {
     const [verb] = input.words;
     if (verb === "list")
       return withDatabase(input, "environments", async ({ db }) => print(input.flags, (await listEnvironments(db)).map(record)));
     if (verb === "tiers") return withDatabase(input, "environments", async ({ db }) => print(input.flags, await listTiers(db)));
     if (verb === "set-tier") return changeTier(input);
-    if (verb === "define-tier") return defineTier(input);
-    throw new UsageError("say what to do with environments");
+    return defineTier(input);
   },
 };
 

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../lib/backoff.ts";
 import { StartupError } from "../storage/startup-error.ts";
+import { reasonOf } from "./api.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
 
@@ -9,6 +10,8 @@ export type FollowOptions = {
   url: string;
   key: string;
   type: string | undefined;
+  /** The last event that was seen; without it, from now on. */
+  after?: string | undefined;
   signal: AbortSignal;
   /** Told when the connection is there, and why it is not. */
   onState: (state: "connected" | { lost: string; retryMs: number }) => void;
@@ -22,9 +25,9 @@ const SILENCE_MS = 45_000;
 const MAX_REMEMBERED = 100_000;
 
 /** Until the signal; throws when the server refuses the request for good. */
-export async function* followEvents({ url, key, type, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
-  const seen = new Set<string>();
-  let last: string | undefined;
+export async function* followEvents({ url, key, type, after, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
+  const seen = new Set<string>(after === undefined ? [] : [after]);
+  let last = after;
   let failures = 0;
   while (!signal.aborted) {
     let reason = "the server closed the stream";
@@ -42,8 +45,7 @@ export async function* followEvents({ url, key, type, signal, onState }: FollowO
       }
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      const { message, cause } = error as Error;
-      reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+      reason = reasonOf(error as Error);
     }
     if (signal.aborted) return;
     failures += 1;

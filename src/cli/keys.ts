@@ -1,15 +1,22 @@
 /** godwit keys: API keys, whose secret is shown when they are made and never again. */
-import { createFirstAccount, createKey, keyRecord, rotateKey, type CreatedKey } from "../access/accounts.ts";
+import { createFirstAccount } from "../access/accounts.ts";
 import { isEnvironment } from "../access/environment.ts";
+import { createKey, keyRecord, rotateKey, type CreatedKey } from "../access/keys.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { seedTemplates } from "../templates/seed.ts";
-import { chooseAccount, neededFlag, print, textFlag, UsageError, withDatabase, type Command, type Input } from "./command.ts";
+import { neededFlag, print, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { readDuration } from "./duration.ts";
+import { chooseAccount, withDatabase } from "./with-database.ts";
 
 export const keys: Command = {
   name: "keys",
+  about: [
+    "An API key belongs to one environment of one account, and may do what its scopes say. It is shown once, when it is made: only a hash is kept.",
+    "A rotated key goes on working for the overlap; a revoked one is refused within about a second on every node. Works beside a running server, on the data directory of a stopped one, and on DATABASE_URL.",
+  ],
   usage: [
     "keys create --environment test|live --scopes a,b [--account NAME|ID] [--name TEXT] [--expires-in 90d] [--json]",
     "keys list [--account NAME|ID] [--json]",
@@ -17,20 +24,28 @@ export const keys: Command = {
     "keys revoke KEY_ID [--json]",
   ],
   flags: {
-    account: { type: "string", help: "the account, by name or id; needed when there are several" },
-    environment: { type: "string", help: "test or live" },
-    scopes: { type: "string", help: `what the key may do, separated by commas: ${SCOPES.join(", ")}` },
+    account: { type: "string", value: "NAME|ID", help: "the account, by name or id; needed when there are several" },
+    environment: { type: "string", value: "ENVIRONMENT", choices: ["test", "live"], help: "the environment the key belongs to" },
+    scopes: { type: "string", value: "SCOPES", choices: SCOPES, isList: true, help: "what the key may do" },
     name: { type: "string", help: "a name for people" },
-    "expires-in": { type: "string", help: "how long the key lives, such as 90d; without it, until revoked" },
-    overlap: { type: "string", help: "how long a rotated key goes on working, such as 24h (the default) or 0s" },
+    "expires-in": { type: "string", value: "TIME", help: "how long the key lives, such as 90d; without it, until revoked" },
+    overlap: { type: "string", value: "TIME", fallback: "24h", help: "how long a rotated key goes on working, such as 24h or 0s" },
   },
+  settings: "database",
+  examples: [
+    [
+      "A key that sends and reads, as JSON with the member `key`:",
+      "godwit keys create --environment test --scopes messages:send,messages:read --json",
+    ],
+    ["One for ninety days:", "godwit keys create --environment live --scopes messages:send --name checkout --expires-in 90d"],
+    ["A new secret, the old one for one more hour:", "godwit keys rotate key_01k9zs3v8mf4tb2xg1qj6n0d5c --overlap 1h"],
+  ],
   async run(input) {
     const [verb] = input.words;
     if (verb === "create") return create(input);
     if (verb === "list") return listAll(input);
     if (verb === "rotate") return rotate(input);
-    if (verb === "revoke") return revoke(input);
-    throw new UsageError("say what to do with keys");
+    return revoke(input);
   },
 };
 
@@ -82,16 +97,6 @@ function readScopes(text: string): Scope[] {
   if ("unknown" in parsed) throw new UsageError(`unknown scope ${parsed.unknown.join(", ")}; there are: ${SCOPES.join(", ")}`);
   if (parsed.scopes.length === 0) throw new UsageError("--scopes needs at least one scope");
   return parsed.scopes;
-}
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
-function readDuration({ flags }: Input, name: string): number | undefined {
-  const text = textFlag(flags, name);
-  if (text === undefined) return undefined;
-  const match = /^(\d{1,6})([smhd])$/.exec(text);
-  if (match === null) throw new UsageError(`--${name} must be a number and a unit, such as 30m, 24h or 90d`);
-  return Number(match[1]) * (UNIT_SECONDS[match[2] ?? "s"] ?? 1);
 }
 
 async function chooseKey(db: Database, { words }: Input): Promise<KeyRow> {

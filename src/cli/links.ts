@@ -1,12 +1,22 @@
 /** godwit links: how every link is doing, as the nodes that have it open said within the last seconds. */
 import { listLinks } from "../links/list-links.ts";
 import { simulatorLink } from "../routing/link.ts";
-import { print, withDatabase, type Command } from "./command.ts";
+import { print, type Command } from "./command.ts";
+import { withDatabase } from "./with-database.ts";
 
 export const links: Command = {
   name: "links",
+  about: [
+    "A link is one configured connection to a carrier. The nodes that have it open say every few seconds how it is doing: connected, connecting, throttled, paused; down is a link that no node has open.",
+    "The links are those of the configuration file: give the same --config as to the service.",
+  ],
   usage: ["links [--json]"],
   flags: {},
+  settings: "database",
+  examples: [
+    ["How are they?", "godwit links --config godwit.toml"],
+    ["Those that are not connected:", `godwit links --config godwit.toml --json | jq '.[] | select(.state != "connected")'`],
+  ],
   async run(input) {
     await withDatabase(input, "links", async ({ db, config: { plan, simulatorSpeed } }) => {
       const records = await listLinks(db, [simulatorLink(simulatorSpeed), ...plan.links]);

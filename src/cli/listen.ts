@@ -1,19 +1,45 @@
 /** godwit listen: shows events as they happen, and can pass them on to a local URL as a webhook would. */
-import { readClientConfig } from "../config.ts";
+import { EVENT_TYPES } from "../events/event.ts";
 import { newSecret, signatureOf, signingKey } from "../endpoints/signature.ts";
+import { parseObject, reasonOf } from "./api.ts";
+import { readClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type Command } from "./command.ts";
 import { followEvents, type FollowedEvent } from "./follow-events.ts";
+import { paint, paintStatus } from "./paint.ts";
 import { say } from "./say.ts";
 
 const FORWARD_TIMEOUT_MS = 15_000;
 
 export const listen: Command = {
   name: "listen",
-  usage: ["listen [--type TYPE] [--forward-to URL] [--url URL] [--json]   (the API key is read from GODWIT_KEY)"],
-  isClient: true,
+  about: [
+    "Follows the event stream of a running service, with a key that has the scope events:read, and shows a line for each event: when, what, to what it happened, and the error if there is one. With --json each line is the event as the API has it. When the connection ends it comes back and goes on where it was: nothing is left out, and nothing is shown twice.",
+    "With --forward-to each event is also posted to a URL, as a webhook would be: for a receiver on this machine that nobody can call from outside. Each is posted once and in order; the secret it is signed by is shown at the start. Ctrl-C ends it.",
+  ],
+  usage: ["listen [flags]"],
   flags: {
-    type: { type: "string", help: "only events of this type, such as message.delivered, or message.* for all of a kind" },
-    "forward-to": { type: "string", help: "a URL to which each event is posted, signed by a secret that is shown at the start" },
+    type: { type: "string", value: "TYPE", choices: ["*", "message.*", ...EVENT_TYPES], help: "only events of this type, or of this kind" },
+    message: { type: "string", value: "ID", help: "only events of this message" },
+    after: {
+      type: "string",
+      value: "EVENT_ID",
+      help: "begin where an earlier run ended, after this event; what happened in the 20 seconds before it comes again",
+    },
+    "forward-to": {
+      type: "string",
+      value: "URL",
+      help: "a URL to which each event is posted, signed by a secret that is shown at the start",
+    },
+  },
+  settings: "client",
+  examples: [
+    ["Everything that happens:", "godwit listen"],
+    ["Webhooks for a receiver on this machine:", "godwit listen --type 'message.*' --forward-to http://localhost:3000/hooks"],
+    ["What failed, and why:", "godwit listen --type message.failed --json | jq -r '.data.message.error.code'"],
+  ],
+  exitCodes: {
+    0: "ended by Ctrl-C, SIGTERM, or because nobody reads the output any more",
+    1: "the service refused: the key, its scope, or a flag",
   },
   async run({ flags }) {
     const { url, key } = readClientConfig(flags);
@@ -28,11 +54,14 @@ export const listen: Command = {
       url,
       key,
       type: textFlag(flags, "type"),
+      after: textFlag(flags, "after"),
       signal: stopping.signal,
       onState: (state) =>
         say(state === "connected" ? `listening to ${url}` : `${state.lost}; trying again in ${(state.retryMs / 1_000).toFixed(1)} s`),
     });
+    const message = textFlag(flags, "message");
     for await (const event of events) {
+      if (message !== undefined && messageOf(event) !== message) continue;
       process.stdout.write(flags["json"] === true ? `${event.data}\n` : `${lineOf(event)}\n`);
       if (forwarder !== undefined) say(`  ${await forwarder.post(event)}`);
       if (stopping.signal.aborted) break;
@@ -48,15 +77,28 @@ function readUrl(text: string): string {
   return text;
 }
 
-/** For people: when, what, and to what it happened. */
-function lineOf({ id, type, data }: FollowedEvent): string {
-  const event = JSON.parse(data) as {
-    timestamp: string;
-    data: { message?: { id: string; recipient: string }; webhook_endpoint?: { id: string } };
-  };
-  const { message, webhook_endpoint: endpoint } = event.data;
-  const what = message === undefined ? (endpoint?.id ?? "") : `${message.id}  ${message.recipient}`;
-  return `${event.timestamp}  ${type.padEnd(19)}  ${what}  (${id})`;
+type Told = { id?: string; recipient?: string; error?: { code: string } | null };
+
+/** What an event is about: the one record that is in it. */
+function subjectOf({ data }: FollowedEvent): { timestamp: string; name: string; told: Told } {
+  const { timestamp, data: about = {} } = (parseObject(data) ?? {}) as { timestamp?: string; data?: Record<string, Told> };
+  const [name = "", told = {}] = Object.entries(about).find(([, value]) => typeof value === "object" && value !== null) ?? [];
+  return { timestamp: timestamp ?? "", name, told };
+}
+
+function messageOf(event: FollowedEvent): string | undefined {
+  const { name, told } = subjectOf(event);
+  return name === "message" ? told.id : undefined;
+}
+
+/** For people: when, what, to what it happened, and what was wrong. */
+function lineOf(event: FollowedEvent): string {
+  const { id, type } = event;
+  const { timestamp, told } = subjectOf(event);
+  const what = [told.id, told.recipient].filter((part) => part !== undefined).join("  ");
+  const status = type.slice(type.indexOf(".") + 1);
+  const error = told.error ? `  ${paintStatus(status, told.error.code)}` : "";
+  return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
 }
 
 /** Posts events as a webhook would, each once: what it tells is what a receiver made of it. */
@@ -82,8 +124,7 @@ function createForwarder(url: string, stopping: AbortSignal): { secret: string; 
       await response.body?.cancel();
       return `${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     } catch (error) {
-      const { message, cause } = error as Error;
-      return `not delivered: ${cause instanceof Error ? cause.message : message}`;
+      return `not delivered: ${reasonOf(error as Error)}`;
     }
   };
   return { secret, post };

@@ -8,8 +8,14 @@ import { say } from "./say.ts";
 
 export const migrate: Command = {
   name: "migrate",
+  about: [
+    "Applies the migrations that the database has not had, in order, once, and one process at a time. `godwit serve` does the same when it starts: this is for those who want it done before.",
+    "Migrations go forward only. A database of a newer godwit is refused.",
+  ],
   usage: ["migrate [--json]"],
   flags: {},
+  settings: "database",
+  examples: [["Before the nodes are changed over:", "DATABASE_URL=postgres://godwit@db/godwit godwit migrate"]],
   async run({ flags }) {
     const config = readConfig(flags, "database");
     const { db, close } = await openDatabase({

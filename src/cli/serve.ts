@@ -1,5 +1,5 @@
 /** godwit serve: the service, until it is told to stop. */
-import { readConfig, type Flags } from "../config.ts";
+import { isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service.ts";
@@ -8,8 +8,24 @@ import { say } from "./say.ts";
 
 export const serve: Command = {
   name: "serve",
+  about: [
+    "Runs the service until it is told to stop: SIGTERM or SIGINT stop it gracefully, SIGHUP reads the certificate, the links and the routes again. Without --database-url it brings its own PostgreSQL, which lives in the data directory.",
+    "The first start makes an account and prints a test key. GODWIT_SECRET_KEY (32 bytes in base64, needed with DATABASE_URL) and GODWIT_PREVIOUS_SECRET_KEY are read from the environment alone. A flag wins over a variable, a variable over the file.",
+  ],
   usage: ["serve [settings]"],
   flags: {},
+  settings: "service",
+  hasNoJson: true,
+  examples: [
+    ["On this machine, with nothing else installed:", "godwit serve"],
+    ["One of several nodes, with links to carriers:", "DATABASE_URL=postgres://godwit@db/godwit godwit serve --config godwit.toml"],
+    ["With TLS of its own:", "godwit serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem"],
+  ],
+  exitCodes: {
+    0: "stopped as asked",
+    1: "could not start, or was stopped before it had",
+    2: "a fault in the configuration; nothing was started",
+  },
   async run({ flags }) {
     const config = readConfig(flags, "serve");
     const output = createLog(config.log);
@@ -56,7 +72,21 @@ function stopSignal(): Promise<string> {
       resolve(signal);
     };
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, onSignal);
+    if (isUnderNpm()) whenOrphaned(() => resolve("npm is gone"));
   });
+}
+
+const LOOK_FOR_PARENT_MS = 500;
+
+/** npm hands a SIGTERM to its shell, and both die of it without telling us: nobody would be left who could stop us. */
+function whenOrphaned(tell: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    tell();
+  }, LOOK_FOR_PARENT_MS);
+  timer.unref();
 }
 
 /** The certificate, and the plan of the file: links whose settings have not changed keep their connection. */

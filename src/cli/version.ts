@@ -4,8 +4,11 @@ import { print, type Command } from "./command.ts";
 
 export const version: Command = {
   name: "version",
+  about: ["Tells the version of godwit and of the Node it runs on."],
   usage: ["version [--json]"],
   flags: {},
+  settings: "none",
+  examples: [["For a report:", "godwit version --json"]],
   run: async ({ flags }) => {
     if (flags["json"] === true) print(flags, { godwit: VERSION, node: process.versions.node });
     else process.stdout.write(`godwit ${VERSION} (node ${process.versions.node})\n`);

@@ -98,7 +98,7 @@ export class Attempts {
   /** Such a message, stored. With `held` it does not leave after all, and that is the outcome. */
   async runWritten(work: Work, written: Change, held: SendOutcome | undefined): Promise<Next> {
     if (held !== undefined) return this.#settle(work, written, held);
-    this.#parts.watch.advanced(written.after.status);
+    this.#parts.watch.advanced(written.after);
     return this.#handOver(work, written, { body: work.message.body ?? "", template: work.message.template });
   }
 

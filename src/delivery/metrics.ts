@@ -3,11 +3,14 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readLaneDepths } from "../queue/queries.ts";
 import { remembered } from "../lib/remembered.ts";
+import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
 import { readHealth } from "../storage/health.ts";
 import type { Delivery, DeliveryWatch } from "./delivery.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
+// A telephone that is switched on gets it in seconds; one that is off, when it is on again.
+const DELIVERED_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 
 export function deliveryWatch(registry: Registry): DeliveryWatch {
   const registers = [registry];
@@ -48,17 +51,30 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
     buckets: SECONDS,
     registers,
   });
+  const delivered = new Histogram({
+    name: "godwit_delivered_seconds",
+    help: "From the moment a message was to be sent to the moment its carrier's word that it was delivered was on record.",
+    labelNames: ["link"],
+    buckets: DELIVERED_SECONDS,
+    registers,
+  });
   return {
-    handedOver(link, { id, sendAtMs, attempts: before }, nowMs) {
-      if (before === 0) handover.observe({ link }, Math.max(0, nowMs - Math.max(sendAtMs ?? 0, uuidTimeMs(id))) / 1_000);
+    handedOver(link, message, nowMs) {
+      if (message.attempts === 0) handover.observe({ link }, secondsSinceDue(message, nowMs));
     },
     attempted: (link, outcome) => attempts.inc({ link, outcome }),
-    advanced: (status) => transitions.inc({ status }),
+    advanced(after) {
+      transitions.inc({ status: after.status });
+      if (after.status === "delivered") delivered.observe({ link: after.provider?.link ?? "" }, secondsSinceDue(after, after.updatedAtMs));
+    },
     received: (link, status, isIgnored) => receipts.inc({ link, status, ignored: String(isIgnored) }),
     inbound: (link, outcome) => inbound.inc({ link, outcome }),
     parked: (link, count) => parked.inc({ link }, count),
   };
 }
+
+const secondsSinceDue = ({ id, sendAtMs }: Message, nowMs: number): number =>
+  Math.max(0, nowMs - Math.max(sendAtMs ?? 0, uuidTimeMs(id))) / 1_000;
 
 /** What is asked of the lanes when Prometheus comes. */
 export function watchLanes(registry: Registry, delivery: Delivery): void {

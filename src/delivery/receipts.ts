@@ -202,7 +202,7 @@ export class Receipts {
     const { signal } = signalOf(link, message, receipt, { nowMs, receiptWaitMs, part });
     const change = await db.transaction((tx) => workInPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
     bell.ring();
-    if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after.status);
+    if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
     watch.received(link, receipt.status, change?.entry.isIgnored ?? true);
   }
 

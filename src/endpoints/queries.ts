@@ -151,3 +151,23 @@ select ${ENDPOINT_COLUMNS}
  order by e.id
  limit $2
    for update`);
+
+export type EndpointHealth = { enabled: number; failing: number; gone: number; given_up: number };
+
+/** How many endpoints there are of every account, and how they are doing. */
+export const countHealth = (db: Queryable): Promise<EndpointHealth[]> =>
+  db.rows<EndpointHealth>(sql`
+  select (count(*) filter (where status = 'enabled'))::integer as enabled,
+         (count(*) filter (where status = 'enabled' and failing_since is not null))::integer as failing,
+         (count(*) filter (where disabled_reason = 'gone'))::integer as gone,
+         (count(*) filter (where disabled_reason = 'failing'))::integer as given_up
+    from webhook_endpoints`);
+
+/** Some of those that are told of events, the failing ones first. */
+export const listEnabled = (db: Queryable, limit: number): Promise<{ id: Uuid; url: string }[]> =>
+  db.rows<{ id: Uuid; url: string }>(sql`
+  select id, url
+    from webhook_endpoints
+   where status = 'enabled'
+   order by failing_since nulls last, id
+   limit ${limit}`);

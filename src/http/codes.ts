@@ -18,7 +18,7 @@ export const ERRORS = {
   unauthorized_missing_token: {
     status: 401,
     title: "The Authorization header is missing or malformed",
-    meaning: "Every request carries `Authorization: Bearer <api key>`.",
+    meaning: "Every request carries `Authorization: Bearer` and an API key or an access token.",
   },
   unauthorized_invalid_token: {
     status: 401,
@@ -181,6 +181,16 @@ export const ERRORS = {
     status: 422,
     title: "The endpoint is disabled",
     meaning: "Nothing is delivered to it. Enable it first: PATCH it with `status: enabled`.",
+  },
+  too_many_keys: {
+    status: 422,
+    title: "The environment has too many keys",
+    meaning: "The number of keys that work is limited. Revoke those that nobody uses: `last_used_at` tells.",
+  },
+  key_not_active: {
+    status: 422,
+    title: "The key works no more",
+    meaning: "A key that is revoked or has expired cannot be rotated. Create a new one.",
   },
   too_many_endpoints: {
     status: 422,

@@ -7,13 +7,15 @@ import type { StateRow } from "./queries.ts";
 /** A node that has said nothing for so long is gone. */
 export const FRESH_SECONDS = 10;
 
+export const LINK_STATES = ["connected", "connecting", "throttled", "paused", "down"] as const;
+
 export const LinkRecord = Type.Object(
   {
     name: Type.String({ examples: ["acme"] }),
     object: Type.Literal("link"),
     provider: Type.String({ examples: ["smpp"] }),
     channels: Type.Array(openEnum(CHANNELS)),
-    state: openEnum(["connected", "connecting", "throttled", "paused", "down"], "`down`: no node has it open."),
+    state: openEnum(LINK_STATES, "`down`: no node has it open."),
     reason: nullable(Type.String({ description: "Why it is not simply connected." })),
     sender: nullable(Type.String()),
     rate: nullable(Type.Number({ description: "Parts, or messages, a second." })),

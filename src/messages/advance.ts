@@ -7,8 +7,8 @@ import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
 import type { Change } from "./change.ts";
+import type { Message } from "./message.ts";
 import { writeChanges } from "./queries.ts";
-import type { Status } from "./states.ts";
 
 /** Writes the changes that still hold, all in the transaction of `db`; tells for each whether it did. */
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {
@@ -21,7 +21,7 @@ const MAX_BATCH = 100;
 const MAX_WAITING = 20_000;
 
 /** Told of every change of a status. */
-export type AdvanceWatch = { advanced(status: Status): void };
+export type AdvanceWatch = { advanced(after: Message): void };
 
 export type AdvancerParts = { db: Database; clock: Clock; bell: Bell; watch: AdvanceWatch };
 
@@ -80,7 +80,7 @@ export class Advancer {
       const isDone = done.has(place);
       outcomes[index] = isDone;
       const { before, after } = changes[index] as Change;
-      if (isDone && after.sequence > before.sequence) this.#watch.advanced(after.status);
+      if (isDone && after.sequence > before.sequence) this.#watch.advanced(after);
     });
     return outcomes;
   }

@@ -101,19 +101,26 @@ export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
 
 const SECRET_KEY_BYTES = 32;
 
+export const secretKeyPath = (dataDir: string): string => join(dataDir, "secret.key");
+
 /** The key that encrypts secrets at rest: generated once, readable by its owner alone, and whole before it has its name. */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
-  const path = join(dataDir, "secret.key");
+  const path = secretKeyPath(dataDir);
   try {
     if (!existsSync(path)) {
       const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
       writeFileSync(unfinished, `${randomBytes(SECRET_KEY_BYTES).toString("base64")}\n`, { mode: 0o600, flush: true });
       renameSync(unfinished, path);
     }
-    const key = Buffer.from(readFileSync(path, "utf8"), "base64");
-    if (key.length === SECRET_KEY_BYTES) return key;
+    return readSecretKey(path);
   } catch (error) {
     throw explainDiskError(error, dataDir);
   }
+}
+
+/** The key in a file; throws when there is none. */
+export function readSecretKey(path: string): Buffer {
+  const key = Buffer.from(readFileSync(path, "utf8"), "base64");
+  if (key.length === SECRET_KEY_BYTES) return key;
   throw new StartupError(`${path} does not hold ${SECRET_KEY_BYTES} bytes in base64: restore it from a backup`);
 }

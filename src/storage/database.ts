@@ -154,6 +154,12 @@ export class Database implements Queryable {
     return client;
   }
 
+  /** How the pool is used just now. */
+  get load(): { busy: number; idle: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
   async close(): Promise<void> {
     await this.#pool.end();
   }

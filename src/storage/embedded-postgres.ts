@@ -65,6 +65,7 @@ export class EmbeddedPostgres {
   readonly #onLog: (line: string) => void;
   #child: ChildProcess | undefined;
   #isStopping = false;
+  #restarts = 0;
   #recentLines: string[] = [];
 
   private constructor(
@@ -111,6 +112,16 @@ export class EmbeddedPostgres {
       lock.release();
       throw explainDiskError(error, dataDir);
     }
+  }
+
+  /** Where its data lies. */
+  get folder(): string {
+    return this.#cluster;
+  }
+
+  /** How often it ended without having been told to. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   async stop(): Promise<void> {
@@ -186,6 +197,7 @@ export class EmbeddedPostgres {
 
   #onExit(): void {
     if (this.#isStopping) return;
+    this.#restarts += 1;
     this.#onLog("FATAL:  the embedded PostgreSQL ended unexpectedly; starting it again");
     void this.#restart();
   }

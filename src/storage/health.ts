@@ -1,5 +1,5 @@
 /** How the database is doing: the figures by which one sees a queue in it choke before it does. */
-import type { Queryable } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
 
 export type Health = { deadTuples: { table: string; rows: number }[]; oldestXminAge: number };
@@ -16,4 +16,33 @@ export async function readHealth(db: Queryable): Promise<Health> {
                   (select max(age(xmin)) from pg_replication_slots where xmin is not null),
                   0)::bigint as age`);
   return { deadTuples, oldestXminAge: horizon?.age ?? 0 };
+}
+
+/** For those who only look: whatever they ask, the server itself keeps them from changing anything. */
+export const onlyReading = (db: Database): Queryable => ({
+  rows: (statement) =>
+    db.transaction(async (tx) => {
+      await tx.rows(sql`set transaction read only`);
+      return tx.rows(statement);
+    }),
+});
+
+export type ServerState = { version: string; nowMs: number; mostConnections: number; usedConnections: number };
+
+/** The server, its clock, and how many connections it gives to those who are not its superuser. */
+export async function readServer(db: Queryable): Promise<ServerState> {
+  const [row] = await db.rows<{ version: string; now_ms: number; most: number; used: number }>(sql`
+  select current_setting('server_version') as version,
+         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+         least(current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+                 - coalesce(current_setting('reserved_connections', true), '0')::integer,
+               (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
+               (select nullif(datconnlimit, -1) from pg_database where datname = current_database())) as most,
+         (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`);
+  return {
+    version: row?.version ?? "",
+    nowMs: row?.now_ms ?? 0,
+    mostConnections: row?.most ?? 0,
+    usedConnections: row?.used ?? 0,
+  };
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "../lib/assert.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -28,7 +28,7 @@ export function knownMigrations(folder = FOLDER): Migration[] {
 }
 
 /** Zero on a database that has no schema of ours. */
-export async function schemaVersion(db: Database): Promise<number> {
+export async function schemaVersion(db: Queryable): Promise<number> {
   const [table] = await db.rows<{ is_there: boolean }>(sql`select to_regclass('schema_migrations') is not null as is_there`);
   if (table?.is_there !== true) return 0;
   const [row] = await db.rows<{ version: number }>(sql`select coalesce(max(version), 0) as version from schema_migrations`);

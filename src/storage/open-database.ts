@@ -22,7 +22,8 @@ export type OpenOptions = {
   onLog: (line: string) => void;
 };
 
-export type OpenDatabase = { db: Database; close: () => Promise<void> };
+/** `embedded` where the server is a child of this process. */
+export type OpenDatabase = { db: Database; close: () => Promise<void>; embedded?: EmbeddedPostgres };
 
 // A command started while another one is at it waits this long for its turn.
 const TURN_TIMEOUT_MS = 30_000;
@@ -43,7 +44,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     const server = owner !== undefined && isServer(owner) ? undefined : await EmbeddedPostgres.start(options);
     if (server instanceof EmbeddedPostgres) {
       const db = connect(server.target);
-      return { db, close: () => closeBoth(db, server) };
+      return { db, close: () => closeBoth(db, server), embedded: server };
     }
     if (server !== undefined && isServer(server.owner) && !mayJoin) throw new StartupError(inUse(dataDir, server.owner));
     if (server === undefined && existsSync(clusterPath(dataDir))) {

@@ -44,6 +44,7 @@ class NotAllowed extends Error {
 
 export class Outbound {
   readonly #agent: Agent;
+  readonly #connect: buildConnector.connector;
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
 
@@ -52,9 +53,10 @@ export class Outbound {
     // With HTTP/2 in sight, all calls to an origin would wait for the first handshake, to share its connection.
     const protocol = { allowH2: false };
     const socket = { signal: this.#closed.signal, ...(ca === undefined ? {} : { ca }) };
+    this.#connect = checkedConnector(allow, resolve, buildConnector({ ...protocol, ...socket, timeout: CONNECT_TIMEOUT_MS }));
     this.#agent = new Agent({
       ...protocol,
-      connect: checkedConnector(allow, resolve, buildConnector({ ...protocol, ...socket, timeout: CONNECT_TIMEOUT_MS })),
+      connect: this.#connect,
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
@@ -72,6 +74,17 @@ export class Outbound {
       const call = new Call(this.#timeoutMs, resolve, signal);
       this.#agent.dispatch({ origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body }, call);
     });
+  }
+
+  /** Whether a connection can be had as for a call: undefined, or why not. Nothing is sent on it. */
+  async reach({ protocol, hostname, port, host }: URL): Promise<{ failure: Failure; cause: string } | undefined> {
+    try {
+      const socket = await opened(this.#connect, { protocol, hostname, port, host });
+      socket.on("error", () => undefined).destroy();
+      return undefined;
+    } catch (error) {
+      return { failure: failureOf(error as Error), cause: describe(error as Error) };
+    }
   }
 
   async close(): Promise<void> {

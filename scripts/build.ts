@@ -1,0 +1,11 @@
+/** Makes dist/, what the npm package runs: the source as JavaScript, and the migrations beside it. A checkout needs none of it. */
+import { spawnSync } from "node:child_process";
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+
+rmSync(join(ROOT, "dist"), { recursive: true, force: true });
+const { status } = spawnSync(join(ROOT, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], { cwd: ROOT, stdio: "inherit" });
+if (status === 0) cpSync(join(ROOT, "src", "storage", "migrations"), join(ROOT, "dist", "storage", "migrations"), { recursive: true });
+else process.exitCode = 1;

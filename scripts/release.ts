@@ -1,0 +1,140 @@
+/** Makes a release: npm run release -- 0.2.0 [--dry-run]. Looks whether all is in order, dates the changelog, sets the version, runs
+ *  every check and test, packs, writes checksums, commits and tags. It never pushes and never publishes: the last lines that it
+ *  prints are the commands for that. Whatever fails leaves the checkout as it was. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const ROOT = join(import.meta.dirname, "..");
+const OUT = "release";
+const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/;
+/** The newest section, with what it is called before it is out. */
+const UNRELEASED = /^## (?:(\S+) \(unreleased\)|Unreleased)$/im;
+
+class ReleaseFault extends Error {
+  override name = "ReleaseFault";
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const pathOf = (file: string): string => join(ROOT, file);
+const read = (file: string): string => readFileSync(pathOf(file), "utf8");
+
+/** What a program says; fails, with its words, when it does. */
+function ask(program: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: ROOT, encoding: "utf8" });
+  if (status !== 0) throw new ReleaseFault(`${program} ${args.join(" ")}: ${error?.message ?? (stderr || stdout).trim()}`);
+  return stdout.trim();
+}
+
+/** Runs a program in sight of whoever makes the release. */
+function run(program: string, ...args: string[]): void {
+  say(`> ${program} ${args.join(" ")}`);
+  const { status } = spawnSync(program, args, { cwd: ROOT, stdio: "inherit" });
+  if (status !== 0) throw new ReleaseFault(`${program} ${args.join(" ")} failed`);
+}
+
+/** Every reason against a release, at once. */
+function findFaults(version: string): string[] {
+  const faults: string[] = [];
+  if (!VERSION.test(version)) faults.push(`give the version, such as 0.2.0, not "${version}"`);
+  const branch = ask("git", "branch", "--show-current");
+  if (branch !== "main") faults.push(`releases are made on main, and this is ${branch === "" ? "no branch" : branch}`);
+  if (ask("git", "status", "--porcelain") !== "") faults.push("the checkout has changes that are not committed");
+  if (ask("git", "tag", "--list", `v${version}`) !== "") faults.push(`there is a tag v${version} already`);
+  return [...faults, ...findChangelogFaults(version)];
+}
+
+function findChangelogFaults(version: string): string[] {
+  const text = read("CHANGELOG.md");
+  const found = UNRELEASED.exec(text);
+  if (found === null) return ["CHANGELOG.md has no section that is unreleased"];
+  const [heading, named = version] = found;
+  if (named !== version) return [`CHANGELOG.md speaks of ${named}, not of ${version}`];
+  const section = text.slice(found.index + heading.length).split(/^## /m)[0] ?? "";
+  return section.trim() === "" ? ["CHANGELOG.md says nothing of this version"] : [];
+}
+
+/** Replaces once, and insists that there is something to replace. */
+function edit(file: string, pattern: RegExp, by: string): void {
+  const text = read(file);
+  if (!pattern.test(text)) throw new ReleaseFault(`${file} has nothing like ${pattern}`);
+  writeFileSync(pathOf(file), text.replace(pattern, by));
+}
+
+/** Everywhere that the version stands; src/version.ts reads it from package.json. The SDK moves along: there is one changelog. */
+function setVersion(version: string, date: string): void {
+  edit("CHANGELOG.md", UNRELEASED, `## ${version} (${date})`);
+  edit("package.json", /"version": "[^"]+"/, `"version": "${version}"`);
+  edit("package-lock.json", /"version": "[^"]+"/, `"version": "${version}"`);
+  edit("package-lock.json", /("packages": \{\s+"": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
+  edit("sdk/package.json", /"version": "[^"]+"/, `"version": "${version}"`);
+  edit("package-lock.json", /("sdk": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
+  edit("compose.yaml", /image: godwit:\S+/, `image: godwit:${version}`);
+  run("npm", "run", "--silent", "openapi");
+  const told = (JSON.parse(ask(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;
+  if (told !== version) throw new ReleaseFault(`the program calls itself ${told}`);
+}
+
+/** The server and the SDK, with the checksums of both. Their names. */
+function pack(): string[] {
+  rmSync(pathOf(OUT), { recursive: true, force: true });
+  mkdirSync(pathOf(OUT));
+  const names = [".", "./sdk"].map((folder) => {
+    const said = JSON.parse(ask("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
+    return (Object.values(said)[0] as { filename: string }).filename;
+  });
+  const sums = names.map(
+    (name) =>
+      `${createHash("sha256")
+        .update(readFileSync(pathOf(join(OUT, name))))
+        .digest("hex")}  ${name}\n`,
+  );
+  writeFileSync(pathOf(join(OUT, "SHA256SUMS")), sums.join(""));
+  return names;
+}
+
+function release(version: string): string[] {
+  try {
+    setVersion(version, new Date().toISOString().slice(0, 10));
+    run("npm", "test");
+    const names = pack();
+    run("git", "commit", "--quiet", "--all", "--message", `release: ${version}`);
+    run("git", "tag", "--annotate", `v${version}`, "--message", `Godwit ${version}`);
+    return names;
+  } catch (error) {
+    // It was clean when we began, so that only our own changes go.
+    ask("git", "restore", "--staged", "--worktree", ".");
+    throw error;
+  }
+}
+
+const nextSteps = (version: string, names: readonly string[]): string =>
+  [
+    "Nothing has been pushed or published. That is done by:",
+    `  git push origin main v${version}`,
+    ...names.map((name) => `  npm publish ${OUT}/${name}`),
+    `  docker build --tag godwit:${version} .`,
+    `${OUT}/SHA256SUMS belongs to the release's page, with the section of CHANGELOG.md.`,
+  ].join("\n");
+
+function main(): void {
+  const { values, positionals } = parseArgs({ options: { "dry-run": { type: "boolean" } }, allowPositionals: true });
+  const version = positionals[0] ?? "";
+  const faults = findFaults(version);
+  if (faults.length > 0) throw new ReleaseFault(`no release:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`);
+  if (values["dry-run"] === true) {
+    say(`All is in order for ${version}: without --dry-run the changelog is dated, the version set, everything tested, packed and tagged.`);
+    return;
+  }
+  say(nextSteps(version, release(version)));
+}
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof ReleaseFault) && !(error instanceof TypeError && "code" in error)) throw error;
+  process.stderr.write(`release: ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,114 @@
+/** Requests to a running service, through its public door as any client's, and what it answers. */
+import type { Fault } from "../http/problem.ts";
+import type { ClientConfig } from "./client-config.ts";
+
+export type ApiRequest = { method: "GET" | "POST"; path: string; body?: unknown; headers?: Readonly<Record<string, string>> };
+
+export type Answered = {
+  kind: "answered";
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Undefined for what is no JSON object. */
+  json: Readonly<Record<string, unknown>> | undefined;
+};
+
+export type Answer =
+  | Answered
+  | {
+      kind: "unanswered";
+      reason: string;
+      /** Whether the server can have got it. */
+      mayHaveArrived: boolean;
+      /** The next try would end the same. */
+      isHopeless: boolean;
+    };
+
+const REQUEST_MS = 15_000;
+const MAX_ANSWER_BYTES = 4 * 1_048_576;
+
+/** Never throws. */
+export async function callApi(
+  { url, key }: ClientConfig,
+  { method, path, body, headers = {} }: ApiRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
+  try {
+    const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
+      method,
+      // A redirect would carry the key somewhere else.
+      redirect: "manual",
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+    });
+    const text = await readText(response);
+    return { kind: "answered", status: response.status, headers: response.headers, text, json: parseObject(text) };
+  } catch (error) {
+    return whyNot(error as Error);
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error("the answer is too long to be a godwit's");
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// Without a connection nothing was written.
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
+
+function whyNot(error: Error): Answer {
+  const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
+  const code = cause?.code ?? "";
+  // Ports that no browser would call are refused before there is a connection; such a refusal has no code.
+  const isHopeless = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
+  return { kind: "unanswered", reason: reasonOf(error), mayHaveArrived: !isHopeless && !NOT_CONNECTED.test(code), isHopeless };
+}
+
+/** What a failed request says of itself, without the words that say nothing. */
+export function reasonOf({ name, message, cause }: Error): string {
+  if (name === "TimeoutError") return "no answer in time";
+  if (name === "AbortError") return "it was stopped";
+  if (!(cause instanceof Error)) return message;
+  return cause.message || String((cause as NodeJS.ErrnoException).code);
+}
+
+type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
+
+/** An answer that is an error, for people: the code, what it means, every fault, and the name under which the server's log has it.
+ *  `namesOf` says how the caller calls a field. */
+export function explainProblem({ status, json, headers }: Answered, nameOf: (field: string) => string = (field) => field): string {
+  const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
+  if (code === undefined && title === undefined) return `the server answered ${status}, and not as a godwit does: is it the right URL?`;
+  const faults = errors.map((fault) => `  ${nameOf(placeOf(fault))}: ${fault.detail} (${fault.code})`);
+  return [
+    `${status} ${code ?? ""}: ${title ?? ""}`,
+    // With faults it only repeats the first of them.
+    ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
+    ...(requestId === undefined ? [] : [`  request ${requestId}`]),
+  ].join("\n");
+}
+
+const placeOf = (fault: Fault): string =>
+  "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || "body" : "parameter" in fault ? fault.parameter : fault.header;

@@ -1,0 +1,154 @@
+/** Doctor's look into the database. It is opened as it is, and the server itself refuses whatever would change it. */
+import { existsSync, statSync } from "node:fs";
+import { compareSecretKey } from "../access/secret-key.ts";
+import type { Config } from "../config.ts";
+import { laneDepths } from "../queue/depth.ts";
+import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
+import type { Queryable } from "../storage/database.ts";
+import { missingDurability } from "../storage/durability.ts";
+import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
+import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
+import { listWeeks } from "../storage/partitions.ts";
+import { fail, guarded, ok, reason, warn, type Check } from "./check.ts";
+import { withDatabaseAsItIs } from "./with-database.ts";
+
+const CLOCK_WARNING_MS = 1_000;
+// A node has a pool of sixteen, and one connection that listens.
+const NODE_CONNECTIONS = 17;
+const FEW_CONNECTIONS = 3;
+const WEEK_MS = 7 * 86_400_000;
+const LATE_SECONDS = 60;
+const VERY_LATE_SECONDS = 600;
+
+/** What is there is looked at, `more` with it; nothing is made and nothing migrated. */
+export async function checkDatabase(config: Config, more: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+  const { databaseUrl, dataDir } = config;
+  if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
+    const none = warn("database", `none in ${dataDir} yet: the first start makes it`, "run godwit serve, or name the right --data-dir");
+    return [none, ...(await more(undefined))];
+  }
+  let checks: Check[] = [];
+  try {
+    await withDatabaseAsItIs(config, "doctor", async ({ db }) => {
+      checks = await lookInside(onlyReading(db), config, more);
+    });
+    return checks;
+  } catch (error) {
+    const away = fail("database", reason(error), "start it, or mend DATABASE_URL or --data-dir");
+    // Where it went away after all, what was seen stands.
+    return checks.length > 0 ? checks : [away, ...(await more(undefined))];
+  }
+}
+
+async function lookInside(db: Queryable, config: Config, more: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+  const askedAt = Date.now();
+  const server = await readServer(db);
+  // Its clock was read somewhere between the two.
+  const skewMs = Math.round(server.nowMs - (askedAt + Date.now()) / 2);
+  const version = await schemaVersion(db);
+  const isCurrent = version === knownMigrations().length;
+  return [
+    ok(
+      "database",
+      `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${config.dataDir}` : "of DATABASE_URL"}`,
+    ),
+    checkSchema(version),
+    await guarded("durability", () => checkDurability(db)),
+    checkConnections(server),
+    checkClock(skewMs),
+    ...(isCurrent
+      ? [
+          await guarded("partitions", () => checkPartitions(db, server.nowMs)),
+          await guarded("secret key", () => checkSecretKey(db, config)),
+          await guarded("queue", () => checkQueue(db)),
+        ]
+      : []),
+    // Tables of another version may not be what they seem.
+    ...(await more(isCurrent ? db : undefined)),
+  ];
+}
+
+function checkSchema(version: number): Check {
+  const known = knownMigrations().length;
+  if (version === known) return ok("schema", `version ${version}`);
+  if (version < known)
+    return warn(
+      "schema",
+      `version ${version}, this godwit brings ${known}: the next start or godwit migrate applies it`,
+      "run godwit migrate, or start the service",
+    );
+  return fail("schema", `version ${version} is newer than the ${known} this godwit knows`, "run the godwit that wrote it, or a newer one");
+}
+
+async function checkDurability(db: Queryable): Promise<Check> {
+  const off = await missingDurability(db);
+  if (off.length === 0) return ok("durability", "fsync, synchronous_commit and full_page_writes are on");
+  return fail("durability", `off: ${off.join(", ")}; confirmed messages can be lost`, "switch them on in the server's settings");
+}
+
+function checkConnections({ mostConnections: most, usedConnections: used }: ServerState): Check {
+  const left = Math.max(0, most - used);
+  const detail = `${left} of ${most} left`;
+  if (left < FEW_CONNECTIONS) return fail("connections", detail, "raise max_connections, or find out who holds so many");
+  return left < NODE_CONNECTIONS
+    ? warn("connections", detail, `a node needs ${NODE_CONNECTIONS}: raise max_connections before another one starts`)
+    : ok("connections", detail);
+}
+
+function checkClock(skewMs: number): Check {
+  const detail = `${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} the database's`;
+  return Math.abs(skewMs) < CLOCK_WARNING_MS
+    ? ok("clock", detail)
+    : warn("clock", detail, "synchronise both machines (NTP); the service goes by the database's");
+}
+
+async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {
+  const weeks = await listWeeks(db);
+  const last = weeks.at(-1);
+  if (last === undefined) return warn("partitions", "none yet", "the first start makes them");
+  const ahead = Math.floor((last.toMs - nowMs) / WEEK_MS);
+  if (last.toMs > nowMs + WEEK_MS) return ok("partitions", `${ahead} weeks ahead, ${weeks.length} in all`);
+  const detail = last.toMs > nowMs ? "the last one ends within a week" : "the last one is over";
+  return warn("partitions", detail, "a running service makes them: start one, or look into its log for partitions");
+}
+
+async function checkSecretKey(db: Queryable, { secretKey, previousSecretKey, databaseUrl, dataDir }: Config): Promise<Check> {
+  if (secretKey === undefined && databaseUrl !== undefined)
+    return warn("secret key", "GODWIT_SECRET_KEY is not set here", "every node needs it with DATABASE_URL; set it to have it compared");
+  const mine = secretKey ?? lookAtKeyFile(secretKeyPath(dataDir));
+  if (!Buffer.isBuffer(mine)) return mine;
+  const compared = await compareSecretKey(db, { secretKey: mine, previousSecretKey });
+  if (compared !== "different")
+    return ok(
+      "secret key",
+      { same: "the database's", previous: "a new one: the next start takes it over", none: "none in use yet" }[compared],
+    );
+  return fail(
+    "secret key",
+    "differs from the one this database was set up with",
+    "give every node the same; to change it, name the old one in GODWIT_PREVIOUS_SECRET_KEY",
+  );
+}
+
+/** The key of the data directory, or what is wrong with it. */
+function lookAtKeyFile(path: string): Buffer | Check {
+  try {
+    const key = readSecretKey(path);
+    return (statSync(path).mode & 0o077) === 0 ? key : warn("secret key", `${path} can be read by others`, `chmod 600 ${path}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT")
+      return fail("secret key", `there is no ${path}`, "restore it from a backup: what it sealed cannot be read without it");
+    return fail("secret key", reason(error), "restore it from a backup, or run doctor as the user of the service");
+  }
+}
+
+async function checkQueue(db: Queryable): Promise<Check> {
+  const lanes = await laneDepths(db);
+  const [rows, held] = [lanes.reduce((sum, lane) => sum + lane.rows, 0), lanes.reduce((sum, lane) => sum + lane.held, 0)];
+  const slowest = lanes.toSorted((a, b) => b.oldest_due_seconds - a.oldest_due_seconds)[0];
+  const seconds = Math.round(slowest?.oldest_due_seconds ?? 0);
+  const detail = `${rows} waiting${held > 0 ? `, ${held} of unknown outcome` : ""}; the oldest due has waited ${seconds} s${seconds > 0 ? ` for ${slowest?.link}` : ""}`;
+  const hint = "is a node with the role dispatch running, and is the link up?";
+  if (seconds >= VERY_LATE_SECONDS) return fail("queue", detail, hint);
+  return seconds >= LATE_SECONDS ? warn("queue", detail, hint) : ok("queue", detail);
+}

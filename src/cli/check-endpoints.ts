@@ -1,0 +1,53 @@
+/** Doctor's look at webhook endpoints: how they are doing, and whether a connection to each can be had as for a call. Nothing is sent
+ *  on it. */
+import type { Config } from "../config.ts";
+import { listOrigins, readEndpointHealth } from "../endpoints/health.ts";
+import { within } from "../lib/wait.ts";
+import type { Queryable } from "../storage/database.ts";
+import { Outbound } from "../webhooks/outbound.ts";
+import { createResolve } from "../webhooks/resolve.ts";
+import { lookAtAll, ok, warn, type Check } from "./check.ts";
+
+const MAX_ENDPOINTS = 200;
+const MAX_ORIGINS = 50;
+const AT_ONCE = 10;
+const REACH_MS = 8_000;
+const MAX_SHOWN = 5;
+
+export async function checkEndpoints(db: Queryable, { webhookAllow }: Config): Promise<Check> {
+  const { enabled, failing, gone, given_up: givenUp } = await readEndpointHealth(db);
+  const health = [
+    `${enabled} enabled`,
+    ...(failing > 0 ? [`${failing} failing`] : []),
+    ...(givenUp > 0 ? [`${givenUp} disabled after days of failures`] : []),
+    ...(gone > 0 ? [`${gone} disabled by a 410`] : []),
+  ].join(", ");
+  if (enabled === 0) return ok("webhooks", health);
+  const origins = (await listOrigins(db, MAX_ENDPOINTS)).slice(0, MAX_ORIGINS);
+  const problems = await findUnreached(origins, new Outbound({ allow: webhookAllow, resolve: createResolve() }));
+  const reached = `${origins.length - problems.length} of ${origins.length} hosts reached`;
+  if (problems.length === 0 && failing === 0) return ok("webhooks", `${health}; ${reached}`);
+  const shown = problems.slice(0, MAX_SHOWN).join("; ");
+  const rest = problems.length > MAX_SHOWN ? `; and ${problems.length - MAX_SHOWN} more` : "";
+  return warn(
+    "webhooks",
+    `${health}; ${reached}${problems.length === 0 ? "" : `; not: ${shown}${rest}`}`,
+    "tell their owners; an address that is yours to allow goes into GODWIT_WEBHOOK_ALLOW",
+  );
+}
+
+async function findUnreached(origins: readonly { id: string; origin: string }[], outbound: Outbound): Promise<string[]> {
+  try {
+    const looked = await lookAtAll(origins, AT_ONCE, async ({ id, origin }) => {
+      const problem = await within(
+        outbound.reach(new URL(origin)).then((found) => found ?? "reached"),
+        REACH_MS,
+      );
+      if (problem === "reached") return undefined;
+      return `${origin} (${id}): ${problem === undefined ? "timeout" : `${problem.failure}, ${problem.cause}`}`;
+    });
+    return looked.filter((problem) => problem !== undefined);
+  } finally {
+    await outbound.close();
+  }
+}

@@ -1,0 +1,89 @@
+/** Doctor's look at the links to carriers: whether their host is reached from here, and what the nodes that have them open say. It never
+ *  speaks to a carrier: a bind of its own could cost a service its connection. */
+import { listLinks } from "../links/list-links.ts";
+import type { LinkRecord } from "../links/link-record.ts";
+import { reach, type Address } from "../lib/reach.ts";
+import type { Link } from "../routing/link.ts";
+import type { Queryable } from "../storage/database.ts";
+import { fail, lookAtAll, ok, reason, warn, type Check } from "./check.ts";
+
+const REACH_MS = 5_000;
+const AT_ONCE = 8;
+const MAX_LINKS = 40;
+
+export async function checkLinks(links: readonly Link[], db: Queryable | undefined): Promise<Check[]> {
+  if (links.length === 0) return [ok("links", "none configured: the simulator carries test, and live has no route")];
+  const shown = links.slice(0, MAX_LINKS);
+  const records = await readRecords(shown, db);
+  const checks = await lookAtAll(shown, AT_ONCE, async (link) => {
+    const address = addressOf(link);
+    const problem = address === undefined ? undefined : await reach(address, REACH_MS);
+    return judge(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
+  });
+  if (typeof records === "string") checks.push(warn("links", `what nodes say of them is not known: ${records}`, "mend the database first"));
+  if (links.length > MAX_LINKS)
+    checks.push(warn("links", `${links.length - MAX_LINKS} more were not looked at`, "godwit links shows them all"));
+  return checks;
+}
+
+async function readRecords(links: readonly Link[], db: Queryable | undefined): Promise<LinkRecord[] | string | undefined> {
+  if (db === undefined) return undefined;
+  try {
+    return await listLinks(db, links);
+  } catch (error) {
+    return reason(error);
+  }
+}
+
+/** Where a link goes; undefined for the simulator, which goes nowhere. */
+function addressOf({ provider, settings }: Link): Address | undefined {
+  if (provider === "simulator") return undefined;
+  const { host, port, tls, tlsServerName, tlsCa, baseUrl } = settings as Record<string, string | number | boolean | null | undefined>;
+  if (typeof host === "string")
+    return {
+      host,
+      port: Number(port),
+      isTls: tls === true,
+      serverName: typeof tlsServerName === "string" ? tlsServerName : null,
+      ca: typeof tlsCa === "string" ? tlsCa : null,
+    };
+  const url = URL.parse(String(baseUrl));
+  // Not reached, and so it says.
+  if (url === null) return { host: String(baseUrl), port: 0, isTls: false };
+  const { hostname, port: urlPort, protocol } = url;
+  const isTls = protocol === "https:";
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: urlPort === "" ? (isTls ? 443 : 80) : Number(urlPort), isTls };
+}
+
+const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
+
+function judge(
+  { name: link, provider }: Link,
+  address: Address | undefined,
+  problem: string | undefined,
+  record: LinkRecord | undefined,
+): Check {
+  const name = `link ${link}`;
+  const place = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
+  const isUp = record !== undefined && UP.has(record.state);
+  const says = record === undefined ? "" : record.state === "down" ? "; no node has it open" : `; a node says ${saying(record)}`;
+  if (problem !== undefined && !isUp)
+    return fail(
+      name,
+      `${place} is not reached: ${problem}${says}`,
+      "look at the address, the firewall, and whether the carrier knows this machine's address",
+    );
+  if (problem !== undefined)
+    return warn(name, `${place} is not reached from here: ${problem}${says}`, "fine if this machine opens no links");
+  if (record === undefined || isUp) return ok(name, `${place}${address === undefined ? "" : " is reached"}${says}`);
+  return warn(
+    name,
+    `${place}${address === undefined ? "" : " is reached"}${says}`,
+    record.state === "down"
+      ? "start a node with the role dispatch"
+      : "look at its account and password with the carrier, and into the service's log",
+  );
+}
+
+const saying = ({ state, reason: why, last_error: error }: LinkRecord): string =>
+  [state, why, error === null ? null : `last error: ${error}`].filter((part) => part !== null).join(", ");

@@ -1,0 +1,125 @@
+/** Doctor's look at this machine: the configuration, Node, the disk, the certificate, and whether the service answers. */
+import { X509Certificate } from "node:crypto";
+import { existsSync, realpathSync, statfsSync } from "node:fs";
+import { request as requestPlain } from "node:http";
+import { request as requestTls } from "node:https";
+import { dirname } from "node:path";
+import { hostToCall, readTlsFiles, type Config, type Inspected } from "../config.ts";
+import { clusterPath } from "../storage/data-directory.ts";
+import { fail, ok, reason, warn, type Check } from "./check.ts";
+
+const GIB = 1024 ** 3;
+const LOW_DISK_BYTES = 5 * GIB;
+// PostgreSQL stops when it cannot write its log, of which it keeps up to four gigabytes.
+const FULL_DISK_BYTES = GIB / 2;
+const CERTIFICATE_WARNING_DAYS = 30;
+const DAY_MS = 86_400_000;
+const NODE_MAJOR = 24;
+const READY_TIMEOUT_MS = 3_000;
+
+/** Faults that are the certificate's have a line of their own. */
+const isTlsFault = (fault: string): boolean => fault.startsWith("GODWIT_TLS_");
+/** Where it is set, it is compared with the database's. */
+const isSecretKeyFault = (fault: string): boolean => fault.startsWith("GODWIT_SECRET_KEY: is needed");
+
+/** `always`: wrong whatever it is for. `serving`: what only a service needs, and may well be set where that runs. */
+export type Faults = { always: readonly string[]; serving: readonly string[] };
+
+export const faultsOf = (any: Inspected, serving: Inspected): Faults => ({
+  always: any.faults.filter((fault) => !isTlsFault(fault)),
+  serving: serving.faults.filter((fault) => !any.faults.includes(fault) && !isSecretKeyFault(fault)),
+});
+
+export function checkConfig({ always, serving }: Faults, file: string | undefined): Check {
+  if (always.length > 0) return fail("configuration", always.join("; "), "mend each of these: nothing starts while there is one");
+  if (serving.length > 0)
+    return warn(
+      "configuration",
+      `godwit serve would not start like this: ${serving.join("; ")}`,
+      "run doctor with the settings of the service",
+    );
+  return ok("configuration", file === undefined ? "flags and environment, no file" : file);
+}
+
+export function checkNode(): Check {
+  const { node } = process.versions;
+  return Number(node.split(".")[0]) >= NODE_MAJOR ? ok("node", node) : fail("node", node, `run godwit with Node ${NODE_MAJOR} or newer`);
+}
+
+export function checkDisk({ dataDir, databaseUrl }: Config): Check {
+  if (databaseUrl !== undefined) return ok("disk", "the database is elsewhere");
+  try {
+    const place = nearestFolder(clusterPath(dataDir));
+    const { bavail, bsize } = statfsSync(place);
+    const free = bavail * bsize;
+    const detail = `${(free / GIB).toFixed(1)} GiB free at ${place}`;
+    if (free < FULL_DISK_BYTES) return fail("disk", detail, "make room at once: a full disk stops the database");
+    return free < LOW_DISK_BYTES ? warn("disk", detail, "make room, or lower GODWIT_RETENTION_DAYS") : ok("disk", detail);
+  } catch (error) {
+    return fail("disk", reason(error), "make the data directory reachable for this user");
+  }
+}
+
+/** The cluster may be a link to another disk. */
+const nearestFolder = (path: string): string => (existsSync(path) ? realpathSync(path) : nearestFolder(dirname(path)));
+
+export function checkTls({ tls }: Config, { faults }: Inspected): Check {
+  const fault = faults.find(isTlsFault);
+  if (fault !== undefined)
+    return fail("tls", fault, "name a certificate chain and the private key that belongs to it, both readable by this user");
+  if (tls === undefined) return ok("tls", "not configured: plain HTTP on loopback, or behind a proxy that ends TLS");
+  try {
+    return checkCertificate(new X509Certificate(readTlsFiles(tls).cert));
+  } catch (error) {
+    return fail("tls", reason(error), "name a certificate chain in PEM");
+  }
+}
+
+const RENEW = "renew it, put the files in place, and send the service SIGHUP";
+
+function checkCertificate({ validFromDate, validToDate, subject }: X509Certificate): Check {
+  // Undefined, whatever its type says, where nobody is named.
+  const owner = (subject as string | undefined)?.replaceAll("\n", ", ");
+  const certificate = owner === undefined ? "the certificate" : `the certificate of ${owner}`;
+  const days = Math.floor((validToDate.getTime() - Date.now()) / DAY_MS);
+  const until = validToDate.toISOString().slice(0, 10);
+  if (days < 0) return fail("tls", `${certificate} expired on ${until}`, RENEW);
+  if (validFromDate.getTime() > Date.now())
+    return fail(
+      "tls",
+      `${certificate} is not valid before ${validFromDate.toISOString()}`,
+      "look at the clock of this machine, or use another",
+    );
+  const detail = `${certificate} is valid for ${days} more days, until ${until}`;
+  return days < CERTIFICATE_WARNING_DAYS ? warn("tls", detail, RENEW) : ok("tls", detail);
+}
+
+/** Whether one runs is for the operator to judge: none is fine, one that is not ready is not. */
+export async function checkService({ host, port, tls }: Config): Promise<Check> {
+  if (port === 0) return ok("service", "the port is chosen at start");
+  const url = `${tls === undefined ? "http" : "https"}://${hostToCall(host)}:${port}`;
+  try {
+    const status = await statusOf(`${url}/readyz`);
+    return status === 200
+      ? ok("service", `ready at ${url}`)
+      : fail("service", `${url}/readyz answers ${status}`, "look into its log, and at the database above");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ECONNREFUSED") return warn("service", `nothing listens at ${url}`, "start it with godwit serve, if it should run here");
+    return fail("service", `${url}: ${code ?? reason(error)}`, "is it a godwit that listens there, and does it log anything?");
+  }
+}
+
+/** The certificate was looked at above, and is for the name that clients use: this one calls it by its address. */
+function statusOf(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
+    const sent = url.startsWith("https:") ? requestTls(url, { rejectUnauthorized: false, signal }) : requestPlain(url, { signal });
+    sent.on("error", reject);
+    sent.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.end();
+  });
+}

@@ -1,0 +1,46 @@
+/** What commands need that speak to a running server, as its clients do: where it is, and a key. */
+import { ConfigError, environment, hostToCall, nonEmpty, SETTINGS, textOf, type Environment, type Flags, type Setting } from "../config.ts";
+
+export const CLIENT_SETTINGS = {
+  url: {
+    flag: "url",
+    value: "URL",
+    env: "GODWIT_URL",
+    fallback: "http://127.0.0.1:8080",
+    help: "where the server is; without it, where GODWIT_HOST and GODWIT_PORT say",
+  },
+  key: {
+    flag: "key",
+    env: "GODWIT_KEY",
+    value: "KEY",
+    isSecret: true,
+    help: "an API key. Others on this machine can read what stands on a command line: the variable is the safer place",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type ClientConfig = { url: string; key: string };
+
+export function readClientConfig(flags: Flags, env: Environment = environment()): ClientConfig {
+  const { url, key } = CLIENT_SETTINGS;
+  const address = textOf(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? ownAddress(env) ?? url.fallback;
+  const secret = textOf(flags[key.flag]) ?? nonEmpty(env[key.env]);
+  const faults: string[] = [];
+  if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
+    faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
+  // A key is all that it takes, and what stands in a URL gets into logs.
+  else if (URL.parse(address)?.username !== "") faults.push(`${url.env}: must not have a name or password in it`);
+  if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
+  // It goes into a header, which takes no other characters; what is wrong with it is not shown, as it may be a key still.
+  else if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${key.env}: is not an API key`);
+  if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
+  return { url: address, key: secret };
+}
+
+/** Where the service of this environment listens, where that says so. */
+function ownAddress(env: Environment): string | undefined {
+  const [host, port] = [nonEmpty(env[SETTINGS.host.env]), nonEmpty(env[SETTINGS.port.env])];
+  // A port that is picked at the start is known to nobody here.
+  if ((host === undefined && port === undefined) || port === "0") return undefined;
+  const scheme = nonEmpty(env[SETTINGS.tlsCert.env]) === undefined ? "http" : "https";
+  return `${scheme}://${hostToCall(host ?? SETTINGS.host.fallback)}:${port ?? SETTINGS.port.fallback}`;
+}

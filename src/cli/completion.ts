@@ -1,0 +1,65 @@
+/** godwit completion: a script by which a shell completes commands, words, flags and values. It is made from the commands themselves,
+ *  and asks nobody afterwards: a key pressed at a prompt should not wait for a program to start. */
+import { bashScript } from "./completion-bash.ts";
+import { fishScript } from "./completion-fish.ts";
+import { zshScript } from "./completion-zsh.ts";
+import { nextWords, shownFlags, wordsOf, type Command, type FlagRow, type Program } from "./command.ts";
+
+export const completion: Command = {
+  name: "completion",
+  about: [
+    "Prints a script for bash, zsh or fish that completes commands, their words, flags, and the values of flags. Print it anew after an update.",
+  ],
+  usage: ["completion bash|zsh|fish"],
+  flags: {},
+  settings: "none",
+  hasNoJson: true,
+  examples: [
+    ["bash, from ~/.bashrc:", "source <(godwit completion bash)"],
+    ["zsh, into a folder of $fpath:", 'godwit completion zsh > "${fpath[1]}/_godwit"'],
+    ["fish:", "godwit completion fish > ~/.config/fish/completions/godwit.fish"],
+  ],
+  async run({ words: [shell = ""] }, program) {
+    const script = SCRIPTS[shell]?.(await readGrammar(program));
+    process.stdout.write(script ?? "");
+  },
+};
+
+const SCRIPTS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+/** What can be typed after the words so far: other words, with what they mean where that is known. */
+export type Place = { before: readonly string[]; words: readonly (readonly [word: string, means: string])[] };
+
+export type CommandGrammar = {
+  name: string;
+  summary: string;
+  places: readonly Place[];
+  flags: readonly (readonly [name: string, row: FlagRow])[];
+};
+export type Grammar = readonly CommandGrammar[];
+
+async function readGrammar({ commands }: Program): Promise<Grammar> {
+  const names = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
+  return Promise.all(
+    Object.entries(commands).map(async ([name, { summary, load }]) => {
+      const command = await load();
+      // A word that stands for a command is one of them.
+      const places = name === "help" ? [{ before: [], words: names }] : placesOf(command);
+      return { name, summary, places, flags: Object.entries(shownFlags(command)) };
+    }),
+  );
+}
+
+/** Each beginning of a form that is written in small letters, and what may follow it. */
+function placesOf(command: Command): Place[] {
+  const found = new Map<string, Place>();
+  const visit = (before: readonly string[]): void => {
+    const words = nextWords(command, before);
+    if (words.length === 0 || found.has(before.join(" "))) return;
+    found.set(before.join(" "), { before, words: words.map((word) => [word, ""]) });
+    // Forms are short; this is their length at most.
+    if (before.length < Math.max(...command.usage.map((form) => wordsOf(form).length))) for (const word of words) visit([...before, word]);
+  };
+  visit([]);
+  return [...found.values()];
+}

@@ -1,0 +1,222 @@
+/** godwit send: one message through a running service, and what becomes of it. */
+import { randomUUID } from "node:crypto";
+import type { Flags } from "../config.ts";
+import { unreachable } from "../lib/assert.ts";
+import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
+import { CHANNELS } from "../routing/channel.ts";
+import { explainProblem } from "./api.ts";
+import { readClientConfig, type ClientConfig } from "./client-config.ts";
+import { EXIT, neededFlag, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
+import { readDuration } from "./duration.ts";
+import { followMessage, hasArrived, type State } from "./follow-message.ts";
+import { paintStatus } from "./paint.ts";
+import { say } from "./say.ts";
+import { sendMessage, type Sent } from "./send-message.ts";
+
+const DEFAULT_LIMIT_SECONDS = 30;
+const DEFAULT_WAIT_SECONDS = 120;
+const MAX_LIMIT_SECONDS = 86_400;
+
+export const send: Command = {
+  name: "send",
+  about: [
+    "Sends one message through the HTTP API of a running service, as any client does, with a key that has the scope messages:send. It makes an idempotency key of its own and tries again under it when the service is busy or away, so however often it tries it is one message.",
+    "With --wait it goes on until the message is delivered or has failed, and shows each state as it comes: by the event stream when the key has events:read, by looking again with messages:read alone.",
+  ],
+  usage: ["send --to NUMBER --body TEXT [flags]", "send --to NUMBER --template NAME [--var NAME=TEXT] [flags]"],
+  flags: {
+    to: { type: "string", value: "NUMBER", help: "the recipient, such as +14155550123" },
+    body: { type: "string", help: "the text; - reads it from the standard input" },
+    template: { type: "string", value: "NAME|ID", help: "a template in place of a text, by name or id" },
+    var: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "a variable of the template" },
+    channel: { type: "string", value: "CHANNEL", choices: CHANNELS, fallback: "sms", help: "how it travels" },
+    sender: { type: "string", help: "who it comes from; without it, the route's" },
+    "send-at": { type: "string", value: "TIME", help: "when to send it, such as 2030-01-31T09:00:00Z; without it, now" },
+    ttl: { type: "string", value: "TIME", fallback: "48h", help: "not handed to a carrier after so long" },
+    priority: { type: "string", value: "PRIORITY", choices: PRIORITIES, fallback: "normal", help: "high is for codes, bulk for campaigns" },
+    reference: { type: "string", help: "your own name for it" },
+    metadata: { type: "string", value: "NAME=TEXT", isRepeated: true, help: "something to keep with it" },
+    "max-segments": { type: "string", value: "COUNT", help: "refuse rather than send more parts" },
+    "idempotency-key": { type: "string", value: "UUID", help: "a key of yours: the same message under the same key is sent once" },
+    wait: { type: "boolean", help: "follow it to its end" },
+    timeout: { type: "string", value: "TIME", fallback: "30s, with --wait 2m", help: "how long to go on in all" },
+  },
+  settings: "client",
+  examples: [
+    ["One message:", 'godwit send --to +14155550123 --body "Your table is ready"'],
+    ["A template, followed to its end:", "godwit send --to +14155550123 --template order_shipped --var order=A-17 --wait"],
+    [
+      "The end of a log, and whether it got there:",
+      "tail -n 3 backup.log | godwit send --to +14155550123 --body - --wait --json | jq -r .status",
+    ],
+  ],
+  exitCodes: {
+    0: "accepted; with --wait: delivered",
+    1: "refused, or no service was reached; with --wait: it was not delivered",
+    2: "wrong use; nothing was sent",
+    3: "not known: no answer said whether it was accepted, or with --wait its end did not come in time",
+  },
+  async run(input) {
+    const { flags } = input;
+    const client = readClientConfig(flags);
+    const limitMs = readLimit(input) * 1_000;
+    const message = await readMessage(input);
+    const idempotencyKey = textFlag(flags, "idempotency-key") ?? randomUUID();
+    const stopping = new AbortController();
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(limitMs)]);
+    const sent = await sendMessage(client, message, {
+      idempotencyKey,
+      signal,
+      deadline: performance.now() + limitMs,
+      onRetry: (reason, afterMs) => say(`${reason}; trying again in ${(afterMs / 1_000).toFixed(1)} s`),
+    });
+    if (sent.kind !== "accepted") return explain(sent, flags, { client, idempotencyKey });
+    return flags["wait"] === true ? follow(client, sent, flags, signal) : showAccepted(sent, flags);
+  },
+};
+
+function readLimit(input: Input): number {
+  const seconds = readDuration(input, "timeout") ?? (input.flags["wait"] === true ? DEFAULT_WAIT_SECONDS : DEFAULT_LIMIT_SECONDS);
+  if (seconds < 1 || seconds > MAX_LIMIT_SECONDS) throw new UsageError("--timeout must be from 1s to 24h");
+  return seconds;
+}
+
+type Accepted = Extract<Sent, { kind: "accepted" }>;
+
+/** The request as the API wants it. Whether it is right is for the API to say, which names every fault at once. */
+async function readMessage(input: Input): Promise<object> {
+  const { flags } = input;
+  const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
+  if (body === undefined && template === undefined) throw new UsageError("say what to send: --body or --template");
+  const [variables, metadata] = [readPairs(flags, "var"), readPairs(flags, "metadata")];
+  const fields = {
+    recipient,
+    channel: textFlag(flags, "channel") ?? "sms",
+    body: body === "-" ? await readInput() : body,
+    template_id: template,
+    template_variables: variables,
+    sender: textFlag(flags, "sender"),
+    send_at: textFlag(flags, "send-at"),
+    ttl_seconds: readDuration(input, "ttl"),
+    priority: textFlag(flags, "priority"),
+    client_reference: textFlag(flags, "reference"),
+    metadata,
+    max_segments: readCount(flags, "max-segments"),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** How the command line calls the fields that the API finds fault with. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  recipient: "to",
+  template_id: "template",
+  template_variables: "var",
+  ttl_seconds: "ttl",
+  client_reference: "reference",
+};
+
+function flagOf(field: string): string {
+  const [top = ""] = field.split(".");
+  const flag = FLAG_OF[top] ?? top.toLowerCase().replaceAll("_", "-");
+  return flag in send.flags ? `${field} (--${flag})` : field;
+}
+
+function readPairs(flags: Flags, name: string): Record<string, string> | undefined {
+  const pairs = textFlags(flags, name).map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1) throw new UsageError(`--${name} must be a name and a text, such as --${name} order=A-17, not ${text}`);
+    return [text.slice(0, at), text.slice(at + 1)] as const;
+  });
+  return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
+}
+
+function readCount(flags: Flags, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text !== undefined && !/^\d{1,6}$/.test(text)) throw new UsageError(`--${name} must be a whole number, not ${text}`);
+  return text === undefined ? undefined : Number(text);
+}
+
+// No message is longer by far.
+const MAX_INPUT_BYTES = 65_536;
+
+/** The text from the standard input, without the end of line that programs put after it. */
+async function readInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > MAX_INPUT_BYTES) throw new UsageError(`the text on the standard input has more than ${MAX_INPUT_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+}
+
+type Tried = { client: ClientConfig; idempotencyKey: string };
+
+/** Why it was not accepted, as far as that is known. */
+function explain(sent: Exclude<Sent, Accepted>, flags: Flags, { client: { url }, idempotencyKey }: Tried): number {
+  const show = (code: string, detail: string): void => {
+    if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ code, detail, idempotency_key: idempotencyKey })}\n`);
+    say(`godwit: ${detail}`);
+  };
+  switch (sent.kind) {
+    case "refused": {
+      const detail = explainProblem(sent.answer, flagOf);
+      if (flags["json"] === true && sent.answer.json === undefined) show("not_a_godwit", detail);
+      else {
+        if (flags["json"] === true) process.stdout.write(`${JSON.stringify(sent.answer.json)}\n`);
+        say(`godwit: ${detail}`);
+      }
+      return EXIT.failed;
+    }
+    case "unreachable":
+      show("service_unreachable", `nothing was sent: ${sent.reason} (${url})`);
+      return EXIT.failed;
+    case "unknown":
+      show("outcome_unknown", `it is not known whether the message was accepted: ${sent.reason}`);
+      say(`the same command with --idempotency-key ${idempotencyKey} finds out, and sends it once at most`);
+      return EXIT.unknown;
+    default:
+      return unreachable(sent);
+  }
+}
+
+function showAccepted({ record, text, isReplayed }: Accepted, flags: Flags): number {
+  if (flags["json"] === true) process.stdout.write(`${text}\n`);
+  else process.stdout.write(describe(record, isReplayed));
+  return EXIT.done;
+}
+
+async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal: AbortSignal): Promise<number> {
+  const isJson = flags["json"] === true;
+  if (!isJson) process.stdout.write(describe(sent.record, sent.isReplayed));
+  // For programs the output has one object, the message at its end; what comes before is for whoever watches.
+  const onState = (state: State): void =>
+    isJson ? say(stateLine(state, false)) : void process.stdout.write(`${stateLine(state, true)}\n`);
+  const followed = await followMessage(client, sent.record, { signal, onState });
+  const { kind, record } = followed;
+  if (isJson) process.stdout.write(`${JSON.stringify(record)}\n`);
+  if (kind === "ended") return hasArrived(record) ? EXIT.done : EXIT.failed;
+  say(`godwit: the end of ${record.id} is not known, it was ${record.status} last: ${followed.reason}`);
+  return EXIT.unknown;
+}
+
+function describe(record: MessageRecord, isReplayed: boolean): string {
+  const { id, status, recipient, channel, sender, segments, send_at: sendAt } = record;
+  const rows: (readonly [string, string])[] = [
+    ["id", `${id}${isReplayed ? "  (accepted before under this idempotency key)" : ""}`],
+    ["status", `${status}${status === "scheduled" && sendAt !== null ? ` for ${sendAt}` : ""}`],
+    ["to", `${recipient} by ${channel}`],
+    ...(sender === null ? [] : [["from", sender] as const]),
+    ...(segments === null ? [] : [["parts", `${segments.count} (${segments.encoding}, ${segments.characters} characters)`] as const]),
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(6)}  ${value}\n`).join("");
+}
+
+function stateLine({ at, record: { status, error } }: State, isPainted: boolean): string {
+  const text = error === null ? status : `${status.padEnd(11)}  ${error.code}: ${error.message}`;
+  return `${at}  ${isPainted ? paintStatus(status, text) : text}`;
+}

@@ -1,0 +1,54 @@
+/** The way of a command to the database, and to the account it is about. */
+import { randomBytes } from "node:crypto";
+import { listAccounts, type AccountRow } from "../access/queries.ts";
+import { readConfig, type Config } from "../config.ts";
+import { decodeId, encodeId } from "../lib/id.ts";
+import { DatabaseClock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { migrate } from "../storage/migrate.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { UsageError, type Input } from "./command.ts";
+import { say } from "./say.ts";
+
+export type Opened = { db: Database; clock: DatabaseClock; config: Config };
+
+/** Opens the configured database, brings it up to date, and closes it when the work is done. */
+export const withDatabase = <T>({ flags }: Input, command: string, work: (opened: Opened) => Promise<T>): Promise<T> =>
+  withDatabaseAsItIs(readConfig(flags, "database"), command, async (opened) => {
+    await migrate(opened.db);
+    return work(opened);
+  });
+
+/** The same for those who only look. */
+export async function withDatabaseAsItIs<T>(config: Config, command: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const { db, close } = await openDatabase({
+    ...config,
+    command,
+    mayJoin: true,
+    nodeName: randomBytes(6).toString("hex"),
+    say,
+    onLog: () => undefined,
+  });
+  const clock = new DatabaseClock(db);
+  try {
+    await clock.start();
+    return await work({ db, clock, config });
+  } finally {
+    clock.stop();
+    await close();
+  }
+}
+
+/** The account by id or name; the only one there is when none is named. */
+export async function chooseAccount(db: Database, wanted: string | undefined): Promise<AccountRow> {
+  const accounts = await listAccounts(db);
+  const id = wanted === undefined ? undefined : decodeId("acct", wanted);
+  const found = wanted === undefined ? accounts : accounts.filter((account) => account.name === wanted || id?.equals(account.id));
+  const [account] = found;
+  if (account !== undefined && found.length === 1) return account;
+  const known = accounts.map(({ id: each, name }) => `${name} (${encodeId("acct", each)})`).join(", ");
+  if (accounts.length === 0) throw new UsageError("there is no account yet: start the service once, or run godwit accounts create NAME");
+  throw new UsageError(
+    wanted === undefined ? `there are several accounts, name one with --account: ${known}` : `no account ${wanted}; there are: ${known}`,
+  );
+}

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nearest } from "./nearest.ts";
+
+const COMMANDS = ["serve", "send", "keys", "listen", "doctor", "version", "environments"];
+
+const MEANT: readonly (readonly [word: string, meant: string | undefined])[] = [
+  ["keyz", "keys"],
+  ["kyes", "keys"],
+  ["doctr", "doctor"],
+  ["lissten", "listen"],
+  ["environment", "environments"],
+  ["env", "environments"],
+  ["snd", "send"],
+  // Two begin so: neither is meant more than the other.
+  ["se", undefined],
+  ["fly", undefined],
+  ["x", undefined],
+  ["", undefined],
+];
+
+for (const [word, meant] of MEANT) {
+  test(`${word === "" ? "nothing" : word} means ${meant ?? "nothing that is known"}`, () => assert.equal(nearest(word, COMMANDS), meant));
+}

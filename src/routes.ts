@@ -1,0 +1,75 @@
+/** Every route of the API, in the order in which the document has them. */
+import type { Surroundings } from "./api/openapi.ts";
+import type { Route } from "./api/route.ts";
+import type { BatchAcceptor } from "./batches/accept-batch.ts";
+import { batchRoutes } from "./batches/routes.ts";
+import { suppressionRoutes } from "./consent/routes.ts";
+import type { SuppressionChanger } from "./consent/suppression-changer.ts";
+import type { EndpointChanger } from "./endpoints/change-endpoint.ts";
+import { endpointRoutes } from "./endpoints/routes.ts";
+import { Event } from "./events/event.ts";
+import { eventRoutes } from "./events/routes.ts";
+import type { EventStreams } from "./events/stream.ts";
+import type { KeyChanger } from "./keys/change-key.ts";
+import { keyRoutes } from "./keys/routes.ts";
+import { linkRoutes } from "./links/routes.ts";
+import type { Acceptor } from "./messages/accept.ts";
+import type { MessageChanger } from "./messages/change-message.ts";
+import type { Composer } from "./messages/compose.ts";
+import { messageRoutes } from "./messages/routes.ts";
+import { STATUSES } from "./messages/states.ts";
+import { CHANNELS } from "./routing/channel.ts";
+import type { Routes } from "./routing/route.ts";
+import type { Clock } from "./storage/database-clock.ts";
+import type { Database } from "./storage/database.ts";
+import type { TemplateChanger } from "./templates/change-template.ts";
+import { templateRoutes } from "./templates/routes.ts";
+import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens/describe.ts";
+import { usageRoutes } from "./usage/routes.ts";
+import { verificationRoutes } from "./verifications/routes.ts";
+import type { Verifier } from "./verifications/verifier.ts";
+import { VERSION } from "./version.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
+
+/** What the document of the API says besides its routes. */
+export const apiSurroundings: Surroundings = {
+  version: VERSION,
+  event: Event,
+  paths: tokenPaths,
+  schemas: tokenSchemas,
+  securitySchemes: oauthSchemes,
+};
+
+type RouteParts = {
+  db: Database;
+  clock: Clock;
+  acceptor: Acceptor;
+  composer: Composer;
+  batches: BatchAcceptor;
+  verifier: Verifier;
+  messages: MessageChanger;
+  endpoints: EndpointChanger;
+  keys: KeyChanger;
+  suppressions: SuppressionChanger;
+  templates: TemplateChanger;
+  streams: EventStreams;
+  routing: Routes;
+};
+
+/** The handlers of a document that is only read are never called. */
+export const allRoutes = (parts: RouteParts): Route[] => {
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, routing } = parts;
+  return [
+    ...messageRoutes({ db, acceptor, composer, changer: messages }),
+    ...batchRoutes(db, batches),
+    ...eventRoutes(db, streams),
+    ...endpointRoutes(db, endpoints),
+    ...keyRoutes(db, keys),
+    ...webhookRoutes(db, endpoints),
+    ...suppressionRoutes(db, suppressions),
+    ...templateRoutes(db, templates),
+    ...verificationRoutes(db, verifier),
+    ...linkRoutes(db, routing),
+    ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
+  ];
+};

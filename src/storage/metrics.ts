@@ -1,0 +1,61 @@
+/** How this process's way to the database is doing, for Prometheus: the pool, and where the server is our child, that child and
+ *  its disk. */
+import type { StatsFs } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Database } from "./database.ts";
+import type { EmbeddedPostgres } from "./embedded-postgres.ts";
+
+export type WatchedStorage = { db: Database; embedded: EmbeddedPostgres | undefined; isReady: () => Promise<boolean> };
+
+export function watchStorage(registry: Registry, { db, embedded, isReady }: WatchedStorage): void {
+  const registers = [registry];
+  // Read before those that ask the database, so that they do not see each other at it.
+  const connections: Gauge = new Gauge({
+    name: "godwit_database_connections",
+    help: "Connections of this process's pool: busy, or idle.",
+    labelNames: ["state"],
+    registers,
+    collect: () => (["busy", "idle"] as const).forEach((state) => connections.set({ state }, db.load[state])),
+  });
+  const waiting: Gauge = new Gauge({
+    name: "godwit_database_waiting",
+    help: "Statements that wait for a connection of the pool.",
+    registers,
+    collect: () => waiting.set(db.load.waiting),
+  });
+  const up: Gauge = new Gauge({
+    name: "godwit_database_up",
+    help: "1 while the database answers this process.",
+    registers,
+    collect: async () => up.set((await isReady()) ? 1 : 0),
+  });
+  if (embedded !== undefined) watchEmbedded(registry, embedded);
+}
+
+function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): void {
+  const registers = [registry];
+  const restarts: Counter = new Counter({
+    name: "godwit_embedded_postgres_restarts_total",
+    help: "How often the embedded PostgreSQL ended unexpectedly and was started again.",
+    registers,
+    collect() {
+      restarts.reset();
+      restarts.inc(embedded.restarts);
+    },
+  });
+  const free: Gauge = new Gauge({
+    name: "godwit_data_disk_free_bytes",
+    help: "What is free on the disk of the embedded database.",
+    registers,
+    collect: () => readDisk(({ bavail, bsize }) => free.set(bavail * bsize)),
+  });
+  const size: Gauge = new Gauge({
+    name: "godwit_data_disk_size_bytes",
+    help: "How large the disk of the embedded database is.",
+    registers,
+    collect: () => readDisk(({ blocks, bsize }) => size.set(blocks * bsize)),
+  });
+  // A folder that cannot be asked is a database in trouble, and the other figures tell of that.
+  const readDisk = (tell: (disk: StatsFs) => void): Promise<void> => statfs(embedded.folder).then(tell, () => undefined);
+}

@@ -1,0 +1,115 @@
+/** Which forms buy a token, and what the others are told. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Problem } from "../http/problem.ts";
+import { readAsk, type Ask, type TokenRequest } from "./form.ts";
+
+const TYPE = "application/x-www-form-urlencoded";
+const GRANT = "grant_type=client_credentials";
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+type Said = { form?: string; authorization?: string; headers?: Record<string, string> };
+
+const request = ({ form = GRANT, authorization, headers = {} }: Said): TokenRequest => ({
+  headers: { "content-type": TYPE, ...(authorization === undefined ? {} : { authorization }), ...headers },
+  body: Buffer.from(form),
+});
+
+const READ: Readonly<Record<string, [Said, Ask]>> = {
+  "HTTP Basic": [
+    { authorization: `Basic ${base64("a:b")}` },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "HTTP Basic in any case, with blanks before the credentials": [
+    { authorization: `bAsIc   ${base64("a:b")}` },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "HTTP Basic, percent-encoded, with colons in the secret": [
+    { authorization: `Basic ${base64("%61%2B+c:b:%3A%C3%A9")}` },
+    { client: { id: "a+ c", secret: "b::é" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "the client in the form": [
+    { form: `${GRANT}&client_id=a&client_secret=b+c` },
+    { client: { id: "a", secret: "b c" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "the client's id in both, the same": [
+    { form: `${GRANT}&client_id=a`, authorization: `Basic ${base64("a:b")}` },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "parameters without a value as if they were not there": [
+    { form: `${GRANT}&client_id=&client_secret=&scope=`, authorization: `Basic ${base64("a:b")}` },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "unknown parameters, also twice, as if they were not there": [
+    { form: `${GRANT}&resource=x&resource=y&__proto__=z&client_id=a&client_secret=b` },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+  "a scope, and another grant": [
+    { form: "grant_type=password&scope=x%20y+z", authorization: `Basic ${base64("a:b")}` },
+    { client: { id: "a", secret: "b" }, grantType: "password", scope: "x y z" },
+  ],
+  "a media type with its character set": [
+    {
+      headers: { "content-type": `${TYPE.toUpperCase()} ; charset="UTF-8"`, "content-encoding": "identity" },
+      authorization: `Basic ${base64("a:b")}`,
+    },
+    { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
+  ],
+};
+
+describe("a form is read with", () => {
+  for (const [what, [said, ask]] of Object.entries(READ)) test(what, () => assert.deepEqual(readAsk(request(said)), ask));
+});
+
+const REFUSED: Readonly<Record<string, [Said, error: string, status: number, pointers?: string[]]>> = {
+  "no client": [{}, "invalid_client", 401],
+  "an id alone": [{ form: `${GRANT}&client_id=a` }, "invalid_client", 401],
+  "a secret alone": [{ form: `${GRANT}&client_secret=a` }, "invalid_client", 401],
+  "another scheme": [{ authorization: "Bearer abc" }, "invalid_client", 401],
+  "Basic without credentials": [{ authorization: "Basic" }, "invalid_client", 401],
+  "Basic that is no base64": [{ authorization: "Basic a:b" }, "invalid_client", 401],
+  "Basic without a colon": [{ authorization: `Basic ${base64("ab")}` }, "invalid_client", 401],
+  "Basic with a broken percent sign": [{ authorization: `Basic ${base64("a:%zz")}` }, "invalid_client", 401],
+  "Basic with percents that are no UTF-8": [{ authorization: `Basic ${base64("a:%ff")}` }, "invalid_client", 401],
+  "two ways at once": [
+    { form: `${GRANT}&client_id=a&client_secret=b`, authorization: `Basic ${base64("a:b")}` },
+    "invalid_request",
+    400,
+    ["/client_secret"],
+  ],
+  "two ids": [{ form: `${GRANT}&client_id=c`, authorization: `Basic ${base64("a:b")}` }, "invalid_request", 400, ["/client_id"]],
+  "every known parameter twice": [
+    { form: ["grant_type", "scope", "client_id", "client_secret"].map((name) => `${name}=a&${name}=a`).join("&") },
+    "invalid_request",
+    400,
+    ["/grant_type", "/scope", "/client_id", "/client_secret"],
+  ],
+  "no grant_type": [{ form: "client_id=a&client_secret=b" }, "invalid_request", 400, ["/grant_type"]],
+  "an empty grant_type": [{ form: "grant_type=&client_id=a&client_secret=b" }, "invalid_request", 400, ["/grant_type"]],
+  "no body": [{ form: "", authorization: `Basic ${base64("a:b")}` }, "invalid_request", 400, ["/grant_type"]],
+  "no media type": [{ headers: { "content-type": "" } }, "invalid_request", 415],
+  JSON: [{ headers: { "content-type": "application/json" } }, "invalid_request", 415],
+  "a multipart form": [{ headers: { "content-type": "multipart/form-data; boundary=x" } }, "invalid_request", 415],
+  "another character set": [{ headers: { "content-type": `${TYPE}; charset=iso-8859-1` } }, "invalid_request", 415],
+  "a content encoding": [{ headers: { "content-encoding": "gzip" } }, "invalid_request", 415],
+};
+
+describe("a form is refused with", () => {
+  for (const [what, [said, error, status, pointers]] of Object.entries(REFUSED)) {
+    test(what, () => {
+      assert.throws(
+        () => readAsk(request(said)),
+        (problem) => {
+          assert.ok(problem instanceof Problem);
+          assert.deepEqual([problem.members["error"], problem.status], [error, status]);
+          assert.deepEqual(
+            problem.errors?.map((fault) => "pointer" in fault && fault.pointer),
+            pointers,
+          );
+          assert.equal(problem.headers["www-authenticate"] !== undefined, status === 401, "who is unknown is told how to say who it is");
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,79 @@
+/** The request of RFC 6749 §4.4: a form, and a client that names itself in it or by HTTP Basic. */
+import { Problem, type Fault } from "../http/problem.ts";
+
+export type TokenRequest = { headers: Readonly<Record<string, string>>; body: Buffer };
+export type Client = { id: string; secret: string };
+export type Ask = { client: Client; grantType: string; scope: string | undefined };
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
+
+const PARAMETERS = ["grant_type", "scope", "client_id", "client_secret"] as const;
+type Parameter = (typeof PARAMETERS)[number];
+type Form = Readonly<Partial<Record<Parameter, string>>>;
+
+/** The word of RFC 6749 for what is wrong, beside our own. */
+export const refusal = (
+  error: string,
+  code: Problem["code"],
+  detail: string,
+  more: { errors?: Fault[]; headers?: Record<string, string> } = {},
+): Problem => new Problem(code, { detail, ...more, members: { error, error_description: detail } });
+
+export function readAsk({ headers, body }: TokenRequest): Ask {
+  if (!FORM_TYPE.test(headers["content-type"] ?? "") || (headers["content-encoding"] ?? "identity") !== "identity")
+    throw refusal("invalid_request", "unsupported_media_type", "send Content-Type: application/x-www-form-urlencoded");
+  const form = readForm(body.toString("utf8"));
+  const client = clientIn(headers["authorization"], form);
+  const { grant_type: grantType, scope } = form;
+  if (grantType === undefined) throw invalidForm([{ pointer: "/grant_type", code: "required", detail: "must be client_credentials" }]);
+  return { client, grantType, scope };
+}
+
+/** RFC 6749 §3.2: what we do not know is ignored, what has no value counts as absent, and what we know is there once. (What we do not
+ *  know may be there twice: `resource` of RFC 8707 may.) */
+function readForm(text: string): Form {
+  const sent = new URLSearchParams(text);
+  const repeated = PARAMETERS.filter((name) => sent.getAll(name).length > 1);
+  if (repeated.length > 0)
+    throw invalidForm(repeated.map((name) => ({ pointer: `/${name}`, code: "repeated", detail: "must be sent once" })));
+  return Object.fromEntries(PARAMETERS.map((name) => [name, sent.get(name) || undefined]));
+}
+
+const invalidForm = (errors: (Fault & { pointer: string })[]): Problem => {
+  const detail = errors.map((fault) => `${fault.pointer.slice(1)}: ${fault.detail}`).join("; ");
+  return refusal("invalid_request", "invalid_request_payload", detail, { errors });
+};
+
+const noClient = (detail: string): Problem => refusal("invalid_client", "unauthorized_missing_token", detail, CHALLENGE);
+
+function clientIn(authorization: string | undefined, { client_id: id, client_secret: secret }: Form): Client {
+  if (authorization === undefined) {
+    if (id === undefined || secret === undefined)
+      throw noClient("send the key's id and the key by HTTP Basic, or as client_id and client_secret");
+    return { id, secret };
+  }
+  if (secret !== undefined)
+    throw invalidForm([{ pointer: "/client_secret", code: "repeated", detail: "must be sent once: there is an Authorization header too" }]);
+  const client = basicClient(authorization);
+  if (client === undefined) throw noClient("the Authorization header must be: Basic <base64 of id:key>");
+  if (id !== undefined && id !== client.id)
+    throw invalidForm([{ pointer: "/client_id", code: "mismatch", detail: "must be the one in the Authorization header" }]);
+  return client;
+}
+
+export const CHALLENGE = { headers: { "www-authenticate": 'Basic realm="godwit", charset="UTF-8"' } };
+
+/** Both halves are form-encoded before they are put together (RFC 6749 §2.3.1). */
+function basicClient(header: string): Client | undefined {
+  const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  if (colon < 0) return undefined;
+  try {
+    const [id, secret] = [text.slice(0, colon), text.slice(colon + 1)].map((half) => decodeURIComponent(half.replaceAll("+", " ")));
+    return id === undefined || secret === undefined ? undefined : { id, secret };
+  } catch {
+    return undefined;
+  }
+}

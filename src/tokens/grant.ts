@@ -1,0 +1,105 @@
+/** POST /v1/oauth/token: an API key buys an access token (RFC 6749 client credentials). The one route that takes a form and whose errors
+ *  are that RFC's, with our members beside them. */
+import { hashApiKey, isApiKey } from "../access/api-key.ts";
+import { toCredential, type Authenticator, type Credential } from "../access/authenticate.ts";
+import type { Limiter } from "../access/limiter.ts";
+import { findCredential, type CredentialRow } from "../access/queries.ts";
+import { overQuota, quotaHeaders } from "../access/quota-answer.ts";
+import { isScope, type Scope } from "../access/scope.ts";
+import { Problem } from "../http/problem.ts";
+import { encodeId } from "../lib/id.ts";
+import type { Database } from "../storage/database.ts";
+import { CHALLENGE, readAsk, refusal, type Client, type TokenRequest } from "./form.ts";
+import type { Tokens } from "./token.ts";
+
+export type GrantParts = {
+  db: Database;
+  authenticator: Pick<Authenticator, "touch">;
+  limiter: Limiter;
+  tokens: Tokens;
+  metrics: { refusedByQuota(): void };
+};
+export type Granted = { body: string; headers: Record<string, string> };
+
+const GRANT_TYPE = "client_credentials";
+
+export class Grants {
+  readonly #parts: GrantParts;
+
+  constructor(parts: GrantParts) {
+    this.#parts = parts;
+  }
+
+  async grant(request: TokenRequest): Promise<Granted> {
+    const { client, grantType, scope } = readAsk(request);
+    const row = await this.#find(client);
+    const credential = toCredential(row, row.scopes);
+    const headers = await this.#charge(credential);
+    if (grantType !== GRANT_TYPE)
+      throw withHeaders(refusal("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
+    const scopes = scopesAsked(scope, credential);
+    if (scopes instanceof Problem) throw withHeaders(scopes, headers);
+    const { accountId, keyId, environment } = credential;
+    const issued = await this.#parts.tokens.issue({ accountId, keyId, environment, scopes, keyExpiresAt: row.expires_at });
+    if (issued === undefined) throw withHeaders(unknownClient(), headers);
+    const body = { access_token: issued.token, token_type: "Bearer", expires_in: issued.expiresInSeconds, scope: scopes.join(" ") };
+    // RFC 6749 §5.1; that nothing is stored is said on every answer.
+    return { body: JSON.stringify(body), headers: { ...headers, pragma: "no-cache" } };
+  }
+
+  async #find({ id, secret }: Client): Promise<CredentialRow> {
+    const [row] = isApiKey(secret) ? await findCredential(this.#parts.db, hashApiKey(secret)) : [];
+    if (row === undefined || encodeId("key", row.key_id) !== id) throw unknownClient();
+    this.#parts.authenticator.touch(row);
+    return row;
+  }
+
+  async #charge(credential: Credential): Promise<Record<string, string>> {
+    const verdict = await this.#parts.limiter.take(credential);
+    if (verdict === undefined) return {};
+    const headers = quotaHeaders(credential, verdict);
+    if (verdict.isAdmitted) return headers;
+    this.#parts.metrics.refusedByQuota();
+    throw withHeaders(overQuota(credential, verdict), headers);
+  }
+}
+
+const unknownClient = (): Problem =>
+  refusal("invalid_client", "unauthorized_invalid_token", "the key is unknown, expired or revoked, or the id is another key's", CHALLENGE);
+
+const withHeaders = (problem: Problem, headers: Record<string, string>): Problem =>
+  new Problem(problem.code, {
+    detail: problem.detail,
+    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    members: problem.members,
+    headers: { ...problem.headers, ...headers },
+  });
+
+/** What is asked for, or all that the key has. Blanks alone are no list of scopes: who computes an empty one must not get everything. */
+function scopesAsked(text: string | undefined, { scopes }: Credential): Scope[] | Problem {
+  if (text === undefined) return [...scopes];
+  const words = [...new Set(text.split(" ").filter((word) => word !== ""))];
+  const missing = words.filter((word) => !isScope(word) || !scopes.has(word));
+  if (words.length > 0 && missing.length === 0) return words.filter((word) => isScope(word));
+  // Only what can be a scope is said back.
+  const named = missing.filter((word) => /^[\w:.-]{1,64}$/.test(word)).slice(0, MAX_NAMED);
+  const detail = named.length === 0 ? "must be scopes of the key, separated by blanks" : `the key does not have ${named.join(", ")}`;
+  return refusal("invalid_scope", "invalid_request_payload", `scope: ${detail}`, {
+    errors: [{ pointer: "/scope", code: "invalid_scope", detail }],
+  });
+}
+
+const MAX_NAMED = 20;
+
+/** The words of RFC 6749 for what every route may answer. */
+const WORDS: Readonly<Record<number, string>> = { 429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable" };
+
+/** A problem in the form of RFC 6749 §5.2, with our members beside its own. */
+export function writeOAuthProblem(problem: Problem, origin: string, requestId: string): string {
+  const {
+    error = WORDS[problem.status] ?? "invalid_request",
+    error_description: description = problem.detail,
+    ...ours
+  } = JSON.parse(problem.toBody(origin, requestId)) as Record<string, unknown>;
+  return JSON.stringify({ error, error_description: description, ...ours });
+}

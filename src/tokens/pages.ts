@@ -1,0 +1,29 @@
+/** Where keys buy tokens, and where others find what those are signed with: pages, since one takes a form and neither a bearer. */
+import { JSON_TYPE } from "../api/answers.ts";
+import type { Page } from "../api/pages.ts";
+import { Grants, writeOAuthProblem, type GrantParts } from "./grant.ts";
+import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
+
+// Four short fields.
+const MAX_FORM_BYTES = 8_192;
+
+export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {
+  const grants = new Grants(parts);
+  return [
+    {
+      method: "POST",
+      path: "/v1/oauth/token",
+      maxBodyBytes: MAX_FORM_BYTES,
+      writeProblem: writeOAuthProblem,
+      render: async (request) => ({ status: 200, contentType: JSON_TYPE, ...(await grants.grant(request)) }),
+    },
+    {
+      method: "GET",
+      path: "/.well-known/jwks.json",
+      render: async () => {
+        const keys = (await signingKeys.published()).map(({ kid, publicKey }) => ({ ...publicKey, kid, alg: ALGORITHM, use: "sig" }));
+        return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ keys }) };
+      },
+    },
+  ];
+}

@@ -1,0 +1,43 @@
+/** All SQL of signing keys. */
+import type { JWK } from "jose";
+import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
+import { sql } from "../storage/sql.ts";
+
+export type SigningKeyRow = { kid: string; public_key: JWK; private_key: string; active_from: Date };
+
+/** The newest first. */
+export const listSigningKeys = (db: Queryable): Promise<SigningKeyRow[]> =>
+  db.rows<SigningKeyRow>(sql`
+  select kid, public_key, private_key, active_from
+    from signing_keys
+   order by active_from desc, kid
+   limit 100`);
+
+const LOCK = 7365;
+
+/** Whoever else wants to change the keys waits for this transaction. */
+export const lockSigningKeys = (tx: Tx): Promise<unknown> => tx.rows(sql`select pg_advisory_xact_lock(${LOCK}, 1)`);
+
+export const insertSigningKey = (tx: Tx, { kid, public_key, private_key, active_from }: SigningKeyRow): Promise<unknown> =>
+  tx.rows(sql`
+  insert into signing_keys (kid, public_key, private_key, active_from)
+  values (${kid}, ${JSON.stringify(public_key)}::json, ${private_key}, ${active_from})`);
+
+/** Nothing that they signed counts from now on. */
+export const deleteSigningKeys = (tx: Tx, kids: readonly string[]): Promise<unknown> =>
+  tx.rows(sql`
+  delete from signing_keys
+   where kid = any (${kids}::text[])`);
+
+export const storePrivateKey = (tx: Tx, kid: string, privateKey: string): Promise<unknown> =>
+  tx.rows(sql`
+  update signing_keys
+     set private_key = ${privateKey}
+   where kid = ${kid}`);
+
+/** What tokens name as their issuer. */
+export async function findInstallation(db: Queryable): Promise<string> {
+  const [row] = await db.rows<{ id: Uuid }>(sql`select id from installation`);
+  return `urn:godwit:${row === undefined ? "" : uuidToText(row.id)}`;
+}
