@@ -167,9 +167,6 @@ function write(name: string, text: string): string {
 
 test("docs/errors.md is what scripts/errors-page.ts writes", async () => {
   const { errorsPage } = await import("../scripts/errors-page.ts");
-  assert.equal(
-    readFileSync(join(ROOT, "docs", "errors.md"), "utf8"),
-    errorsPage(),
-    "docs/errors.md is out of date: run npm run errors-page",
-  );
+  const isUpToDate = readFileSync(join(ROOT, "docs", "errors.md"), "utf8") === errorsPage();
+  assert.ok(isUpToDate, "docs/errors.md is out of date: run npm run errors-page");
 });
