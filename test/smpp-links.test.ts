@@ -75,6 +75,22 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       assert.deepEqual(written, [{ body: "Hello" }]);
     }));
 
+  test("that ties parts by sixteen bits is counted so in the record, in a validation, and at the carrier", () =>
+    withBound({}, { long_text: "udh16" }, async ({ smsc, godwit, key }) => {
+      const body = { channel: "sms", recipient: "+14155550123", body: "a".repeat(153 * 2) };
+      const checked = await godwit.request("POST", "/v1/messages/validate", { key, body });
+      const sent = await godwit.request("POST", "/v1/messages", { key, body });
+      for (const { json } of [checked, sent]) assert.equal((json["segments"] as { count: number }).count, 3);
+      const tooMany = await godwit.request("POST", "/v1/messages", { key, body: { ...body, max_segments: 2 } });
+      assert.equal(tooMany.json["code"], "max_segments_exceeded");
+      await untilAll(godwit, "it to be sent", isSent);
+      assert.equal(smsc.session.submits.length, 3);
+      const later = { ...body, body: "short", send_at: new Date(Date.now() + 3_600_000).toISOString() };
+      const scheduled = await godwit.request("POST", "/v1/messages", { key, body: later });
+      const edited = await godwit.request("PATCH", `/v1/messages/${String(scheduled.json["id"])}`, { key, body: { body: body.body } });
+      assert.equal((edited.json["segments"] as { count: number }).count, 3);
+    }));
+
   test("whose service is told to stop claims nothing more, hears the answers, unbinds, and reads until the carrier agrees", () => {
     const held: Submit[] = [];
     return withBound({ submit: (submit) => void held.push(submit), unbind: "silence" }, { window: 5 }, async ({ smsc, godwit, key }) => {
