@@ -59,7 +59,11 @@ const UPWARD: readonly Exception[] = [
   },
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
-  { from: /^messages\/queries\.ts$/, to: /./, why: "the accept statement is composed from fragments that the owners export" },
+  {
+    from: /^messages\/(queries|accept-columns)\.ts$/,
+    to: /./,
+    why: "the accept statement is composed from fragments that the owners export",
+  },
   { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
   { from: /^messages\//, to: /^(fallback|parts)\//, why: "a fallback's step, and a part, move with their message" },
   { from: /^parts\/queries\.ts$/, to: /^receipts\//, why: "a part is known by its carrier's name" },

@@ -1,5 +1,5 @@
 /** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
-import { METHODS, type OutgoingHttpHeaders } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -9,6 +9,7 @@ import type { Limiter } from "../access/limiter.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import type { Log } from "../lib/log.ts";
+import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import {
   answerBrokenRequest,
@@ -22,6 +23,7 @@ import {
 } from "./answers.ts";
 import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
+import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
@@ -232,6 +234,7 @@ export class Server {
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
           gone: () => goneSignal(reply.raw, this.#streaming.signal),
+          trace: route.keepsTrace ? readTrace(request.headers) : undefined,
         });
         const answer = await this.#run(route, call);
         if ("frames" in answer) return this.#stream(answer, reply);
@@ -361,28 +364,6 @@ function countHosts(rawHeaders: readonly string[]): number {
     if (name.length === 4 && name.toLowerCase() === "host") count += 1;
   }
   return count;
-}
-
-/** As the router reads it. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-/** Which methods a path takes: off the hot path, so by trying each pattern. */
-function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
-  const patterns = rows.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
-  }));
-  return (path) => {
-    const methods = new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
-    if (methods.has("GET")) methods.add("HEAD");
-    return METHODS.filter((method) => methods.has(method)).toSorted();
-  };
 }
 
 /** The address the client used, for links in its own answers. Only characters of a host get into them. */

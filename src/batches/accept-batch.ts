@@ -5,10 +5,11 @@ import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Trace } from "../lib/trace.ts";
+import { newUuid } from "../lib/uuid.ts";
 import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
-import { refusalOf, type Composer } from "../messages/compose.ts";
+import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
 import type { Bell } from "../outbox/bell.ts";
@@ -25,7 +26,7 @@ const ITEMS_PER_TURN = 100;
 const MAX_FAULTS = 20;
 
 export type BatchAcceptorParts = { db: Database; clock: Clock; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
-export type BatchCall = { credential: Credential; claim: KeyClaim | undefined };
+export type BatchCall = { credential: Credential; claim: KeyClaim | undefined; trace?: Trace | undefined };
 
 // Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
 const MAX_STORED_AT_ONCE = 4;
@@ -45,12 +46,12 @@ export class BatchAcceptor {
     this.#once = new Once(parts.db);
   }
 
-  async accept(request: NewBatch, { credential, claim }: BatchCall): Promise<Executed | Replay> {
+  async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
     const { clock, handover, bell, watch } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
     const id = newUuid(clock.now());
-    const decided = await this.#decide(request, credential, id);
+    const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
     const store = async (tx: Tx): Promise<Written> => {
       const startedAt = performance.now();
@@ -76,21 +77,21 @@ export class BatchAcceptor {
   }
 
   /** Before anything is locked: what business rules and the size of a record have against each item. */
-  async #decide(request: NewBatch, owner: Credential, batchId: Uuid): Promise<Decided[]> {
+  async #decide(request: NewBatch, owner: Credential, origin: Origin): Promise<Decided[]> {
     const decided: Decided[] = [];
     for (let index = 0; index < request.items.length; index += 1) {
       // Others have their turn in between: a thousand items take tens of milliseconds.
       if (index % ITEMS_PER_TURN === 0) await setImmediate();
-      decided.push(await this.#decideItem(request, index, owner, batchId));
+      decided.push(await this.#decideItem(request, index, owner, origin));
     }
     return decided;
   }
 
-  async #decideItem(batch: NewBatch, index: number, owner: Credential, batchId: Uuid): Promise<Decided> {
+  async #decideItem(batch: NewBatch, index: number, owner: Credential, origin: Origin): Promise<Decided> {
     const { request, faults } = toItem(batch, index);
     if (faults.length > 0) return new Problem("invalid_request_payload", { errors: faults });
     try {
-      const composed = await this.#parts.composer.compose(request, owner, { batchId });
+      const composed = await this.#parts.composer.compose(request, owner, origin);
       return composed instanceof Problem ? within(composed, index) : toAcceptance(composed);
     } catch (error) {
       if (error instanceof Problem) return within(error, index);

@@ -61,7 +61,7 @@ export class Acceptor {
   }
 
   accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
-    const composed = this.#composer.compose(request, call.credential);
+    const composed = this.#composer.compose(request, call.credential, call.trace && { trace: call.trace });
     return composed instanceof Promise ? composed.then((made) => this.#accept(made, call)) : this.#accept(composed, call);
   }
 

@@ -44,10 +44,10 @@ export class Verifier {
 
   async start(call: WriteCall, request: NewVerification): Promise<Executed | Replay> {
     const { composer, handover, box } = this.#parts;
-    const { credential } = call;
+    const { credential, trace } = call;
     const length = request.code_length ?? DEFAULT_CODE_LENGTH;
     const code = newCode(credential.environment, length);
-    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code) });
+    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code), trace });
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
     let sent: MessageAcceptance | undefined;
     const answer = await this.#write(call, async (tx) => {

@@ -2,6 +2,7 @@
 import { eventText } from "../events/event.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
+import { childOf, traceHeaders } from "../lib/trace.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
@@ -38,6 +39,7 @@ export async function attemptDelivery(
         "webhook-id": id,
         "webhook-timestamp": timestamp,
         "webhook-signature": signer.sign(endpoint, { id, timestamp, body }),
+        ...(row.trace && traceHeaders(childOf(row.trace))),
       },
       body,
     },
