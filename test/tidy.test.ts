@@ -42,6 +42,7 @@ const RANKS: Readonly<Record<string, number>> = {
   storage: 2,
   providers: 2,
   "config.ts": 4,
+  tracing: 1,
   lib: 0,
   "version.ts": 0,
 };

@@ -11,6 +11,7 @@ import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addre
 import type { Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
+import type { Span, Tracing } from "../tracing/tracing.ts";
 import {
   answerBrokenRequest,
   answerConnect,
@@ -43,6 +44,7 @@ export type ServerOptions = {
   limiter: Limiter;
   metrics: Metrics;
   log: Log;
+  tracing?: Tracing | undefined;
   /** Takes the fields of a request's line, already as JSON. */
   writeLogLine: (fields: string) => void;
 };
@@ -51,6 +53,8 @@ declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
     heldBody: Readable | undefined;
+    /** Of what was admitted, where it is recorded. */
+    span: Span | undefined;
   }
   interface FastifyContextConfig {
     writeProblem?: Page["writeProblem"] | undefined;
@@ -156,6 +160,7 @@ export class Server {
       app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("credential", undefined);
     app.decorateRequest("heldBody", undefined);
+    app.decorateRequest("span", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       this.#begin(request, reply);
       done(this.#earlyRefusal(request, reply));
@@ -178,6 +183,7 @@ export class Server {
     const route = request.routeOptions.url ?? "unmatched";
     const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_LEFT;
     this.#options.metrics.answered(route, request.method, status, tookMs / 1_000);
+    request.span?.end({ "http.response.status_code": status }, status >= 500);
     this.#options.writeLogLine(requestLine(request, route, status, tookMs));
   }
 
@@ -206,7 +212,7 @@ export class Server {
   #addRoute(route: Route): void {
     const { parse, read } = createReader(route);
     const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
-    const { metrics } = this.#options;
+    const { metrics, tracing } = this.#options;
     this.#app.route({
       method: route.method,
       url: fastifyPath(route.path),
@@ -214,6 +220,7 @@ export class Server {
       onRequest: (request, reply, done) => {
         const keep = (credential: Credential): void => {
           request.credential = credential;
+          if (tracing !== undefined) request.span = beginSpan(tracing, route, request, credential);
           done();
         };
         try {
@@ -234,7 +241,7 @@ export class Server {
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
           gone: () => goneSignal(reply.raw, this.#streaming.signal),
-          trace: route.keepsTrace ? readTrace(request.headers) : undefined,
+          trace: request.span?.trace ?? (route.keepsTrace ? readTrace(request.headers) : undefined),
         });
         const answer = await this.#run(route, call);
         if ("frames" in answer) return this.#stream(answer, reply);
@@ -347,6 +354,14 @@ const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequ
     return !(error instanceof Problem && error.status === 401);
   }
 };
+
+const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRequest, { environment }: Credential): Span | undefined =>
+  tracing.beginTrace(`${method} ${path}`, "server", readTrace(request.headers), {
+    "http.request.method": method,
+    "http.route": path,
+    "godwit.request_id": request.id,
+    "godwit.environment": environment,
+  });
 
 const NO_BODY = Buffer.alloc(0);
 

@@ -15,6 +15,7 @@ import { storeMessages } from "../messages/store-messages.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";
 import { Gate } from "./gate.ts";
@@ -25,7 +26,15 @@ const ITEMS_PER_TURN = 100;
 // The answer is stored: a thousand items of nothing but unknown fields would make it many times as large as the request.
 const MAX_FAULTS = 20;
 
-export type BatchAcceptorParts = { db: Database; clock: Clock; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
+export type BatchAcceptorParts = {
+  db: Database;
+  clock: Clock;
+  composer: Composer;
+  handover: Handover;
+  bell: Bell;
+  watch: Watch;
+  tracing?: Tracing | undefined;
+};
 export type BatchCall = { credential: Credential; claim: KeyClaim | undefined; trace?: Trace | undefined };
 
 // Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
@@ -47,7 +56,7 @@ export class BatchAcceptor {
   }
 
   async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
-    const { clock, handover, bell, watch } = this.#parts;
+    const { clock, handover, bell, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
     const id = newUuid(clock.now());
@@ -66,7 +75,10 @@ export class BatchAcceptor {
       const body: AcceptedBatch = { ...toFields(batch), results };
       return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
     };
-    const answer = await this.#once.transaction(credential, claim, store, (commit) => this.#gate.through(commit));
+    const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
+    const answer = await this.#once
+      .transaction(credential, claim, store, (commit) => this.#gate.through(commit))
+      .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
       bell.ring();
       // One word for each lane is enough: they wait in the queue.

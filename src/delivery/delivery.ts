@@ -19,6 +19,7 @@ import type { Routes } from "../routing/route.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
 import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
@@ -61,6 +62,7 @@ export type DeliveryParts = {
   downAfterMs?: number;
   watch: DeliveryWatch;
   log: Log;
+  tracing?: Tracing | undefined;
 };
 
 const POLL_MS = 1_000;
@@ -200,7 +202,7 @@ export class Delivery {
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, routes, watch, receiptWaitMs, log } = this.#parts;
+    const { db, box, routes, watch, receiptWaitMs, tracing, log } = this.#parts;
     const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
@@ -211,6 +213,7 @@ export class Delivery {
       watch,
       box,
       receiptWaitMs,
+      tracing,
       stopping: this.#stopping.signal,
     });
     return new Lane({ db, link, connection, attempts, log });

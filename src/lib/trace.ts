@@ -46,7 +46,7 @@ const toTrace = ({ traceId, spanId, flags, state }: Parts): Trace =>
 export const traceIdOf = (trace: Trace): string => trace.slice(TRACE_ID_AT, TRACE_ID_AT + 32);
 export const spanIdOf = (trace: Trace): string => trace.slice(SPAN_ID_AT, SPAN_ID_AT + 16);
 const flagsOf = (trace: Trace): number => Number(trace.slice(FLAGS_AT, PARENT_LENGTH));
-const stateOf = (trace: Trace): string => trace.slice(PARENT_LENGTH + 1);
+export const stateOf = (trace: Trace): string => trace.slice(PARENT_LENGTH + 1);
 export const isSampled = (trace: Trace): boolean => (flagsOf(trace) & SAMPLED) !== 0;
 
 /** The same trace, with a span of its own in the place of the one before. */
