@@ -65,14 +65,22 @@ export type TracingSettings = {
 
 type Read = { text: string | undefined; from: string };
 
-/** Undefined where no collector is named: nothing is recorded. */
+/** Undefined where no collector is named: then nothing is recorded, and what else these variables say is for others on the machine. */
 export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => Read, faults: string[]): TracingSettings | undefined {
-  const [base, whole] = [readUrl(read("otlpEndpoint"), faults), readUrl(read("otlpTracesEndpoint"), faults)];
-  const sampling = readSampling(read("tracesSampler"), read("tracesSamplerArg"), faults);
-  const headers = readHeaders(read("otlpHeaders"), faults);
-  if (whole === undefined && base !== undefined) base.pathname = `${base.pathname.replace(/\/$/, "")}/v1/traces`;
-  const url = whole ?? base;
-  return url && { url: url.href, headers, serviceName: read("serviceName").text ?? "godwit", sampling };
+  const url = readUrl(read("otlpTracesEndpoint"), faults) ?? below(readUrl(read("otlpEndpoint"), faults));
+  if (url === undefined) return undefined;
+  return {
+    url: url.href,
+    headers: readHeaders(read("otlpHeaders"), faults),
+    serviceName: read("serviceName").text ?? "godwit",
+    sampling: readSampling(read("tracesSampler"), read("tracesSamplerArg"), faults),
+  };
+}
+
+/** The endpoint of all signals has a place for each. */
+function below(base: URL | undefined): URL | undefined {
+  if (base !== undefined) base.pathname = `${base.pathname.replace(/\/$/, "")}/v1/traces`;
+  return base;
 }
 
 function readUrl({ text, from }: Read, faults: string[]): URL | undefined {
