@@ -103,7 +103,7 @@ describe("a message on one node, which is sending from birth", () => {
     assert.equal(named(spans, "receipt").kind, CONSUMER);
     const calls = endpoint.calls.filter((call) => messageOf(call)["id"] === json["id"]);
     assert.deepEqual(
-      calls.map(({ headers }) => headers["traceparent"]).toSorted(),
+      calls.map(({ headers }) => String(headers["traceparent"])).toSorted(),
       spans
         .filter(({ name }) => name.startsWith("webhook "))
         .map(({ spanId }) => `00-${traceId}-${spanId}-01`)
@@ -197,8 +197,8 @@ test("a message that one node accepts, another sends and a third tells of is one
   const env = { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here` };
   await using accepting = await startGodwit({ env: { ...env, OTEL_SERVICE_NAME: "accepting" } });
   const { databaseUrl } = accepting;
-  await using _sending = await startGodwit({ databaseUrl, roles: "dispatch", env: { ...env, OTEL_SERVICE_NAME: "sending" } });
-  await using _telling = await startGodwit({ databaseUrl, roles: "webhooks", env: { ...env, OTEL_SERVICE_NAME: "telling" } });
+  await using sending = await startGodwit({ databaseUrl, roles: "dispatch", env: { ...env, OTEL_SERVICE_NAME: "sending" } });
+  await using telling = await startGodwit({ databaseUrl, roles: "webhooks", env: { ...env, OTEL_SERVICE_NAME: "telling" } });
   const customer = await Customer.of(accepting);
   await customer.endpoint(hook, ["message.*"]);
   const traceId = newTraceId();
@@ -208,6 +208,7 @@ test("a message that one node accepts, another sends and a third tells of is one
   const homes = Object.fromEntries(spans.map(({ name, resource }) => [name.split(" ")[0], resource["service.name"]]));
   assert.deepEqual(homes, { POST: "accepting", commit: "accepting", send: "sending", receipt: "sending", webhook: "telling" });
   assert.ok(collector.requests.every(({ path }) => path === "/here"));
+  for (const node of [accepting, sending, telling]) assert.deepEqual(Object.keys(await spansOf(node)), ['{outcome="exported"}']);
 });
 
 const spansOf = async (godwit: Godwit): Promise<Record<string, number>> => seriesOf(await readMetrics(godwit), "godwit_spans_total");
