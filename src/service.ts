@@ -184,7 +184,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           routing,
           batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics }),
           verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
-          messages: new MessageChanger({ db, clock, bell }),
+          messages: new MessageChanger({ db, clock, bell, routes: routing }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
           keys: new KeyChanger({ db, clock, box, authenticator }),
           suppressions: new SuppressionChanger({ db, clock, bell }),

@@ -59,12 +59,15 @@ describe("a stop", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const delivery = await rig.deliver({ [LINK]: carrier });
-    await until("the lane to have looked once", () => delivery.lanes.get(LINK)?.inHand === 0 || undefined);
     const lock = new pg.Client(rig.url);
     await lock.connect();
     rig.atEnd(() => lock.end());
-    // It is not looked for before the queue is locked.
+    // It is not looked for before the queue is locked, nor found by a look that has begun already.
     carrier.isReady = false;
+    await until("no claim to be under way", async () => {
+      const claims = "select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%walk_0%'";
+      return (await lock.query(`${claims} and pid <> pg_backend_pid()`)).rows.length === 0 || undefined;
+    });
     const message = await rig.accept();
     // Nobody gets at the queue; the claim waits.
     await lock.query("begin; lock table delivery_queue in access exclusive mode");

@@ -40,6 +40,7 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
   settings: { speed: 1 },
   channels: ["sms", "whatsapp"],
   sender: "+15005550000",
+  partHeaderBytes: 6,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown,
 });

@@ -6,6 +6,7 @@ import { changeBy } from "../src/messages/change.ts";
 import type { Message } from "../src/messages/message.ts";
 import type { NewMessage } from "../src/messages/new-message.ts";
 import { writtenSignal } from "../src/delivery/settle.ts";
+import { newUuid } from "../src/lib/uuid.ts";
 import type { Link } from "../src/routing/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../src/routing/plan.ts";
 import { Routes } from "../src/routing/route.ts";
@@ -188,6 +189,37 @@ describe("a link that no node has up", () => {
     assert.deepEqual([sent.provider?.link, carriers.b.sends.length], ["a", 1]);
   });
 
+  test("loses also what a node has claimed for it and cannot hand over", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig);
+    // As a carrier that speaks HTTP: it can always be asked, and says that it wants quiet.
+    const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
+    paused.otherwise = () => {
+      paused.state = { kind: "paused", reason: "the token has expired" };
+      return { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: "190" };
+    };
+    const carriers = { ...carriersOf(), a: paused };
+    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { routes, ...DOWN });
+    for (const message of messages) assert.equal((await rig.untilStatus(message, "sent", 10_000)).provider?.link, "b");
+  });
+
+  test("loses what may go elsewhere, however much stands before it that may not", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, {
+      routes: [
+        { channel: "sms", links: ["a"] },
+        { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
+      ],
+    });
+    const carriers = { ...carriersOf(), a: away() };
+    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
+    const move = await send(rig, routes, { recipient: "+12125550123" });
+    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.untilStatus(move, "sent", 15_000);
+    assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
+  });
+
   test("loses nothing to one that is down as well", async () => {
     await using rig = await Rig.open();
     const [routes, carriers] = [routesOf(rig), { ...carriersOf(), a: away(), b: away() }];
@@ -293,4 +325,20 @@ describe("a scheduled message", () => {
     assert.equal(await rig.queueRow(message), undefined);
     for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
   });
+
+  for (const [what, code, plan] of [
+    ["to a country that is not allowed any more", "destination_not_permitted", { allowedCountries: { live: ["DE"] } }],
+    ["from a number that is another's now", "sender_not_allowed", { senders: [{ ...numberOn("+15550009", "a"), account: "other" }] }],
+  ] as const)
+    test(`${what} fails for that reason, and nothing is handed over`, async () => {
+      await using rig = await Rig.open();
+      const [routes, carriers] = [routesOf(rig), carriersOf()];
+      const message = await send(rig, routes, { send_at: soon(), sender: "+15550009" });
+      const accounts = new Map([["other", newUuid(Date.now())]]);
+      routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
+      await rig.deliver(carriers, { routes });
+      const failed = await rig.untilStatus(message, "failed", 8_000);
+      assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
+      for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
+    });
 });

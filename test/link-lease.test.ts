@@ -16,12 +16,17 @@ let url: string;
 let here: Database;
 let there: Database;
 const opened: Database[] = [];
+const nodes: LeasedConnection[] = [];
 before(async () => {
   url = await createDatabase();
   [here, there] = [connect("here"), connect("there")];
   await migrate(here);
 });
-after(() => Promise.all(opened.map((db) => db.close())));
+after(async () => {
+  // Also those of tests that failed: what goes on asking would keep the process alive.
+  await Promise.all(nodes.map((node) => node.close()));
+  await Promise.all(opened.map((db) => db.close()));
+});
 
 function connect(name: string, to = url): Database {
   const db = new Database({ url: to }, name, () => undefined);
@@ -146,6 +151,7 @@ function nodeOf(carrier: ExclusiveCarrier, lease: LinkLease): LeasedConnection {
   const host = { changed: () => undefined } as unknown as Host;
   const connection = new LeasedConnection({ lease, window: 7, open: () => carrier.open({}, host), changed: () => undefined, log });
   connection.start();
+  nodes.push(connection);
   return connection;
 }
 
@@ -189,7 +195,7 @@ describe("a connection under a lease", () => {
     const carrier = new ExclusiveCarrier(exchange, "b");
     const connection = nodeOf(carrier, new LinkLease(there, link, "b"));
     const outcome = await connection.send(OUTGOING, never);
-    assert.deepEqual([outcome.kind, outcome.kind === "refused" && outcome.isPermanent], ["refused", false]);
+    assert.deepEqual([outcome.kind, outcome.kind === "throttled" && outcome.scope], ["throttled", "link"]);
     assert.deepEqual([exchange.opened, carrier.sends.length], [0, 0]);
     await connection.close();
     assert.equal(await new LinkLease(there, link, "c").hold(), false, "its close has not dropped what is another's");
@@ -205,7 +211,7 @@ describe("a connection under a lease", () => {
     await here.rows({ name: "steal", text: "update link_leases set node = 'thief' where link = $1", values: [link] });
     await lease.hold();
     assert.equal(connection.isReady, false);
-    assert.equal((await connection.send(OUTGOING, never)).kind, "refused");
+    assert.equal((await connection.send(OUTGOING, never)).kind, "throttled");
     assert.equal(carrier.sends.length, 0);
     await until("it to be closed", () => exchange.open === 0 || undefined);
     assert.equal(connection.isHere, false);
@@ -247,6 +253,27 @@ describe("a connection under a lease", () => {
     await until("it to be open again", () => connection.isReady || undefined);
     assert.equal(exchange.highWater, 1);
     await connection.close();
+  });
+
+  test("whose process stood still for longer than its lease is closed before anybody is asked", async () => {
+    const [link, exchange] = [newLink(), new Exchange()];
+    let isSilent = false;
+    const silent = {
+      rows: <T>(statement: Parameters<Database["rows"]>[0]) => (isSilent ? new Promise<T[]>(() => undefined) : here.rows<T>(statement)),
+    };
+    const connection = nodeOf(new ExclusiveCarrier(exchange, "a"), new LinkLease(silent, link, "a"));
+    await until("it to be open", () => connection.isReady || undefined);
+    isSilent = true;
+    // Nothing of this process runs meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LEASE_MS);
+    const awakeAt = performance.now();
+    assert.equal(connection.isReady, false);
+    await until("it to be closed", () => exchange.open === 0 || undefined);
+    // The database has a second to answer, and does not.
+    assert.ok(performance.now() - awakeAt < 700, `${performance.now() - awakeAt} ms`);
+    isSilent = false;
+    await until("it to be open again", () => connection.isReady || undefined);
+    assert.equal(exchange.highWater, 1);
   });
 
   test("that takes longer to open than a lease lasts keeps it, and is opened once", async () => {
@@ -310,14 +337,14 @@ describe("a connection under a lease", () => {
     const [link, exchange] = [newLink(), new Exchange()];
     const start = (index: number): LeasedConnection =>
       nodeOf(new ExclusiveCarrier(exchange, `n${index}`), new LinkLease(index % 2 === 0 ? here : there, link, `n${index}`));
-    let nodes = [0, 1, 2].map(start);
+    let three = [0, 1, 2].map(start);
     for (let round = 3; round < 7; round += 1) {
-      const owner = await until("one to have it", () => nodes.find(({ isReady }) => isReady));
-      assert.equal(nodes.filter(({ isHere }) => isHere).length, 1);
-      nodes = [...nodes.filter((node) => node !== owner), start(round)];
+      const owner = await until("one to have it", () => three.find(({ isReady }) => isReady));
+      assert.equal(three.filter(({ isHere }) => isHere).length, 1);
+      three = [...three.filter((node) => node !== owner), start(round)];
       await owner.close();
     }
-    await Promise.all(nodes.map((node) => node.close()));
+    await Promise.all(three.map((node) => node.close()));
     assert.deepEqual([exchange.open, exchange.highWater], [0, 1]);
     assert.ok(exchange.opened >= 4);
   });

@@ -103,6 +103,35 @@ describe("what nodes say of their links", () => {
   });
 });
 
+describe("the last error of a link", () => {
+  type ErrorRow = { code: string; at: Date; said: Date };
+  const errorIn = async (rig: Rig): Promise<ErrorRow> =>
+    (await rig.rows<ErrorRow>("select last_error as code, last_error_at as at, updated_at as said from link_states"))[0] ??
+    assert.fail("nothing was said");
+
+  test("has the time at which it came: the same one again is a new one, and to say it again is not", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true };
+    await rig.deliver({ [LINK]: carrier });
+    const fail = async (index: number): Promise<void> => {
+      const message = await rig.accept({ recipient: recipientNo(index) });
+      await rig.untilStatus(message, "failed");
+    };
+    await fail(1);
+    const first = await until("it to be told", async () =>
+      (await rig.rows("select from link_states where last_error = 'spam'")).length > 0 ? errorIn(rig) : undefined,
+    );
+    const again = await until("it to be said again", async () => {
+      const now = await errorIn(rig);
+      return now.said > first.said ? now : undefined;
+    });
+    assert.deepEqual([again.code, again.at], ["spam", first.at]);
+    await fail(2);
+    await until("the second to be told", async () => (await errorIn(rig)).at > first.at || undefined);
+  });
+});
+
 describe("another plan", () => {
   test("keeps the connection of what has not changed, closes what is gone, opens what is new", async () => {
     await using rig = await Rig.open();

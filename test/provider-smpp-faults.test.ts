@@ -5,6 +5,7 @@ import type { SendOutcome } from "../src/providers/provider.ts";
 import { STATUS } from "../src/providers/smpp/pdu.ts";
 import { smpp } from "../src/providers/smpp/smpp.ts";
 import { Smsc, until, type Script, type Submit } from "./fakes/smsc.ts";
+import { LoudHost } from "./fakes/loud-host.ts";
 import { idOf, LinkHost, sendOne, settingsFor, withLink } from "./fakes/smsc-link.ts";
 import { settled } from "./recording-host.ts";
 
@@ -76,6 +77,32 @@ describe("a bind", () => {
         assert.ok((fourth?.atMs ?? 0) - (first?.atMs ?? 0) >= 15 - 3);
       },
     ));
+});
+
+test("waits between binds grow with each failure, and begin anew after a bind that lasted", async () => {
+  let drops = 4;
+  const smsc = await Smsc.start({
+    bind: (_bind, session) => {
+      if (drops-- > 0) setImmediate(() => session.socket.destroy());
+      return STATUS.ok;
+    },
+  });
+  const host = new LoudHost();
+  const link = await smpp.open(settingsFor(smsc, { times: { stableMs: 300 } }), host);
+  const failures = (): number[] => Array.from(host.lines.matchAll(/"failures":(\d+)/g), ([, count]) => Number(count));
+  try {
+    await until("it failed four times", () => failures().length === 4);
+    assert.deepEqual(failures(), [1, 2, 3, 4]);
+    await until("it is ready", () => link.isReady);
+    const boundAt = performance.now();
+    await until("it has lasted", () => performance.now() - boundAt > 400);
+    smsc.session.socket.destroy();
+    await until("it failed once more", () => failures().length === 5);
+    assert.equal(failures()[4], 1);
+  } finally {
+    await settled(link.close(), "close");
+    await smsc.stop();
+  }
 });
 
 describe("a connection", () => {
@@ -177,7 +204,7 @@ describe("unbind", () => {
     idOf(await sent);
     await settled(closed, "close");
     assert.equal(session.heard.at(-1)?.command, "unbind");
-    assert.equal((await sendOne(link)).kind, "refused");
+    assert.equal((await sendOne(link)).kind, "throttled", "what has not left is no fault of the message");
     await smsc.stop();
   });
 });

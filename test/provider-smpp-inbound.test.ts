@@ -184,6 +184,56 @@ describe("a message that someone wrote", () => {
   });
 });
 
+describe("a message that the carrier brings again", () => {
+  const YES = deliverSm({ text: Buffer.from("YES") });
+  /** Stores messages when it is told to, or fails to. */
+  function slowly(host: LinkHost): { commit: () => void; fail: () => void } {
+    const gate = Promise.withResolvers<void>();
+    host.receiveMessages = async (messages) => {
+      await gate.promise;
+      host.messages.push(...messages);
+    };
+    return { commit: gate.resolve, fail: () => gate.reject(new Error("the database is away")) };
+  }
+
+  test("since its commit took too long is stored once, and the same words once more are another message", () =>
+    withLink({}, { times: { hostMs: 50 } }, async ({ smsc, host }) => {
+      const { commit } = slowly(host);
+      for (let tries = 0; tries < 2; tries += 1) assert.equal(await smsc.session.deliver(YES), STATUS.temporaryError);
+      commit();
+      assert.equal(await smsc.session.deliver(YES), STATUS.ok);
+      assert.equal(host.messages.length, 1);
+      assert.equal(await smsc.session.deliver(YES), STATUS.ok);
+      assert.equal(host.messages.length, 2);
+    }));
+
+  test("since its commit failed in the end is stored then", () =>
+    withLink({}, { times: { hostMs: 50 } }, async ({ smsc, host }) => {
+      const { fail } = slowly(host);
+      assert.equal(await smsc.session.deliver(YES), STATUS.temporaryError);
+      fail();
+      host.receiveMessages = async (messages) => void host.messages.push(...messages);
+      assert.equal(await smsc.session.deliver(YES), STATUS.ok);
+      assert.equal(host.messages.length, 1);
+    }));
+
+  test("since the connection ended before our answer is stored once", () =>
+    withLink({}, {}, async ({ smsc, link, host }) => {
+      const { commit } = slowly(host);
+      void smsc.session.ask({ command: "deliver_sm", short: YES }, 1);
+      // Answered in the order in which they come: then the message is on its way as well.
+      await smsc.session.ask({ command: "enquire_link" });
+      smsc.session.socket.destroy();
+      await until("it is bound anew", () => smsc.sessions.length === 2 && link.isReady);
+      commit();
+      await host.untilWritten(1);
+      assert.equal(await smsc.session.deliver(YES), STATUS.ok);
+      assert.equal(host.messages.length, 1);
+      assert.equal(await smsc.session.deliver(YES), STATUS.ok);
+      assert.equal(host.messages.length, 2, "people write the same thing twice");
+    }));
+});
+
 describe("a carrier that delivers more than is taken", () => {
   test("is not read beyond a bound", () =>
     withLink({}, {}, async ({ smsc, host }) => {

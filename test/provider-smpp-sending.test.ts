@@ -210,6 +210,22 @@ describe("a carrier that throttles", () => {
     ));
 });
 
+describe("the rate of a link that was throttled", () => {
+  test("is cut to half of what it was, and not only paused", () =>
+    withLink(
+      { submit: answering(STATUS.throttled) },
+      { partsPerSecond: 100, window: 50, times: { firstPauseMs: 20 } },
+      async ({ smsc, link }) => {
+        assert.equal((await sendOne(link)).kind, "throttled");
+        await Promise.all(Array.from({ length: 30 }, async () => idOf(await sendOne(link))));
+        const at = smsc.submits.slice(1).map(({ atMs }) => atMs);
+        const tookMs = (at.at(-1) ?? 0) - (at[0] ?? 0);
+        // At most ten at once and the others 10 ms each, had it not been cut; 20 ms each, and a little less in time, since it was.
+        assert.ok(tookMs >= 400, `${tookMs} ms`);
+      },
+    ));
+});
+
 describe("the rate", () => {
   test("is kept in parts, not in messages", () =>
     withLink({}, { partsPerSecond: 50 }, async ({ smsc, link }) => {
@@ -218,5 +234,64 @@ describe("the rate", () => {
       assert.equal(at.length, 21);
       // Five at once is what the bucket holds; the other sixteen take 20 ms each.
       assert.ok((at.at(-1) ?? 0) - (at[0] ?? 0) >= 300, `${(at.at(-1) ?? 0) - (at[0] ?? 0)} ms`);
+    }));
+});
+
+describe("a rate that long texts take a while at", () => {
+  const TWELVE = "a".repeat(153 * 11 + 1);
+
+  test("begins only what can end in time: no message is left half sent, and what has to wait has not left", () =>
+    withLink({}, { partsPerSecond: 40, times: { turnMs: 300, begunMs: 500 } }, async ({ smsc, link }) => {
+      // Ten of them are three seconds' worth; each has half of that.
+      const limit = AbortSignal.timeout(1_500);
+      const outcomes = await Promise.all(Array.from({ length: 10 }, () => sendOne(link, { body: TWELVE }, limit)));
+      const kinds = outcomes.map(({ kind }) => kind);
+      assert.deepEqual([...new Set(kinds)].toSorted(), ["accepted", "throttled"]);
+      const accepted = kinds.filter((kind) => kind === "accepted").length;
+      assert.equal(smsc.submits.length, accepted * 12, "every part at the carrier is of a message that is there as a whole");
+    }));
+
+  test("has few messages in hand at a time, whatever the window", () =>
+    withLink({}, { partsPerSecond: 1, window: 100 }, async ({ link }) => assert.equal(link.window, 5)));
+
+  test("refuses what it could never send in the time of one try", () =>
+    withLink({}, { partsPerSecond: 0.1 }, async ({ smsc, link }) => {
+      const outcome = await sendOne(link, { body: TWELVE });
+      assert.ok(outcome.kind === "refused" && outcome.isPermanent && outcome.code === "message_too_long", JSON.stringify(outcome));
+      assert.deepEqual(smsc.submits, []);
+      idOf(await sendOne(link));
+    }));
+});
+
+describe("a link that may be another node's", () => {
+  test("writes nothing from that moment on, gives back what waits for its turn, and goes on when it is ours again", () =>
+    withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
+      const sends = Array.from({ length: 8 }, () => sendOne(link));
+      await until("some have left", () => smsc.submits.length >= 2);
+      host.hasLease = false;
+      const seen = smsc.submits.length;
+      assert.equal(link.isReady, false);
+      const kinds = (await Promise.all(sends)).map(({ kind }) => kind);
+      assert.equal(kinds.filter((kind) => kind === "accepted").length, seen);
+      assert.equal(kinds.filter((kind) => kind === "throttled").length, 8 - seen, "no fault of theirs");
+      assert.equal(smsc.submits.length, seen);
+      host.hasLease = true;
+      assert.equal(link.isReady, true);
+      idOf(await sendOne(link));
+    }));
+
+  test("holds the parts of what has begun, and sends them when it is ours again", () =>
+    withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
+      const sent = sendOne(link, { body: LONG });
+      await until("a part has left", () => smsc.submits.length === 2);
+      host.hasLease = false;
+      await quiet();
+      assert.equal(smsc.submits.length, 2);
+      host.hasLease = true;
+      assert.equal((await sent).kind, "accepted");
+      assert.deepEqual(
+        smsc.submits.map(({ short }) => short.text.readUInt8(5)),
+        [1, 2, 3],
+      );
     }));
 });

@@ -184,6 +184,19 @@ test("the rate counts parts", () =>
     { partsPerSecond: 20 },
   ));
 
+test("what waits for its turn when the link becomes another node's is not sent, and is no worse for it", () =>
+  onLink(
+    async ({ carrier, connection, host }) => {
+      const sends = [send(connection), send(connection), send(connection)];
+      await sends[0];
+      host.hasLease = false;
+      for (const outcome of (await Promise.all(sends)).slice(1))
+        assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "link_elsewhere" });
+      assert.equal(carrier.messages.length, 1);
+    },
+    { partsPerSecond: 5 },
+  ));
+
 test("nothing is open after close", () =>
   onLink(async ({ carrier, connection }) => {
     await Promise.all(Array.from({ length: 10 }, () => send(connection)));

@@ -15,7 +15,8 @@ async function answered(play: Play, fields: Partial<Outgoing> = {}): Promise<{ o
       assert.ok(connection.state);
       result = { outcome, state: connection.state, seen: graph.server.seen.length };
     },
-    { timeoutMs: 300 },
+    // Long enough for the first call of a process on a busy machine.
+    { timeoutMs: 1_500 },
   );
   assert.ok(result);
   return result;
@@ -68,17 +69,35 @@ test("an unknown code that Meta calls transient is tried again", async () => {
   assert.equal(inWords(outcome, state), "refused carrier_unavailable for now");
 });
 
-test("too much for one recipient waits 4^n seconds, an hour at most, and holds up nobody else", () =>
+test("too much for one recipient keeps all of its messages back, however often they were tried, and holds up nobody else", () =>
   onLink(async ({ graph, connection }) => {
     graph.plays.set(TO, graphError(131056));
-    const waits = [];
-    for (const attempt of [1, 2, 3, 20]) {
-      const outcome = await send(connection, { attempt });
-      waits.push(outcome.kind === "throttled" ? outcome.retryAfterMs : outcome);
-    }
-    assert.deepEqual(waits, [4_000, 16_000, 64_000, 3_600_000]);
+    const first = await send(connection, { attempt: 9 });
+    assert.deepEqual(first, { kind: "throttled", scope: "recipient", retryAfterMs: 4_000, providerCode: "131056" });
+    const second = await send(connection);
+    assert.ok(second.kind === "throttled" && second.scope === "recipient" && (second.retryAfterMs ?? 0) > 3_000, JSON.stringify(second));
+    assert.equal(graph.server.seen.length, 1, "it is not asked meanwhile");
     assert.equal(connection.state?.kind, "connected");
     assert.equal((await send(connection, { recipient: ANOTHER })).kind, "accepted");
+  }));
+
+test("too much for one recipient again and again waits 4^n seconds, an hour at most, until one is taken", (context) =>
+  onLink(async ({ graph, connection }) => {
+    const waits: unknown[] = [];
+    let nowMs = performance.now();
+    context.mock.method(performance, "now", () => nowMs);
+    const next = async (): Promise<void> => {
+      const outcome = await send(connection);
+      waits.push(outcome.kind === "throttled" ? outcome.retryAfterMs : outcome.kind);
+      nowMs += outcome.kind === "throttled" ? (outcome.retryAfterMs ?? 0) : 0;
+    };
+    graph.plays.set(TO, graphError(131056));
+    for (let count = 0; count < 7; count += 1) await next();
+    graph.plays.delete(TO);
+    await next();
+    graph.plays.set(TO, graphError(131056));
+    await next();
+    assert.deepEqual(waits, [4_000, 16_000, 64_000, 256_000, 1_024_000, 3_600_000, 3_600_000, "accepted", 4_000]);
   }));
 
 test("what Retry-After says is how long the link waits, and until then nothing is sent", () =>
@@ -147,7 +166,7 @@ test("what waits for its turn when the carrier asks for less is not sent", () =>
 
 const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
   ["no answer in time", { kind: "is silent" }],
-  ["an answer that is too slow", { kind: "answers", status: 200, body: "{}", afterMs: 2_000 }],
+  ["an answer that is too slow", { kind: "answers", status: 200, body: "{}", afterMs: 4_000 }],
   ["a connection that ends after the request", { kind: "cuts" }],
   ["an answer that is not HTTP", { kind: "babbles" }],
   ["a yes that breaks off", { kind: "breaks off", status: 200, body: '{"messages":[' }],

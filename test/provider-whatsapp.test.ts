@@ -169,7 +169,7 @@ test("what waits for its turn when it is given up has not left, and is not sent 
       await sends[0];
       limit.abort();
       const second = await settled(sends[1] ?? assert.fail(), "a send given up");
-      assert.ok(second.kind === "refused" && second.code === "not_sent" && !second.isPermanent);
+      assert.ok(second.kind === "throttled" && second.providerCode === "not_sent");
       assert.equal(graph.server.seen.length, 1);
     },
     { messagesPerSecond: 1 },
@@ -182,7 +182,7 @@ test("close sends away who waits for a turn", () =>
       await sends[0];
       await connection.close();
       const kinds = await settled(Promise.all(sends), "what waits", 500);
-      for (const outcome of kinds.slice(1)) assert.ok(outcome.kind === "refused" && outcome.code === "not_sent");
+      for (const outcome of kinds.slice(1)) assert.ok(outcome.kind === "throttled" && outcome.providerCode === "not_sent");
       assert.equal(graph.server.seen.length, 1);
     },
     { messagesPerSecond: 1 },
@@ -213,7 +213,7 @@ test("no more connections are open than the window has places, and none after cl
       const areGone = await poll(async () => (fake.server.connections === 0 ? true : undefined), { timeoutMs: 5_000, everyMs: 5 });
       assert.ok(areGone, "connections are left");
       const late = await send(connection);
-      assert.ok(late.kind === "refused" && late.code === "link_closed");
+      assert.ok(late.kind === "throttled" && late.providerCode === "link_closed");
     },
     { window: 4 },
   );

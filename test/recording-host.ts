@@ -23,6 +23,8 @@ export class RecordingHost implements Host {
   readonly verdicts: TemplateVerdict[] = [];
   /** How often it was told that templates are otherwise than we believe. */
   doubts = 0;
+  /** Whether the link is this node's, of those that one node has at a time. */
+  hasLease = true;
   #behaviour: HostBehaviour = "takes";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
@@ -51,6 +53,10 @@ export class RecordingHost implements Host {
   behave(behaviour: HostBehaviour): this {
     this.#behaviour = behaviour;
     return this;
+  }
+
+  isOurs(): boolean {
+    return this.hasLease;
   }
 
   now(): number {

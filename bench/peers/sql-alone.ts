@@ -26,6 +26,7 @@ function acceptance(): Acceptance {
     content: { body, template: null },
     owner: { accountId, environment: "test" },
     id: newUuid(nowMs),
+    link,
     sender: link.sender,
     standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false },
   });

@@ -12,8 +12,10 @@ import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
 import type { Bell } from "../outbox/bell.ts";
+import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
 import { LEASE_MS, SCHEDULED_LANE } from "../queue/place.ts";
+import { readRecentNames } from "../receipts/queries.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Announcer } from "../storage/announce.ts";
@@ -213,21 +215,27 @@ export class Delivery {
       receiptWaitMs,
       stopping: this.#stopping.signal,
     });
-    return new Lane({ db, link, connection, attempts, log });
+    return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), log });
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, node, doors, providers, log } = this.#parts;
+    const { db, node, doors, providers, receiptWaitMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
-    const open = (): Promise<Connection> => provider.open(link.settings as never, doors.hostFor(link, changed));
-    if (provider.isExclusive !== true) return open();
+    const host = doors.hostFor(link, changed);
+    if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
     const { window = 1 } = link.settings as { window?: number };
+    const lease = new LinkLease(db, link.name, node);
+    const leasedHost: LeasedHost = {
+      ...host,
+      isOurs: () => lease.isHeld,
+      recentNames: () => readRecentNames(db, link.name, receiptWaitMs),
+    };
     const leased = new LeasedConnection({
-      lease: new LinkLease(db, link.name, node),
+      lease,
       window,
-      open,
+      open: () => provider.open(link.settings as never, leasedHost),
       changed,
       log: log.child({ link: link.name }),
     });

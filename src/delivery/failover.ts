@@ -1,26 +1,28 @@
 /** Messages of a link that nobody can reach any more take the next link of their route, where there is one: only those of which it is
  *  certain that no try of theirs has left. */
 import { readUpLinks } from "../links/up-links.ts";
-import { uuidTimeMs } from "../lib/uuid.ts";
+import type { Uuid } from "../lib/uuid.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { LEASE_MS, SCHEDULED_LANE } from "../queue/place.ts";
-import { listLanes, returnRows } from "../queue/queries.ts";
+import { listLanes, takeRows, type QueueCursor } from "../queue/queries.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
-import { claimDue, type Claimed } from "./queries.ts";
+import { readWaiting, type Waiting } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
 
 // A carrier that drops a connection takes it again within seconds; who is away for longer is away.
 const DOWN_AFTER_MS = 15_000;
-const BATCH = 100;
-// What cannot be moved must not hide what stands behind it; so many looks at one link in a turn.
-const MAX_LOOKS = 5;
-const NO_ACCOUNT = Buffer.alloc(16);
+const BATCH = 200;
+// So many looks at one link in a turn; the next turn goes on where this one ended, since what cannot be moved must not hide what
+// stands behind it.
+const MAX_LOOKS = 10;
+const NOBODY = Buffer.alloc(16);
+const BEGINNING: QueueCursor = { priority: -1, accountId: NOBODY, dueAt: "-infinity", id: NOBODY };
 
 export type FailoverParts = {
   db: Database;
@@ -38,6 +40,8 @@ type Lane = { name: string; link: Link | undefined };
 export class Failover {
   readonly #parts: FailoverParts;
   readonly #downSince = new Map<string, number>();
+  /** How far a lane has been looked through. */
+  readonly #places = new Map<string, QueueCursor>();
 
   constructor(parts: FailoverParts) {
     this.#parts = parts;
@@ -56,6 +60,7 @@ export class Failover {
   #isDown(name: string, up: ReadonlySet<string>): boolean {
     if (up.has(name)) {
       this.#downSince.delete(name);
+      this.#places.delete(name);
       return false;
     }
     const since = this.#downSince.get(name) ?? performance.now();
@@ -64,32 +69,27 @@ export class Failover {
   }
 
   async #empty(lane: Lane, up: ReadonlySet<string>): Promise<number> {
-    const { db, advancer } = this.#parts;
-    const stay: Message[] = [];
     let moved = 0;
-    try {
-      for (let look = 0; look < MAX_LOOKS; look += 1) {
-        const claimed = await claimDue(db, {
-          lane: lane.name,
-          most: [BATCH, BATCH, BATCH],
-          leaseMs: LEASE_MS,
-          after: [NO_ACCOUNT, NO_ACCOUNT, NO_ACCOUNT],
-        });
-        if (claimed.length === 0) break;
-        const decided = claimed.map((each) => ({ message: each.message, change: this.#decide(lane, each, up) }));
-        stay.push(...decided.flatMap(({ message, change }) => (change === undefined ? [message] : [])));
-        moved += await this.#make(decided.flatMap(({ change }) => change ?? []));
+    for (let look = 0; look < MAX_LOOKS; look += 1) {
+      const waiting = await readWaiting(this.#parts.db, lane.name, this.#places.get(lane.name) ?? BEGINNING, BATCH);
+      moved += await this.#move(lane, waiting, up);
+      const last = waiting.at(-1);
+      if (last === undefined || waiting.length < BATCH) {
+        this.#places.delete(lane.name);
+        break;
       }
-    } finally {
-      // In the order in which they came, for when the link is there again.
-      const nowMs = advancer.now();
-      if (stay.length > 0)
-        await returnRows(
-          db,
-          stay.map(({ id }) => ({ id, dueMs: uuidTimeMs(id) - nowMs })),
-        );
+      this.#places.set(lane.name, last.place);
     }
     return moved;
+  }
+
+  /** Only what goes elsewhere is taken: the rest stays as due as it ever was, for when the link is there again. */
+  async #move(lane: Lane, waiting: readonly Waiting[], up: ReadonlySet<string>): Promise<number> {
+    const changes = waiting.flatMap((each) => this.#decide(lane, each, up) ?? []);
+    if (changes.length === 0) return 0;
+    const ids = changes.map(({ before }) => before.id);
+    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, LEASE_MS)).map(keyOf));
+    return this.#make(changes.filter(({ before }) => taken.has(keyOf(before.id))));
   }
 
   async #make(changes: readonly Change[]): Promise<number> {
@@ -103,7 +103,7 @@ export class Failover {
     return made.length;
   }
 
-  #decide({ name, link }: Lane, { message, state }: Claimed, up: ReadonlySet<string>): Change | undefined {
+  #decide({ name, link }: Lane, { message, state }: Waiting, up: ReadonlySet<string>): Change | undefined {
     const { routes, advancer, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     // Nobody else is there to hold what its node left in mid-air, or to end its hold.
@@ -117,6 +117,8 @@ export class Failover {
     return next && movedTo(routes, message, { from: name, to: next }, nowMs);
   }
 }
+
+const keyOf = (id: Uuid): string => id.toString("latin1");
 
 // What the plan says of a link that does not say it.
 const HOLD_MS = 300_000;

@@ -7,6 +7,7 @@ import type { Log } from "../lib/log.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
+import type { LinkError } from "../links/report-states.ts";
 import type { Change } from "../messages/change.ts";
 import type { Reservation } from "../messages/handover.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
@@ -53,7 +54,15 @@ const notLeft = (scope: "link" | "recipient", retryAfterMs: number): SendOutcome
   providerCode: null,
 });
 
-export type LaneParts = { db: Database; link: Link; connection: Connection; attempts: Attempts; log: Log };
+export type LaneParts = {
+  db: Database;
+  link: Link;
+  connection: Connection;
+  attempts: Attempts;
+  /** The database's time. */
+  now: () => number;
+  log: Log;
+};
 
 export class Lane {
   readonly #parts: LaneParts;
@@ -77,7 +86,7 @@ export class Lane {
   #claimedAt = 0;
   #pauses = 0;
   #isStopping = false;
-  #lastError: string | null = null;
+  #lastError: LinkError | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #renewing: NodeJS.Timeout;
 
@@ -94,8 +103,8 @@ export class Lane {
     return this.#parts.connection;
   }
 
-  /** What a carrier last refused or failed to do, as a code; null when nothing. */
-  get lastError(): string | null {
+  /** What a carrier last refused or failed to do, and when; null when nothing. */
+  get lastError(): LinkError | null {
     return this.#lastError;
   }
 
@@ -168,7 +177,7 @@ export class Lane {
   wake(): void {
     this.#isWoken = true;
     // Another node may have the link now, or another link take the messages: they are not kept from them.
-    if (!this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
+    if (this.isPaused || !this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
     this.#start();
     this.#claim();
   }
@@ -256,7 +265,8 @@ export class Lane {
     const { attempts, link, connection } = this.#parts;
     let isAtCarrier = true;
     const answered = (outcome?: SendOutcome): void => {
-      this.#lastError = errorOf(outcome) ?? this.#lastError;
+      const code = errorOf(outcome);
+      if (code !== null) this.#lastError = { code, atMs: this.#parts.now() };
       // At once, and not when it is on record: nobody else should run into it meanwhile.
       if (outcome?.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
       if (isAtCarrier) this.#atCarrier -= 1;

@@ -4,7 +4,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, type QueueState } from "../queue/place.ts";
-import { claimScheduledStatement, claimStatement, type Claim } from "../queue/queries.ts";
+import { claimScheduledStatement, claimStatement, waitingStatement, type Claim, type QueueCursor } from "../queue/queries.ts";
 import { nameColumns, namedMessage } from "../receipts/queries.ts";
 import type { Name } from "../receipts/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
@@ -28,6 +28,24 @@ export async function claimDue(db: Queryable, request: Claim): Promise<Claimed[]
     share: row.share,
     sealedContent: row.sealed_content,
   }));
+}
+
+const listWaiting = waitingStatement(`select waiting.state as queue_state, waiting.priority as queue_priority, waiting.due_at::text as due,
+       ${MESSAGE_COLUMNS}
+  from waiting${joinMessage("waiting")}
+ order by waiting.priority, waiting.account_id, waiting.due_at, waiting.message_id`);
+
+/** A message that is due, and the place where it stands. */
+export type Waiting = { message: Message; state: QueueState; place: QueueCursor };
+
+/** Due messages of a lane from a place on, in nobody's hands for that. */
+export async function readWaiting(db: Queryable, lane: string, after: QueueCursor, most: number): Promise<Waiting[]> {
+  const rows = await db.rows<MessageRow & { queue_state: number; queue_priority: number; due: string }>(listWaiting(lane, after, most));
+  return rows.map((row) => {
+    const message = toMessage(row);
+    const place = { priority: row.queue_priority, accountId: message.accountId, dueAt: row.due, id: message.id };
+    return { message, state: STATES[row.queue_state] ?? "waiting", place };
+  });
 }
 
 const claimScheduled = claimScheduledStatement(`select ${MESSAGE_COLUMNS}

@@ -4,7 +4,7 @@ import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { LEASE_MS } from "../queue/place.ts";
 import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { NoWay, Routes } from "../routing/route.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queries.ts";
 
@@ -18,7 +18,7 @@ export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promis
   const lanes = new Set<string>();
   await Promise.all(
     claimed.map(async (message) => {
-      const { link, sender } = chooseWay(routes, message);
+      const { link, sender, refusal } = chooseWay(routes, message);
       const queued = changeBy(
         message,
         {
@@ -30,26 +30,34 @@ export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promis
         advancer.now(),
       );
       if (queued === undefined || !(await advancer.submit(queued))) return;
-      if (link === undefined) await failWithoutRoute(advancer, queued.after);
+      if (link === undefined) await failWithoutRoute(advancer, queued.after, refusal);
       else lanes.add(link.name);
     }),
   );
   return { lanes, released: claimed.length };
 }
 
+type Chosen = { link: Link; sender: string | null; refusal: null } | { link: undefined; sender: string | null; refusal: NoWay["kind"] };
+
 /** A sender that only came with the link of that time does not stand in the way of another now. */
-function chooseWay(routes: Routes, message: Message): { link: Link | undefined; sender: string | null } {
+function chooseWay(routes: Routes, message: Message): Chosen {
   const way = routes.wayFor(message);
-  if (way.kind === "way") return { link: way.links[0], sender: message.sender };
+  if (way.kind === "way") return { link: way.links[0], sender: message.sender, refusal: null };
   const isDefault = routes.links.some((link) => message.sender === routes.senderOn(link, message));
   const other = isDefault ? routes.wayFor({ ...message, sender: null }) : way;
   return other.kind === "way"
-    ? { link: other.links[0], sender: routes.senderOn(other.links[0], message) }
-    : { link: undefined, sender: message.sender };
+    ? { link: other.links[0], sender: routes.senderOn(other.links[0], message), refusal: null }
+    : { link: undefined, sender: message.sender, refusal: other.kind };
 }
 
-async function failWithoutRoute(advancer: Advancer, message: Message): Promise<void> {
-  const error = { code: "no_route", message: "No link took the message when its time had come.", permanent: false, provider_code: null };
+const REFUSALS: Readonly<Record<NoWay["kind"], { message: string; permanent: boolean }>> = {
+  no_route: { message: "No link took the message when its time had come.", permanent: false },
+  destination_not_permitted: { message: "The recipient's country was not allowed any more when its time had come.", permanent: true },
+  sender_not_allowed: { message: "The sender belonged to somebody else when its time had come.", permanent: true },
+};
+
+async function failWithoutRoute(advancer: Advancer, message: Message, code: NoWay["kind"]): Promise<void> {
+  const error = { code, ...REFUSALS[code], provider_code: null };
   const failed = changeBy(message, { status: "failed", error, detail: { reason: "no route" }, move: { kind: "leave" } }, advancer.now());
   if (failed !== undefined) await advancer.submit(failed);
 }

@@ -17,6 +17,7 @@ const LINK: Link = {
   settings: { speed: 1 },
   channels: ["sms", "whatsapp"],
   sender: null,
+  partHeaderBytes: 6,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 90_000.4, policy: "fail" },
 };

@@ -140,3 +140,9 @@ test("a text of the GSM alphabet can be laid out in UCS-2", () =>
     partsOf(part(71), "ucs2").map(({ length }) => length),
     [67, 4],
   ));
+
+test("with a longer header as many are counted as are laid out", () => {
+  for (const text of [part(160), part(304), part(305), part(306), part(132, "ж"), part(133, "ж"), `${part(65, "ж")}😀${part(66, "ж")}`])
+    assert.equal(segmentsOf(text, 7).count, partsOf(text, undefined, 7).length, String(text.length));
+  assert.deepEqual([segmentsOf(part(306)).count, segmentsOf(part(306), 7).count], [2, 3]);
+});

@@ -2,6 +2,7 @@
 import type { Log } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
+import { notSent } from "../providers/not-sent.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
 import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
 
@@ -9,13 +10,7 @@ import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
 const CLOSE_MS = 4_000;
 
 const ELSEWHERE: LinkState = { kind: "connecting", reason: "another node has the link" };
-const NOT_OURS: SendOutcome = {
-  kind: "refused",
-  code: "link_closed",
-  message: "The link is another node's",
-  providerCode: null,
-  isPermanent: false,
-};
+const NOT_OURS = notSent("link_elsewhere");
 
 export type LeasedParts = { lease: LinkLease; window: number; open: () => Promise<Connection>; changed: () => void; log: Log };
 
@@ -73,15 +68,21 @@ export class LeasedConnection implements Connection {
   }
 
   async #turn(): Promise<void> {
-    const { lease, changed } = this.#parts;
+    const { lease } = this.#parts;
+    // Its time is over, or was while we stood still: the link is closed before anybody is asked, which may take a while.
+    if (!lease.isHeld) await this.#lose();
     const isHeld = await lease.hold();
     // Not waited for: a carrier that takes its time must not keep the lease from being renewed.
     if (isHeld && this.#inner === undefined) this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    else if (!isHeld && this.#inner !== undefined) {
-      this.#parts.log.warn({}, "the lease of a link was lost: it is closed here");
-      await this.#closeInner();
-      changed();
-    }
+    else if (!isHeld) await this.#lose();
+  }
+
+  async #lose(): Promise<void> {
+    const { changed, log } = this.#parts;
+    if (this.#inner === undefined) return;
+    log.warn({}, "the lease of a link was lost: it is closed here");
+    await this.#closeInner();
+    changed();
   }
 
   async #open(): Promise<void> {

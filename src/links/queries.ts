@@ -22,18 +22,20 @@ export const dropLease = async (db: Queryable, link: string, node: string): Prom
    where link = ${link} and node = ${node}`);
 };
 
-export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: string | null };
+/** An error of a link, and when it came: the state is said again and again, and is no new error for that. */
+export type LinkError = { code: string; atMs: number };
+export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: LinkError | null };
 
 export const writeState = async (db: Queryable, link: string, node: string, reported: ReportedState): Promise<void> => {
   const { state, reason, inFlight, lastError } = reported;
   await db.rows(sql`
   insert into link_states as known (link, node, state, reason, in_flight, last_error, last_error_at, updated_at)
-  values (${link}, ${node}, ${state}, ${reason}, ${inFlight}, ${lastError}, case when ${lastError}::text is not null then now() end, now())
+  values (${link}, ${node}, ${state}, ${reason}, ${inFlight}, ${lastError?.code ?? null},
+          to_timestamp(${lastError?.atMs ?? null}::float8 / 1000), now())
   on conflict (link, node) do update
      set state = excluded.state, reason = excluded.reason, in_flight = excluded.in_flight, updated_at = excluded.updated_at,
          last_error = coalesce(excluded.last_error, known.last_error),
-         last_error_at = case when excluded.last_error is distinct from known.last_error and excluded.last_error is not null
-                              then excluded.last_error_at else known.last_error_at end`);
+         last_error_at = coalesce(excluded.last_error_at, known.last_error_at)`);
 };
 
 /** What this node said is no longer so: it has closed the link. */

@@ -2,12 +2,14 @@
 import { Turns } from "../lib/turns.ts";
 import type { LinkState } from "../providers/provider.ts";
 import type { Database } from "../storage/database.ts";
-import { dropState, writeState } from "./queries.ts";
+import { dropState, writeState, type LinkError } from "./queries.ts";
+
+export type { LinkError };
 
 const SAY_EVERY_MS = 2_000;
 
 /** What is known of a link that is open here. */
-export type OpenLink = { name: string; state: LinkState; inFlight: number; lastError: string | null };
+export type OpenLink = { name: string; state: LinkState; inFlight: number; lastError: LinkError | null };
 
 export class StateReporter {
   readonly #db: Database;

@@ -1,6 +1,7 @@
 /** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. Each in one
  *  transaction with its key, event and stored answer, on the message as it then is. */
 import type { Credential } from "../access/authenticate.ts";
+import type { Routes } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { shiftFallback, takeFallback } from "../fallback/queries.ts";
@@ -25,17 +26,25 @@ import { hasEndedBadly, isFinished } from "./states.ts";
 /** Who asks for what, and how a refusal is written for them. */
 export type ChangeCall = { credential: Credential; id: Uuid | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
 
-export type ChangerParts = { db: Database; clock: Clock; bell: Bell };
+export type ChangerParts = { db: Database; clock: Clock; bell: Bell; routes: Routes };
 
 export class MessageChanger {
   readonly #clock: Clock;
   readonly #bell: Bell;
   readonly #once: Once;
+  readonly #routes: Routes;
 
-  constructor({ db, clock, bell }: ChangerParts) {
+  constructor({ db, clock, bell, routes }: ChangerParts) {
+    this.#routes = routes;
     this.#clock = clock;
     this.#bell = bell;
     this.#once = new Once(db);
+  }
+
+  /** Undefined where no link would take it now. */
+  #partHeaderBytes(message: Message): number | undefined {
+    const way = this.#routes.wayFor(message);
+    return way.kind === "way" ? way.links[0].partHeaderBytes : undefined;
   }
 
   /** Before `sending`, and against a claim exactly one of the two wins: both change the message only as they found it. */
@@ -54,7 +63,10 @@ export class MessageChanger {
     return this.#change(call, async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
-      const edited = applyEdit(message, request, await contentAfter(tx, message, request), nowMs);
+      const edited = applyEdit(message, request, await contentAfter(tx, message, request), {
+        nowMs,
+        partHeaderBytes: this.#partHeaderBytes(message),
+      });
       if (edited instanceof Problem) return edited;
       const change = changeBy(edited.message, { status: "scheduled", detail: { reason: "edited by request" }, move: edited.move }, nowMs);
       if (change === undefined) return new Problem("message_not_editable");

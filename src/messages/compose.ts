@@ -76,6 +76,7 @@ export class Composer {
       content,
       owner,
       id: newUuid(this.#parts.clock.now()),
+      link,
       sender,
       standing,
     });
@@ -101,10 +102,10 @@ export class Composer {
       sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.routes.senderOn(link, before),
       ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
     };
-    const problem = segmentRefusal(request, content) ?? carrierRefusal(request, content, link);
+    const problem = segmentRefusal(request, content, link) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
     const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0 };
-    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), sender: null, standing });
+    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, sender: null, standing });
     return {
       // A secret is of use for as long as it first was: what is left of that time is all it has.
       message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
@@ -131,13 +132,15 @@ export class Composer {
       const pointer = `/fallback/${index}`;
       const said = kept(contentOf(step, templateFor(step, templates), pointer));
       if (said === undefined) return [];
-      const tooMany = segmentRefusal({ channel: step.channel, max_segments: request.max_segments ?? null }, said, pointer);
+      const parted = { channel: step.channel, max_segments: request.max_segments ?? null };
+      const tooMany = segmentRefusal(parted, said, this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null }), pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
     });
-    const tooMany = content && segmentRefusal(request, content);
+    const way = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
+    const tooMany = content && segmentRefusal(request, content, way);
     if (tooMany !== undefined) problems.push(tooMany);
-    const link = kept(this.#linkFor({ ...owner, ...request, sender: request.sender ?? null }));
+    const link = kept(way);
     const unwilling = link && content && carrierRefusal(request, content, link);
     if (unwilling !== undefined) problems.push(unwilling);
     const sender = request.sender ?? (link === undefined ? null : this.#parts.routes.senderOn(link, owner));
@@ -156,10 +159,15 @@ function templateNames(request: NewMessage): string[] {
 
 type Parted = Pick<NewMessage, "channel" | "max_segments">;
 
-/** `pointer` is where the request says it; of the message itself, what it breaks is named. */
-function segmentRefusal({ channel, max_segments: most }: Parted, { body }: Content, pointer = "/max_segments"): Problem | undefined {
+/** `pointer` is where the request says it; of the message itself, what it breaks is named. Without a link it is counted as on most. */
+function segmentRefusal(
+  { channel, max_segments: most }: Parted,
+  { body }: Content,
+  link: Link | Problem,
+  pointer = "/max_segments",
+): Problem | undefined {
   if (channel !== "sms" || typeof most !== "number") return undefined;
-  const { count } = segmentsOf(body);
+  const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.partHeaderBytes);
   return count > most ? tooManySegments(count, most, pointer) : undefined;
 }
 
@@ -199,10 +207,10 @@ export const refusalOf = (code: ConsentCode): Problem =>
 export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
 type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback"> & { shown: Content | null };
-type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; sender: string | null; standing: Standing };
+type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; link: Link; sender: string | null; standing: Standing };
 
 /** The message that a request makes; `sender` is who it comes from where the request does not say. */
-export function toMessage({ request, content, owner, id, sender, standing }: Making): Message {
+export function toMessage({ request, content, owner, id, link, sender, standing }: Making): Message {
   const nowMs = uuidTimeMs(id);
   const { body, template } = standing.shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
@@ -220,7 +228,7 @@ export function toMessage({ request, content, owner, id, sender, standing }: Mak
     status: isScheduled ? "scheduled" : "queued",
     sequence: 1,
     error: null,
-    segments: request.channel === "sms" ? segmentsOf(content.body) : null,
+    segments: request.channel === "sms" ? segmentsOf(content.body, link.partHeaderBytes) : null,
     priority: request.priority ?? "normal",
     clientReference: request.client_reference ?? null,
     metadata: request.metadata ?? {},

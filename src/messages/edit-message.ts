@@ -23,14 +23,21 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
   return typeof request["send_at"] === "string" ? sendAtFaults(request["send_at"]) : [];
 }
 
+/** `partHeaderBytes` is that of the link it would take now, where there is one. */
+type Circumstances = { nowMs: number; partHeaderBytes: number | undefined };
 type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
 
 /** The message as it will be, its place in the queue, and where it counted; or why not. */
-export function applyEdit(before: Message, request: EditMessage, content: Content | Problem, nowMs: number): Edited | Problem {
+export function applyEdit(
+  before: Message,
+  request: EditMessage,
+  content: Content | Problem,
+  { nowMs, partHeaderBytes }: Circumstances,
+): Edited | Problem {
   const faults = misplaced(before, request);
   if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
   if (content instanceof Problem) return content;
-  const segments = before.channel === "sms" ? segmentsOf(content.body) : null;
+  const segments = before.channel === "sms" ? segmentsOf(content.body, partHeaderBytes) : null;
   const count = segments?.count ?? 0;
   if (before.maxSegments !== null && count > before.maxSegments)
     return tooManySegments(count, before.maxSegments, request.template_variables ? "/template_variables" : "/body");

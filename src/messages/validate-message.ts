@@ -5,6 +5,7 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
 import type { Owner } from "../idempotency/once.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
+import type { Link } from "../routing/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { toAcceptance } from "./acceptance.ts";
 import { refusalOf, type Composer, type Judgement } from "./compose.ts";
@@ -58,8 +59,8 @@ export async function validateMessage(db: Queryable, composer: Composer, { reque
   return {
     object: "message_validation",
     valid: errors.length === 0,
-    ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null),
-    fallback: judged.steps.map(({ channel, content }) => textOf(channel, content.body)),
+    ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, judged.link),
+    fallback: judged.steps.map(({ channel, content }) => textOf(channel, content.body, undefined)),
     route: judged.link === undefined ? null : { provider: judged.link.provider, link: judged.link.name, sender: judged.sender },
     errors,
   };
@@ -116,9 +117,14 @@ const toError = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer
 // As many as an SMS may have characters.
 const MAX_CHARACTERS = 1_600;
 
-function textOf(channel: Channel | null, body: string | null): Pick<MessageValidation, keyof typeof Text> {
+function textOf(channel: Channel | null, body: string | null, link: Link | undefined): Pick<MessageValidation, keyof typeof Text> {
   const isSms = channel === "sms" && body !== null;
-  return { channel, body, segments: isSms ? segmentsOf(body) : null, ucs2_characters: isSms ? beyondGsm7(body) : [] };
+  return {
+    channel,
+    body,
+    segments: isSms ? segmentsOf(body, link?.partHeaderBytes) : null,
+    ucs2_characters: isSms ? beyondGsm7(body) : [],
+  };
 }
 
 const beyondGsm7 = (body: string): MessageValidation["ucs2_characters"] =>

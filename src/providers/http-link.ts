@@ -2,8 +2,11 @@
  *  the carrier's own (its requests, and what its answers mean) is handed in. */
 import { assert, unreachable } from "../lib/assert.ts";
 import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from "./http-call.ts";
+import { isOurs, type LeasedHost } from "./leased-host.ts";
+import { notSent } from "./not-sent.ts";
 import { Pace } from "./pace.ts";
-import type { Connection, Host, LinkState, Outgoing, SendOutcome } from "./provider.ts";
+import { Pairs } from "./pairs.ts";
+import type { Connection, LinkState, Outgoing, SendOutcome } from "./provider.ts";
 
 /** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
 export type Reading = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
@@ -17,6 +20,7 @@ export type HttpCarrier = {
   timeoutMs: number | undefined;
   requestOf: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
+  /** `attempt` is how often in a row it would be, were this recipient too much now. */
   read: (answer: HttpAnswer, message: Outgoing) => Reading;
 };
 
@@ -33,23 +37,18 @@ const UNREACHABLE_WAIT_MS = 2_000;
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
-const refusal = (code: string, message: string): SendOutcome => ({
-  kind: "refused",
-  code,
-  message,
-  providerCode: null,
-  isPermanent: false,
-});
-const CLOSED = refusal("link_closed", "The link is closed");
+const CLOSED = notSent("link_closed");
+const ELSEWHERE = notSent("link_elsewhere");
 // Said rather than unknown, since it is known: what waits for its turn when the process ends is sent by the next.
-const NOT_SENT = refusal("not_sent", "It was given up before its turn came");
+const NOT_SENT = notSent("not_sent");
 
 export class HttpLink implements Connection {
   readonly isReady = true;
   readonly #carrier: HttpCarrier;
-  readonly #host: Host;
+  readonly #host: LeasedHost;
   readonly #caller: HttpCaller;
   readonly #pace: Pace;
+  readonly #pairs = new Pairs();
   readonly #window: number;
   #state: LinkState = CONNECTED;
   /** When the state began, and until when nothing is to be sent. */
@@ -57,7 +56,7 @@ export class HttpLink implements Connection {
   #quietUntil = 0;
   #isClosed = false;
 
-  constructor(carrier: HttpCarrier, host: Host) {
+  constructor(carrier: HttpCarrier, host: LeasedHost) {
     const { baseUrl, window, perSecond, timeoutMs = TIMEOUT_MS } = carrier;
     assert(Number.isFinite(perSecond) && perSecond > 0, `the rate of ${carrier.name} is above zero`);
     assert(Number.isSafeInteger(window) && window > 0, `the window of ${carrier.name} is a number above zero`);
@@ -82,7 +81,10 @@ export class HttpLink implements Connection {
     if (signal.aborted) return UNSENT;
     const waitMs = this.#quietMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
+    const heldMs = this.#pairs.heldMs(message.recipient, performance.now());
+    if (heldMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: heldMs, providerCode: null };
     if (!(await this.#pace.turn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
+    if (!isOurs(this.#host)) return ELSEWHERE;
     // Another's answer may have come meanwhile.
     if (this.#quietMs() > 0) return throttled(this.#quietMs(), null);
     const startedAt = performance.now();
@@ -108,10 +110,20 @@ export class HttpLink implements Connection {
       case "unanswered":
         return { kind: "unknown", detail: reply.cause };
       case "answered":
-        return this.#heed(this.#carrier.read(reply, message), startedAt);
+        return this.#heed(this.#readPair(reply, message), startedAt);
       default:
         return unreachable(reply);
     }
+  }
+
+  /** What an answer says, also about its recipient. */
+  #readPair(answer: HttpAnswer, message: Outgoing): Reading {
+    const { recipient } = message;
+    const reading = this.#carrier.read(answer, { ...message, attempt: this.#pairs.next(recipient) });
+    if (reading.kind === "accepted") this.#pairs.release(recipient);
+    else if (reading.kind === "throttled" && reading.scope === "recipient")
+      this.#pairs.hold(recipient, performance.now() + (reading.retryAfterMs ?? UNSAID_WAIT_MS));
+    return reading;
   }
 
   /** What an answer says about the link as a whole. */

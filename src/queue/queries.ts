@@ -149,6 +149,50 @@ ${select}`);
   return (leaseMs, most) => ({ ...statement, values: [leaseMs, most] });
 };
 
+/** A place among what waits in a lane; the time as the database writes it, which is finer than ours. */
+export type QueueCursor = { priority: number; accountId: Uuid; dueAt: string; id: Uuid };
+
+/** Reads what is due in a lane, from a place on, and takes nothing. `select` reads the relation `waiting`. */
+export const waitingStatement = (select: string): ((lane: string, after: QueueCursor, most: number) => Sql) => {
+  const statement = prepare(`
+with waiting as materialized (
+  select message_id, account_id, environment, state, priority, due_at
+    from delivery_queue
+   where link = $1 and due_at <= now()
+     and (priority, account_id, due_at, message_id) > ($2::smallint, $3::uuid, $4::timestamptz, $5::uuid)
+   order by priority, account_id, due_at, message_id
+   limit $6::integer
+)
+${select}`);
+  return (lane, { priority, accountId, dueAt, id }, most) => ({ ...statement, values: [lane, priority, accountId, dueAt, id, most] });
+};
+
+const take = batchStatement<{ id: Uuid; lane: string; leaseMs: number }>(
+  [
+    column("message_id", "uuid", ({ id }) => id),
+    column("link", "text", ({ lane }) => lane),
+    column("lease_ms", "integer", ({ leaseMs }) => leaseMs),
+  ],
+  (items) => `
+with free as materialized (
+  select unlocked.message_id, item.lease_ms
+    from ${items}
+   cross join lateral (select q.message_id
+                         from delivery_queue q
+                        where q.message_id = item.message_id and q.link = item.link and q.due_at <= now()
+                          for update skip locked) unlocked
+)
+update delivery_queue q
+   set due_at = now() + free.lease_ms * interval '1 millisecond'
+  from free
+ where q.message_id = free.message_id
+returning q.message_id`,
+);
+
+/** Takes these of a lane into this process's hands, as far as they are still due there; returns which. */
+export const takeRows = async (db: Queryable, lane: string, ids: readonly Uuid[], leaseMs: number): Promise<Uuid[]> =>
+  (await db.rows<{ message_id: Uuid }>(take(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
+
 const renew = batchStatement<{ id: Uuid; leaseMs: number }>(
   [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
   // A row that someone is changing just now is left alone: waiting for several of them in an order of our own could end in a
@@ -168,17 +212,9 @@ update delivery_queue q
  where q.message_id = free.message_id`,
 );
 
-// Longer than any message waits, and less than an integer has.
-const MAX_BACK_MS = 14 * 24 * 3_600_000;
-
 /** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
 export const renewLeases = async (db: Queryable, ids: readonly Uuid[], leaseMs: number): Promise<void> => {
   await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
-};
-
-/** Nobody is at these any more, and they are as due as they ever were. */
-export const returnRows = async (db: Queryable, rows: readonly { id: Uuid; dueMs: number }[]): Promise<void> => {
-  await db.rows(renew(rows.map(({ id, dueMs }) => ({ id, leaseMs: Math.max(-MAX_BACK_MS, Math.round(dueMs)) }))));
 };
 
 const drop = batchStatement<Uuid>(

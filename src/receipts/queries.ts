@@ -45,6 +45,25 @@ export const namedMessage = `
    where r.link = item.link and r.provider_message_id = item.id
    limit 1`;
 
+// So many are looked at, of all links; and so many are told, of one.
+const MAX_LOOKED_AT = 20_000;
+const MAX_RECENT = 10_000;
+
+/** What a carrier called the last messages of a link, the oldest first; those that receipts are still waited for. */
+export const readRecentNames = async (db: Queryable, link: string, receiptWaitMs: number): Promise<string[]> => {
+  const rows = await db.rows<{ name: string }>(sql`
+  select provider_message_id as name
+    from (select link, provider_message_id, expires_at
+            from provider_references
+           where expires_at <= now() + ${receiptWaitMs}::float8 * interval '1 millisecond'
+           order by expires_at desc
+           limit ${MAX_LOOKED_AT}) recent
+   where link = ${link}
+   order by expires_at desc
+   limit ${MAX_RECENT}`);
+  return rows.map(({ name }) => name).toReversed();
+};
+
 export const nameColumns: readonly Column<Name>[] = [
   column("link", "text", ({ link }) => link),
   column("id", "text", ({ providerMessageId }) => providerMessageId),

@@ -2,7 +2,8 @@
  *  variable that holds them. */
 import { HINT, oneOf, Type, type TSchema } from "../http/schema.ts";
 import type { ProviderName } from "../providers/providers.ts";
-import { SMPP_DEFAULTS } from "../providers/smpp/settings.ts";
+import { SMPP_DEFAULTS, type SmppSettings } from "../providers/smpp/settings.ts";
+import { partHeaderBytes } from "../providers/smpp/text.ts";
 import { senderField } from "./address.ts";
 import type { Channel } from "./channel.ts";
 
@@ -34,6 +35,8 @@ export type LinkKind = {
   rateName: string;
   /** What follows from the settings and the link's name. */
   derive?: (settings: Readonly<Record<string, unknown>>, name: string) => Record<string, unknown>;
+  /** What each part of a long text gives to its header, where it is not what most carriers want. */
+  headerBytes?: (settings: Readonly<Record<string, unknown>>) => number;
 };
 
 export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
@@ -69,6 +72,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
     channels: ["sms"],
     defaults: SMPP_DEFAULTS,
     rateName: "partsPerSecond",
+    headerBytes: (settings) => partHeaderBytes(settings as SmppSettings),
   },
   whatsapp: {
     schema: of({

@@ -3,6 +3,7 @@ import type { Environment } from "../access/environment.ts";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
+import { HEADER_BYTES } from "../lib/segments.ts";
 import { senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
 import { isProviderName, LINK_KINDS } from "./link-settings.ts";
@@ -113,7 +114,7 @@ function readLink(table: unknown, where: string, { secretOf, faults }: Reading):
     faults.push(`${at}: provider: must be one of ${Object.keys(LINK_KINDS).join(", ")}`);
     return undefined;
   }
-  const { schema, channels, defaults, rateName, derive } = LINK_KINDS[provider];
+  const { schema, channels, defaults, rateName, derive, headerBytes } = LINK_KINDS[provider];
   const fields = checked(compile(schema, "body"), table, at, faults) as Record<string, unknown> | undefined;
   if (fields === undefined) return undefined;
   const settings: Record<string, unknown> = { ...defaults };
@@ -129,6 +130,7 @@ function readLink(table: unknown, where: string, { secretOf, faults }: Reading):
     settings: derive?.(settings, String(name)) ?? settings,
     channels,
     sender: (fields["sender"] as string | undefined) ?? null,
+    partHeaderBytes: headerBytes?.(settings) ?? HEADER_BYTES,
     unwilling: { optedOut: new Set(), windowClosed: new Set() },
     onUnknown: {
       holdMs: Number(fields["hold_seconds"] ?? DEFAULT_HOLD_SECONDS) * 1_000,

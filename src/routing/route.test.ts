@@ -21,6 +21,7 @@ const link = (name: string, fields: Partial<Link> = {}): Link => ({
   settings: {},
   channels: ["sms"],
   sender: null,
+  partHeaderBytes: 6,
   unwilling: { optedOut: new Set(), windowClosed: new Set() },
   onUnknown: { holdMs: 1, policy: "fail" },
   ...fields,

@@ -107,7 +107,10 @@ export class SmscSession {
       this.#smsc.binds.push({ ...pdu.bind, command: pdu.command, atMs: performance.now() });
       const status = script.bind?.(pdu.bind, this) ?? STATUS.ok;
       if (status === "silence") return;
-      if (status === STATUS.ok) this.boundAs = pdu.command;
+      if (status === STATUS.ok) {
+        this.boundAs = pdu.command;
+        this.#smsc.mostBound = Math.max(this.#smsc.mostBound, this.#smsc.bound.length);
+      }
       this.write({ command: `${pdu.command}_resp`, id: "SMSC", status, sequence });
     } else if (pdu.command === "submit_sm") this.#submitted({ short: pdu.short, sequence, atMs: performance.now() });
     else if (pdu.command === "enquire_link" && script.enquire !== "silence")
@@ -132,6 +135,8 @@ export class Smsc {
   readonly submits: Submit[] = [];
   readonly binds: (Bind & { command: string; atMs: number })[] = [];
   script: Script;
+  /** The most binds there were at one time. */
+  mostBound = 0;
   readonly #server: Server;
   #count = 0;
 
@@ -155,6 +160,11 @@ export class Smsc {
   /** The connection that came last. */
   get session(): SmscSession {
     return this.sessions.at(-1) ?? assert.fail("nobody connected");
+  }
+
+  /** The connections that are bound now. */
+  get bound(): SmscSession[] {
+    return this.sessions.filter(({ boundAs, isClosed }) => boundAs !== null && !isClosed);
   }
 
   nextId(): string {

@@ -259,7 +259,7 @@ test("a closed link takes nothing any more, and says that a later try may do bet
   const connection = await simulator.open({ speed: FAST }, new RecordingHost());
   await connection.close();
   const outcome = await connection.send(outgoing({ recipient: "+15005550006" }), never);
-  assert.ok(outcome.kind === "refused" && !outcome.isPermanent);
+  assert.ok(outcome.kind === "throttled" && outcome.providerCode === "link_closed");
 });
 
 test("receipts that are due together are passed in few calls of limited size, each once", async () => {

@@ -3,6 +3,7 @@
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import { within } from "../../lib/wait.ts";
+import { notSent } from "../not-sent.ts";
 import type { Connection, Host, InboundMessage, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { Feed } from "./feed.ts";
 import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
@@ -34,13 +35,7 @@ const CARRIER_WORDS: Readonly<Record<ReceiptStatus, string>> = {
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
 const UNHEARD: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
 const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
-const CLOSED: SendOutcome = {
-  kind: "refused",
-  code: "link_closed",
-  message: "The link is closed",
-  providerCode: null,
-  isPermanent: false,
-};
+const CLOSED = notSent("link_closed");
 
 type Unanswered = {
   kind: "answer";

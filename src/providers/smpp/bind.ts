@@ -16,6 +16,7 @@ export type BindParts = {
   settings: SmppSettings;
   log: Log;
   deliver: (short: Short) => Promise<number>;
+  unheard: (short: Short) => void;
   /** The session that is bound, or undefined when there is none any more. */
   use: (session: Session | undefined) => void;
   changed: () => void;
@@ -61,14 +62,14 @@ export class Bind {
   }
 
   async #once(): Promise<Try> {
-    const { mode, settings, log, deliver, use } = this.#parts;
+    const { mode, settings, log, deliver, unheard, use } = this.#parts;
     const socket = await openSocket(settings, this.#times.connectMs, this.#stop.signal);
     if (typeof socket === "string") return { kind: "failed", reason: socket };
     const leaving = (): void => {
       use(undefined);
       if (this.#state.kind === "connected") this.#become({ kind: "connecting", reason: "the connection ends" });
     };
-    const session = new Session({ socket, times: this.#times, log, deliver, leaving, maxSilences: settings.window });
+    const session = new Session({ socket, times: this.#times, log, deliver, unheard, leaving, maxSilences: settings.window });
     this.#session = session;
     const refused = await this.#bind(session);
     if (refused !== undefined) return refused;

@@ -10,9 +10,20 @@ export type Entry = { kind: "entered"; session: Session; atMs: number } | { kind
 /** What the carrier made of the part that left. */
 export type Verdict = "accepted" | "throttled" | "other";
 
-type Waiter = { settle: (entry: Entry) => void };
+/** `parts`: of a message that has not begun, how many it has. */
+type Waiter = { settle: (entry: Entry) => void; parts: number; sinceMs: number };
 
-export type GateOptions = { window: number; partsPerSecond: number | null; times: SmppTimes; changed: () => void };
+// How soon it is asked again whose the link is.
+const STAND_BACK_MS = 200;
+
+export type GateOptions = {
+  window: number;
+  partsPerSecond: number | null;
+  times: SmppTimes;
+  /** Whether the link is still this node's to send on. */
+  isOurs: () => boolean;
+  changed: () => void;
+};
 
 export class Gate {
   readonly #options: GateOptions;
@@ -22,6 +33,8 @@ export class Gate {
   readonly #fresh: Waiter[] = [];
   #session: Session | undefined;
   #inFlight = 0;
+  /** Parts of messages that have begun, which the carrier has not taken yet. */
+  #owed = 0;
   #pausedUntil = 0;
   #pausedAt = -1;
   #pauses = 0;
@@ -34,7 +47,7 @@ export class Gate {
   }
 
   get isOpen(): boolean {
-    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed;
+    return this.#session?.isOpen === true && !this.isPaused && !this.#isClosed && this.#options.isOurs();
   }
 
   get isPaused(): boolean {
@@ -48,11 +61,13 @@ export class Gate {
   /** With a connection, or without one: then only those wait who have begun. */
   use(session: Session | undefined): void {
     this.#session = session;
-    if (session === undefined) for (const { settle } of this.#fresh.splice(0)) settle({ kind: "unbound" });
+    if (session === undefined) this.#sendAway(this.#fresh);
     this.#pump();
   }
 
-  enter(signal: AbortSignal, hasBegun: boolean): Promise<Entry> {
+  /** For the next part of a message that has begun, or for the first of so many: then all of them are owed, until `paid`. */
+  enter(signal: AbortSignal, parts: number | "begun"): Promise<Entry> {
+    const hasBegun = parts === "begun";
     if (this.#isClosed) return Promise.resolve({ kind: "closed" });
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
     if (!hasBegun && this.#session?.isOpen !== true) return Promise.resolve({ kind: "unbound" });
@@ -66,7 +81,7 @@ export class Gate {
         signal.removeEventListener("abort", giveUp);
         resolve(entry);
       };
-      const waiter: Waiter = { settle };
+      const waiter: Waiter = { settle, parts: hasBegun ? 0 : parts, sinceMs: performance.now() };
       signal.addEventListener("abort", giveUp, { once: true });
       queue.push(waiter);
       this.#pump();
@@ -79,6 +94,12 @@ export class Gate {
     if (verdict === "throttled") this.#throttle(atMs);
     // A yes to what left before the pause says nothing about the rate now.
     if (verdict === "accepted" && atMs >= this.#pausedUntil) this.#pauses = 0;
+    this.#pump();
+  }
+
+  /** So many parts of what has begun are at the carrier, or will never be. */
+  paid(parts: number): void {
+    this.#owed -= parts;
     this.#pump();
   }
 
@@ -102,17 +123,55 @@ export class Gate {
 
   #pump(): void {
     clearTimeout(this.#timer);
-    while (!this.#isClosed && this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+    if (this.#isClosed) return;
+    if (!this.#options.isOurs()) return this.#standBack();
+    const waitMs = this.#admit();
+    const turnMs = this.#endTurns();
+    if (waitMs !== undefined || turnMs !== undefined) this.#pumpAfter(Math.min(waitMs ?? Infinity, turnMs ?? Infinity));
+  }
+
+  /** Lets in whoever may; returns after how long there may be more, where time decides that. */
+  #admit(): number | undefined {
+    while (this.#session?.isOpen === true && this.#inFlight < this.#options.window) {
+      if (this.isPaused) return this.pauseMs;
       const queue = this.#begun.length > 0 ? this.#begun : this.#fresh;
-      if (this.isPaused) return this.#pumpAfter(this.pauseMs);
       const [next] = queue;
-      if (next === undefined) return;
+      if (next === undefined || !this.#mayBegin(next.parts)) return undefined;
       const waitMs = this.#rate.take(performance.now());
-      if (waitMs > 0) return this.#pumpAfter(waitMs);
+      if (waitMs > 0) return waitMs;
       queue.shift();
       this.#inFlight += 1;
+      this.#owed += next.parts;
       next.settle({ kind: "entered", session: this.#session, atMs: performance.now() });
     }
+    return undefined;
+  }
+
+  /** A message that cannot end in time would be left half sent. */
+  #mayBegin(parts: number): boolean {
+    const { perSecond } = this.#rate;
+    return parts === 0 || perSecond === null || this.#owed === 0 || this.#owed + parts <= (perSecond * this.#options.times.begunMs) / 1_000;
+  }
+
+  /** Who has waited for too long is sent away; returns when the next one will have. */
+  #endTurns(): number | undefined {
+    const { turnMs } = this.#options.times;
+    const now = performance.now();
+    const late = this.#fresh.findIndex(({ sinceMs }) => now - sinceMs < turnMs);
+    this.#sendAway(this.#fresh, late === -1 ? this.#fresh.length : late);
+    const [oldest] = this.#fresh;
+    return oldest === undefined ? undefined : Math.max(1, Math.ceil(oldest.sinceMs + turnMs - now));
+  }
+
+  /** The link may be another node's: what has not begun is given back. The rest waits until that is known, which ends with the
+   *  link closed, or ours again. */
+  #standBack(): void {
+    this.#sendAway(this.#fresh);
+    if (this.#begun.length > 0) this.#pumpAfter(STAND_BACK_MS);
+  }
+
+  #sendAway(waiters: Waiter[], count = waiters.length): void {
+    for (const { settle } of waiters.splice(0, count)) settle({ kind: "unbound" });
   }
 
   #pumpAfter(ms: number): void {

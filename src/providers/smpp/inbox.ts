@@ -1,12 +1,13 @@
 /** What the carrier delivers: receipts and messages. Each is acknowledged when the host has committed it; what it did not commit
  *  the carrier is asked to send again. */
-import type { Host, Receipt } from "../provider.ts";
+import type { Host, InboundMessage, Receipt } from "../provider.ts";
 import { numberOf } from "./address.ts";
 import { MessageIds } from "./ids.ts";
 import { partOf } from "./parts.ts";
 import { STATUS, type Short } from "./pdu.ts";
 import { Reassembly, type PartText, type Whole } from "./reassembly.ts";
 import { receiptOf } from "./receipt.ts";
+import { Repeats } from "./repeats.ts";
 import { timesOf, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { decodeText } from "./text.ts";
 
@@ -23,6 +24,7 @@ export class Inbox {
   readonly #times: SmppTimes;
   readonly #host: Host;
   readonly #reassembly: Reassembly;
+  readonly #repeats = new Repeats();
   /** Calls of the host that are not answered. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #giveUps = new Set<() => void>();
@@ -49,6 +51,17 @@ export class Inbox {
     }
     const isTaken = await (receipt === undefined ? this.#takeMessage(short) : this.#takeReceipt(this.ids.named(receipt)));
     return isTaken ? STATUS.ok : STATUS.temporaryError;
+  }
+
+  /** It was taken, and the carrier was not told. Of a part that comes again the reassembly knows, and receipts may come twice. */
+  unheard(short: Short): void {
+    const { place, text } = partOf(short);
+    if (place !== null || receiptOf(short) !== undefined) return;
+    const { source, destination, dataCoding } = short;
+    const from = numberOf(source);
+    const to = numberOf(destination);
+    const message = this.#messageOf({ from, to, runs: [{ from, to, dataCoding, text }] });
+    this.#repeats.expect(message, Promise.resolve(true), performance.now());
   }
 
   /** Receipts that the carrier has no answer to wait for. */
@@ -96,13 +109,26 @@ export class Inbox {
     return (await this.#within(this.#reassembly.add(place, part), this.#times.partAckMs)) ?? !this.#isClosed;
   }
 
-  #passMessage({ from, to, runs }: Whole): Promise<boolean> {
-    const { alphabet } = this.#settings;
-    const text = runs.map((run) => (run === "missing" ? MISSING : decodeText(run.text, run.dataCoding, alphabet))).join("");
+  async #passMessage(whole: Whole): Promise<boolean> {
+    const message = this.#messageOf(whole);
+    const earlier = this.#repeats.take(message, performance.now());
+    const isStored = earlier === undefined ? false : await this.#within(earlier, this.#times.hostMs);
+    if (isStored === true) return true;
+    const expect = (isCommitted: Promise<boolean>): void => this.#repeats.expect(message, isCommitted, performance.now());
+    if (isStored === undefined && earlier !== undefined) {
+      expect(earlier);
+      return false;
+    }
     return this.#call(async () => {
       if (this.#isClosed) throw new Error("the link is closed");
-      await this.#host.receiveMessages([{ providerMessageId: null, channel: "sms", from, to, text, inReplyTo: null }]);
-    });
+      await this.#host.receiveMessages([message]);
+    }, expect);
+  }
+
+  #messageOf({ from, to, runs }: Whole): InboundMessage {
+    const { alphabet } = this.#settings;
+    const text = runs.map((run) => (run === "missing" ? MISSING : decodeText(run.text, run.dataCoding, alphabet))).join("");
+    return { providerMessageId: null, channel: "sms", from, to, text, inReplyTo: null };
   }
 
   /** Undefined when it takes longer, or when the link is closed first: no timer outlives that. */
@@ -120,8 +146,9 @@ export class Inbox {
     });
   }
 
-  /** Whether it succeeded in time. What takes longer may be committed all the same, and comes twice: the host knows repetitions. */
-  async #call(run: () => Promise<void>): Promise<boolean> {
+  /** Whether it succeeded in time. What takes longer may be committed all the same, and the carrier brings it again: `tooLong` is told
+   *  how it ends. Of receipts the host knows repetitions. */
+  async #call(run: () => Promise<void>, tooLong: (isCommitted: Promise<boolean>) => void = () => undefined): Promise<boolean> {
     const succeeded = run().then(
       () => true,
       (error: unknown) => {
@@ -129,7 +156,10 @@ export class Inbox {
         return false;
       },
     );
-    const limited = this.#within(succeeded, this.#times.hostMs).then((isTaken) => isTaken ?? false);
+    const limited = this.#within(succeeded, this.#times.hostMs).then((isTaken) => {
+      if (isTaken === undefined) tooLong(succeeded);
+      return isTaken ?? false;
+    });
     this.#underWay.add(limited);
     void limited.finally(() => this.#underWay.delete(limited));
     return limited;

@@ -1,7 +1,9 @@
 /** A link to a carrier that speaks SMPP: one transceiver, or a transmitter and a receiver. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import type { Connection, Host, LinkState, Outgoing, SendOutcome } from "../provider.ts";
+import { isOurs, type LeasedHost } from "../leased-host.ts";
+import { notSent } from "../not-sent.ts";
+import type { Connection, LinkState, Outgoing, SendOutcome } from "../provider.ts";
 import { addressOf } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Gate } from "./gate.ts";
@@ -14,21 +16,24 @@ import { submit } from "./submit.ts";
 import { encodeText } from "./text.ts";
 import { validFor } from "./validity.ts";
 
-const refused = (code: string, message: string, isPermanent = true): Refused => ({
-  kind: "refused",
-  code,
-  message,
-  providerCode: null,
-  isPermanent,
-});
-const CLOSED = refused("link_closed", "The link is closed", false);
+const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
+const CLOSED = notSent("link_closed");
 const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+
+// Of the minute that a try may take: what is left is for the carrier's answers.
+const MAX_SENDING_SECONDS = 45;
+// What is handed over waits half of that at most, where every message is one part.
+const WINDOW_SECONDS = 5;
+
+/** What is in hand waits here for its turn, and not in the queue, where the urgent would pass it. */
+const messagesInHand = ({ window, partsPerSecond }: SmppSettings): number =>
+  partsPerSecond === null ? window : Math.min(window, Math.max(1, Math.ceil(partsPerSecond * WINDOW_SECONDS)));
 
 export class SmppLink implements Connection {
   readonly window: number;
   readonly #settings: SmppSettings;
   readonly #times: SmppTimes;
-  readonly #host: Host;
+  readonly #host: LeasedHost;
   readonly #inbox: Inbox;
   readonly #gate: Gate;
   readonly #binds: readonly Bind[];
@@ -37,14 +42,17 @@ export class SmppLink implements Connection {
   #sending = 0;
   #isClosed = false;
 
-  constructor(settings: SmppSettings, host: Host) {
-    this.window = settings.window;
+  /** `names`: what the carrier called messages before, the oldest first. */
+  constructor(settings: SmppSettings, host: LeasedHost, names: readonly string[] = []) {
+    this.window = messagesInHand(settings);
     this.#settings = settings;
     this.#times = timesOf(settings);
     this.#host = host;
     this.#inbox = new Inbox(settings, host);
+    for (const name of names) this.#inbox.ids.remember(name);
     const changed = (): void => this.#changed();
-    this.#gate = new Gate({ window: settings.window, partsPerSecond: settings.partsPerSecond, times: this.#times, changed });
+    const { window, partsPerSecond } = settings;
+    this.#gate = new Gate({ window, partsPerSecond, times: this.#times, isOurs: () => isOurs(host), changed });
     this.#binds = settings.bindMode === "pair" ? [this.#bind("transmitter"), this.#bind("receiver")] : [this.#bind("transceiver")];
   }
 
@@ -98,6 +106,7 @@ export class SmppLink implements Connection {
       settings: this.#settings,
       log: this.#host.log,
       deliver: (short) => this.#inbox.take(short),
+      unheard: (short) => this.#inbox.unheard(short),
       use: (session: Session | undefined) => {
         if (isSending) this.#gate.use(session);
       },
@@ -121,6 +130,8 @@ export class SmppLink implements Connection {
     this.#reference = (this.#reference + 1) & 0xffff;
     const parts = encodeText(message.body, this.#settings, this.#reference);
     if (parts === undefined) return refused("message_too_long", "The text has more parts than can be tied together");
+    if (parts.length > 1 && parts.length > (this.#settings.partsPerSecond ?? Infinity) * MAX_SENDING_SECONDS)
+      return refused("message_too_long", "The text has more parts than the rate of the link lets through while a message is sent");
     const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: validFor(leftMs), registeredDelivery };
     return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part }));
   }

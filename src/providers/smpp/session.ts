@@ -16,6 +16,8 @@ export type SessionParts = {
   log: Log;
   /** The status to answer with. */
   deliver: (short: Short) => Promise<number>;
+  /** The answer to what was taken could not be given: the carrier brings it again. */
+  unheard: (short: Short) => void;
   /** Nothing more can be asked of it, though answers may still come. */
   leaving: () => void;
   /** So many requests without an answer, one after the other, and the carrier counts as gone. */
@@ -102,12 +104,14 @@ export class Session {
     this.#parts.leaving();
   }
 
-  #write(pdu: Pdu): void {
+  /** False when there is nobody to write to any more. */
+  #write(pdu: Pdu): boolean {
     const { socket } = this.#parts;
-    if (this.#isEnded || !socket.writable) return;
+    if (this.#isEnded || !socket.writable) return false;
     this.#gather();
     socket.write(encode(pdu));
     if (socket.writableLength > MAX_UNREAD_BYTES) this.end("the carrier does not read");
+    return true;
   }
 
   /** What is written in one go leaves in one call: submits come in bunches, as many as a commit has put on record. */
@@ -160,7 +164,7 @@ export class Session {
   }
 
   async #deliver(command: "deliver_sm" | "data_sm", short: Short, sequence: number): Promise<void> {
-    const { socket, deliver } = this.#parts;
+    const { socket, deliver, unheard } = this.#parts;
     this.#delivering += 1;
     if (this.#delivering >= MAX_DELIVERING) socket.pause();
     const status = await deliver(short).catch((error: unknown) => {
@@ -172,7 +176,8 @@ export class Session {
       this.#heardAt = performance.now();
       socket.resume();
     }
-    this.#write({ command: `${command}_resp`, id: "", status, sequence });
+    const isTold = this.#write({ command: `${command}_resp`, id: "", status, sequence });
+    if (!isTold && status === STATUS.ok) unheard(short);
   }
 
   /** The carrier wants to end. The answers it still has for us are worth a moment. */

@@ -90,6 +90,10 @@ export type SmppTimes = {
   partAckMs: number;
   /** How long a message of which parts are missing waits for them. */
   partsWaitMs: number;
+  /** How long a message waits for its turn, before anything of it has left. */
+  turnMs: number;
+  /** What has begun has so long to end: no more is begun than the rate lets through in this time. */
+  begunMs: number;
 };
 
 export const timesOf = ({ enquireSeconds, responseSeconds, times }: SmppSettings): SmppTimes => ({
@@ -109,5 +113,7 @@ export const timesOf = ({ enquireSeconds, responseSeconds, times }: SmppSettings
   hostMs: 20_000,
   partAckMs: 1_000,
   partsWaitMs: 600_000,
+  turnMs: 10_000,
+  begunMs: 20_000,
   ...times,
 });

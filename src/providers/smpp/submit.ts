@@ -27,14 +27,20 @@ const MAX_AGAIN_MS = 5_000;
 // Where no pause is known: a connection mostly is back by then.
 const UNBOUND_WAIT_MS = 1_000;
 
-type Step = { kind: "id"; id: string } | { kind: "again" } | { kind: "end"; outcome: SendOutcome };
+type Step = { kind: "id"; id: string } | { kind: "again" } | { kind: "end"; outcome: SendOutcome; hasEntered: boolean };
 
 export async function submit(submission: Submission): Promise<SendOutcome> {
+  const { gate, parts } = submission;
   const ids: string[] = [];
-  for (let tries = 1; ids.length < submission.parts.length;) {
+  for (let tries = 1; ids.length < parts.length;) {
     const step = await submitPart(submission, ids);
-    if (step.kind === "end") return step.outcome;
+    if (step.kind === "end") {
+      // Of what has not begun nothing is owed.
+      if (step.hasEntered || ids.length > 0) gate.paid(parts.length - ids.length);
+      return step.outcome;
+    }
     if (step.kind === "id") {
+      gate.paid(1);
       ids.push(step.id);
       tries = 1;
       continue;
@@ -50,11 +56,11 @@ export async function submit(submission: Submission): Promise<SendOutcome> {
 async function submitPart(submission: Submission, ids: readonly string[]): Promise<Step> {
   const { parts, gate, signal } = submission;
   const short = parts[ids.length];
-  const entry = await gate.enter(signal, ids.length > 0);
+  const entry = await gate.enter(signal, ids.length > 0 ? "begun" : parts.length);
   if (entry.kind !== "entered" || short === undefined) return notLeft(entry, ids, submission);
   const answer = await ask(submission, entry, short, ids);
   gate.leave(entry.atMs, verdictOf(answer));
-  if (answer.kind === "unsent") return notLeft({ kind: "unbound" }, ids, submission);
+  if (answer.kind === "unsent") return notLeft({ kind: "unbound" }, ids, submission, true);
   if (answer.kind !== "answer") return end({ kind: "unknown", detail: inPart(answer.detail, ids, parts) });
   return stepBy(answer.pdu, ids, submission);
 }
@@ -66,7 +72,7 @@ async function ask(submission: Submission, entry: Entry & { kind: "entered" }, s
   return entry.session.request({ command: "submit_sm", short }, { limitMs, signal, late });
 }
 
-const end = (outcome: SendOutcome): Step => ({ kind: "end", outcome });
+const end = (outcome: SendOutcome, hasEntered = true): Step => ({ kind: "end", outcome, hasEntered });
 
 /** A generic_nack stands for the answer, and is never a yes. */
 const statusOf = (pdu: Pdu): number => (pdu.command === "generic_nack" && pdu.status === STATUS.ok ? STATUS.unknownError : pdu.status);
@@ -103,13 +109,13 @@ function idOf(pdu: Pdu, place: number, { reference, named }: Submission): string
 }
 
 /** Of this part nothing was written. */
-function notLeft(entry: Entry, ids: readonly string[], { parts, signal, gate }: Submission): Step {
+function notLeft(entry: Entry, ids: readonly string[], { parts, signal, gate }: Submission, hasEntered = false): Step {
   if (ids.length > 0) {
     const isOver = signal.aborted || entry.kind === "closed";
     return isOver ? end({ kind: "unknown", detail: inPart("the rest was not sent in time", ids, parts) }) : { kind: "again" };
   }
   const retryAfterMs = gate.pauseMs > 0 ? gate.pauseMs : UNBOUND_WAIT_MS;
-  return end({ kind: "throttled", scope: "link", retryAfterMs, providerCode: null });
+  return end({ kind: "throttled", scope: "link", retryAfterMs, providerCode: null }, hasEntered);
 }
 
 const inPart = (detail: string, ids: readonly string[], parts: readonly Short[]): string =>

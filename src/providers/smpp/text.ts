@@ -1,6 +1,6 @@
 /** Texts to the bytes of their parts, and back. */
 import { fromGsm7, isGsm7, toGsm7 } from "../../lib/gsm7.ts";
-import { partsOf } from "../../lib/segments.ts";
+import { HEADER_BYTES, partsOf } from "../../lib/segments.ts";
 import { TLV, type Tlvs } from "./pdu.ts";
 import type { Alphabet, LongText } from "./settings.ts";
 
@@ -36,10 +36,13 @@ function codedFor(text: string, alphabet: Alphabet): Coded {
   return { encoding: "ucs2", dataCoding: CODING.ucs2, toBytes: ucs2Bytes };
 }
 
+/** What each part of a long text gives to its header. */
+export const partHeaderBytes = ({ longText }: { longText: LongText }): number => (longText === "udh16" ? HEADER_BYTES + 1 : HEADER_BYTES);
+
 /** `reference` ties the parts together; undefined when there would be too many of them. */
 export function encodeText(text: string, link: { alphabet: Alphabet; longText: LongText }, reference: number): Part[] | undefined {
   const { encoding, dataCoding, toBytes } = codedFor(text, link.alphabet);
-  const texts = partsOf(text, encoding, link.longText === "udh16" ? 7 : 6);
+  const texts = partsOf(text, encoding, partHeaderBytes(link));
   const plain = { esmClass: 0, dataCoding, tlvs: new Map<number, Buffer>() };
   if (texts.length === 1) return [{ ...plain, text: toBytes(text) }];
   if (link.longText === "payload") {
