@@ -38,6 +38,18 @@ export const apiSurroundings: Surroundings = {
   paths: tokenPaths,
   schemas: tokenSchemas,
   securitySchemes: oauthSchemes,
+  tags: {
+    Messages: "Send, follow, change and cancel messages.",
+    Batches: "Up to a thousand messages in one request.",
+    Events: "What happened, as a list and as a stream.",
+    Webhooks: "Endpoints that are told what happened, and what became of telling them.",
+    Keys: "API keys, and the access tokens that they buy.",
+    Suppressions: "Who must not be written to.",
+    Templates: "Texts with variables, and what carriers make of them.",
+    Verifications: "Codes that prove a number: sent, checked, limited.",
+    Links: "The connections to carriers, and how they are.",
+    Usage: "Counts of messages, and what waits.",
+  },
 };
 
 type RouteParts = {

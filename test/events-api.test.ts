@@ -168,10 +168,13 @@ describe("pages", () => {
     let own: Client;
     before(async () => {
       own = await client("very many");
+      // Whose message they are about does not matter, but that there is one.
+      await (await client("one of many")).send();
       await godwit.rows(
-        `insert into events (account_id, environment, id, type, record)
+        `insert into events (account_id, environment, id, type, sequence, record)
          select a.id, 'test', (lpad(to_hex(extract(epoch from now())::bigint * 1000 - n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
-                case when n = any ($1::integer[]) then 'message.read' else 'message.sent' end, case when n % 10 = 5 then null else '{}' end
+                case when n = any ($1::integer[]) then 'message.read' else 'message.sent' end, 1,
+                case when n % 10 = 5 then null else (select record from events where type = 'message.queued' limit 1) end
            from accounts a, generate_series(1, ${COUNT}) n
           where a.name = 'very many'`,
         [RARE],

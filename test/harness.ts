@@ -13,6 +13,7 @@ import { SCOPES, type Scope } from "../src/access/scope.ts";
 import { poll } from "../src/lib/wait.ts";
 import { Database } from "../src/storage/database.ts";
 import { seedTemplates } from "../src/templates/seed.ts";
+import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
@@ -42,9 +43,20 @@ export type Reply = { status: number; headers: Headers; text: string; json: Reco
 
 export type KeyOptions = { scopes?: readonly Scope[]; environment?: Environment; account?: string; expiresAt?: Date | null };
 
+type GodwitFields = {
+  child: ChildProcess;
+  url: string;
+  proxy?: ContractProxy | undefined;
+  databaseUrl: string | undefined;
+  logs: LogLine[];
+  output: string[];
+};
+
 export class Godwit {
   readonly child: ChildProcess;
   readonly url: string;
+  /** What `request` goes through in a contract run. Whoever needs the connection itself, or a stream, uses the service's own URL. */
+  readonly #proxy: ContractProxy | undefined;
   readonly databaseUrl: string | undefined;
   readonly logs: LogLine[];
   readonly output: string[];
@@ -52,9 +64,10 @@ export class Godwit {
   readonly db: Database | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(fields: { child: ChildProcess; url: string; databaseUrl: string | undefined; logs: LogLine[]; output: string[] }) {
+  constructor(fields: GodwitFields) {
     this.child = fields.child;
     this.url = fields.url;
+    this.#proxy = fields.proxy;
     this.databaseUrl = fields.databaseUrl;
     this.logs = fields.logs;
     this.output = fields.output;
@@ -88,7 +101,8 @@ export class Godwit {
   }
 
   async request(method: string, path: string, { key, body, headers = {}, idempotencyKey }: RequestOptions = {}): Promise<Reply> {
-    const response = await fetch(`${this.url}${path}`, {
+    const proxy = this.#proxy?.takes(method) === true ? this.#proxy : undefined;
+    const response = await fetch(`${proxy?.url ?? this.url}${path}`, {
       method,
       redirect: "manual",
       headers: {
@@ -100,6 +114,8 @@ export class Godwit {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
+    // As it would be without a proxy, which says so when the connection to the service is lost.
+    if (proxy !== undefined && response.status === 502) throw new TypeError("fetch failed", { cause: text });
     const isJson = (response.headers.get("content-type") ?? "").includes("json");
     return {
       status: response.status,
@@ -132,6 +148,12 @@ export class Godwit {
   /** Waits for the process to end, after SIGTERM unless told otherwise. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     await (this.#closing ??= this.db?.close());
+    const code = await this.#end(signal);
+    for (const violation of (await this.#proxy?.close()) ?? []) failLater(violation);
+    return code;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
     const ended = new Promise<number | null>((resolve) => this.child.once("exit", (code) => resolve(code)));
     this.child.kill(signal);
@@ -141,6 +163,12 @@ export class Godwit {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
+}
+
+/** The test file fails, at its end: whatever is to be cleaned up after a stop is. */
+function failLater(violation: string): void {
+  process.stderr.write(`not as docs/openapi.json says: ${violation}\n`);
+  process.exitCode = 1;
 }
 
 /** The smallest valid message. */
@@ -165,7 +193,10 @@ export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "a
     ...env,
   });
   const listening = await run.waitFor((line) => line.msg === "listening");
-  return new Godwit({ child: run.child, url: String(listening["url"]), databaseUrl: url, logs: run.logs, output: run.output });
+  const at = String(listening["url"]);
+  // It cannot be told to trust a certificate of a test.
+  const proxy = isContractRun() && at.startsWith("http:") ? await ContractProxy.start(at) : undefined;
+  return new Godwit({ child: run.child, url: at, proxy, databaseUrl: url, logs: run.logs, output: run.output });
 }
 
 export type Run = {

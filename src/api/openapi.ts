@@ -27,10 +27,12 @@ export type Surroundings = {
   paths: Readonly<Record<string, object>>;
   schemas: Readonly<Record<string, object>>;
   securitySchemes: Json;
+  /** What each tag is about. */
+  tags: Readonly<Record<string, string>>;
 };
 
 export function openApiDocument(routes: readonly Route[], surroundings: Surroundings): Json {
-  const { version, event, paths: others, schemas, securitySchemes } = surroundings;
+  const { version, event, paths: others, schemas, securitySchemes, tags } = surroundings;
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -45,7 +47,7 @@ export function openApiDocument(routes: readonly Route[], surroundings: Surround
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: tags[name] })),
     paths: { ...paths, ...others },
     webhooks: { event: { post: toldOperation(event) } },
     components: {

@@ -1,0 +1,68 @@
+/** What of the traffic through the validating proxy is a violation of the document. The proxy judges bodies, parameters and credentials; what it
+ *  does not look at (statuses, media types, headers that must be there) is judged here. Requests that the service refuses may be
+ *  anything: tests send them broken on purpose. */
+import { readFileSync } from "node:fs";
+import { DOCUMENT } from "./redocly.ts";
+
+export type Exchange = { method: string; path: string; status: number; headers: ReadonlyMap<string, string> };
+export type Finding = {
+  rule: string;
+  level: "error" | "warning" | "note";
+  text: string;
+  about: { method: string; path: string; status: number; target: "request" | "response"; dataPath?: string };
+};
+
+type Header = { required?: boolean };
+type Declared = { headers?: Record<string, { $ref: string }>; content?: Record<string, object> };
+type Operation = { responses: Record<string, Declared> };
+type Document = { paths: Record<string, Record<string, Operation>>; components: { headers: Record<string, Header> } };
+
+const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
+const paths = Object.entries(document.paths).map(([path, methods]) => ({
+  // A path without parameters goes before one that would match it.
+  rank: path.split("{").length,
+  matches: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  methods,
+}));
+paths.sort((one, other) => one.rank - other.rank);
+
+const isRefusal = (status: number): boolean => status >= 400;
+
+/** What is wrong with a part of the body is told in an answer that goes well. */
+const TELLING = new Set(["/v1/batches", "/v1/messages/validate", "/v1/suppressions/import"]);
+
+/** Pages, probes and what carriers call are not of the API, and not in its document. */
+const isOfApi = (path: string): boolean => path.startsWith("/v1/");
+
+export function violationsOf(exchanges: readonly Exchange[], findings: readonly Finding[]): string[] {
+  const told = [...exchanges.flatMap(undeclared), ...findings.filter(isViolation).map(inWords)];
+  return [...new Set(told)];
+}
+
+function isViolation({ rule, level, about: { method, path, status, target } }: Finding): boolean {
+  // Headers that a client sends without need are its own business.
+  if (level === "note") return false;
+  if (rule === "undocumented-endpoint") return isOfApi(path) && status !== 404 && status !== 405;
+  if (target === "response") return true;
+  return !isRefusal(status) && !(method === "POST" && rule === "schema-consistency" && TELLING.has(path));
+}
+
+const inWords = ({ rule, text, about: { method, path, status, dataPath } }: Finding): string =>
+  `${method} ${path} → ${status}: ${text} (${rule}${dataPath === undefined ? "" : `, ${dataPath}`})`;
+
+/** The status, the media type and the headers of an answer, where they are not those of the document. */
+function undeclared({ method, path, status, headers }: Exchange): string[] {
+  const operation = paths.find(({ matches }) => matches.test(path))?.methods[method.toLowerCase()];
+  if (operation === undefined) return [];
+  const declared = operation.responses[String(status)];
+  const answer = `${method} ${path} → ${status}`;
+  if (declared === undefined) return [`${answer}: no such status is declared`];
+  const type = (headers.get("content-type") ?? "none").split(";")[0] ?? "";
+  const missing = Object.keys(declared.headers ?? {}).filter(
+    (name) => document.components.headers[name]?.required === true && !headers.has(name.toLowerCase()),
+  );
+  return [
+    ...(Object.hasOwn(declared.content ?? {}, type) ? [] : [`${answer}: ${type} is not declared`]),
+    ...missing.map((name) => `${answer}: without ${name}`),
+  ];
+}
