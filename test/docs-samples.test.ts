@@ -75,7 +75,7 @@ const here = (text: string): string => text.replaceAll("http://127.0.0.1:8080", 
 describe("samples", () => {
   for (const page of pages()) test(page, async (context) => runPage(page, (notice) => context.diagnostic(notice)));
 
-  test("few blocks are not run, and each says why", () => {
+  test("a block that is not run says why", () => {
     const left = pages()
       .flatMap((page) => samplesOf(page))
       .filter(({ notRun }) => notRun !== undefined);

@@ -1,5 +1,5 @@
 /** One bash for all samples of a page, as a reader would have it: variables stay, and every curl is seen. */
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,14 +64,25 @@ function exchangeOf(text: string): Exchange {
   return { status: text.slice(end + 1), body: text.slice(0, end) };
 }
 
-/** A program to its end, within a minute, with all that it printed. */
+const LIMIT_MS = 60_000;
+
+/** A program to its end, with all that it printed. After a minute it is ended, with whatever it has started. */
 export const execute = (
   program: string,
   args: readonly string[],
   options: { cwd: string; env: Record<string, string> },
 ): Promise<{ code: number; output: string }> =>
-  new Promise((resolve) => {
-    execFile(program, [...args], { ...options, timeout: 60_000 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${stdout}${stderr}` }),
-    );
+  new Promise((resolve, reject) => {
+    const child = spawn(program, [...args], { ...options, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    const timer = setTimeout(() => {
+      output += `\nnot done after ${LIMIT_MS / 1_000} seconds`;
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    }, LIMIT_MS);
+    child.once("error", reject);
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      resolve({ code: code ?? 1, output });
+    });
   });

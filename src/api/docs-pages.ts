@@ -40,6 +40,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["production", "Going to production", "TLS, PostgreSQL, nodes, backup, upgrades"],
       ["packaging", "Installing", "npm, systemd, containers, dashboards"],
       ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
+      ["tracing", "Tracing", "the caller's trace, and spans for a collector"],
       ["cli", "Command line", "every command"],
       ["links", "Links and routes", "carriers in the configuration file"],
       ["smpp", "SMPP links", "what such a link does"],

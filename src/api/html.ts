@@ -11,7 +11,7 @@ body:has(.frame){max-width:70rem}.top{border-bottom:1px solid #8884;padding-bott
 main code{overflow-wrap:anywhere}main pre code{overflow-wrap:normal}.anchor{color:inherit;text-decoration:none}.anchor:hover{text-decoration:underline}
 nav h2{font-size:1rem;margin:1.2rem 0 .3rem}nav ul{list-style:none;margin:0;padding:0}nav li{padding:.15rem 0}[aria-current]{font-weight:700;text-decoration:none}
 @media(max-width:56rem){nav{border-top:1px solid #8884;margin-top:2rem}nav li{padding:.45rem 0}}
-@media(min-width:56rem){.frame{display:grid;grid-template-columns:14rem minmax(0,1fr);gap:2.5rem}nav{order:-1;align-self:start;position:sticky;top:1rem}}`;
+@media(min-width:56rem){.frame{display:grid;grid-template-columns:14rem minmax(0,1fr);gap:2.5rem}nav{order:-1;align-self:start;position:sticky;top:1rem;max-height:calc(100vh - 2rem);overflow-y:auto}}`;
 
 // The one style of ours by its hash: neither a script nor any other style can be slipped into a page.
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
