@@ -275,6 +275,12 @@ const SECTIONS: readonly Section[] = [
           [each("godwit_event_streams"), "{{instance}} streams"],
         ],
       },
+      {
+        title: "Spans of traces",
+        help: "Exported to the collector, and dropped because it was away, slow or unwilling. Nothing where none is configured.",
+        unit: "ops",
+        queries: [[perSecond("godwit_spans_total", "outcome"), "{{outcome}}"]],
+      },
     ],
   },
   {

@@ -57,6 +57,7 @@ test("without any setting the defaults hold", () => {
     receiptWaitMs: 259_200_000,
     retentionDays: 90,
     plan: { links: [], senders: [], routes: [], allowedCountries: {} },
+    tracing: undefined,
     verificationLimits: { cooldownSeconds: 30, perRecipientHour: 5, perPrefixHour: 100 },
   });
   assert.equal(metricsAllow.isEmpty, true);

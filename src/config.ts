@@ -7,6 +7,7 @@ import { parse as parseToml } from "smol-toml";
 import { readPlan, type Plan, type Tables } from "./routing/plan.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
+import { readTracing, TRACING_SETTINGS, type TracingSettings } from "./tracing/settings.ts";
 
 export type TlsFiles = { certPath: string; keyPath: string };
 
@@ -35,6 +36,8 @@ export type Config = {
   retentionDays: number;
   /** Links, senders and routes: the tables of the file. */
   plan: Plan;
+  /** Where traces go, and which; undefined: nothing is recorded. */
+  tracing: TracingSettings | undefined;
   /** How often verification codes are sent. */
   verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 };
@@ -153,6 +156,7 @@ export const SETTINGS = {
     env: "GODWIT_WEBHOOK_ALLOW",
     help: "CIDRs that webhooks may be sent to though they are not public, also over http; 127.0.0.0/8 for receivers on this machine",
   },
+  ...TRACING_SETTINGS,
   previousSecretKey: {
     flag: "",
     env: "GODWIT_PREVIOUS_SECRET_KEY",
@@ -243,6 +247,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment =
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
     // Only who opens links needs their secrets.
     plan: readPlan(tables, (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""), faults),
+    tracing: readTracing(read, faults),
     verificationLimits: {
       cooldownSeconds: readNumber(read("verifyCooldown"), { least: 0, most: 3_600, what: "a number of seconds" }, faults),
       perRecipientHour: readNumber(read("verifyPerRecipient"), { least: 1, most: 1_000, what: "a number of codes" }, faults),

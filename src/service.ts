@@ -61,6 +61,10 @@ import { resealEndpoints } from "./endpoints/reseal.ts";
 import { createResolve } from "./webhooks/resolve.ts";
 import { Signer } from "./webhooks/signer.ts";
 import { WebhookWorker } from "./webhooks/worker.ts";
+import type { SpanWatch } from "./tracing/exporter.ts";
+import { spanWatch } from "./tracing/metrics.ts";
+import type { Recorder } from "./tracing/recorder.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { tokenPages } from "./tokens/pages.ts";
 import { resealSigningKeys, SigningKeys } from "./tokens/signing-keys.ts";
 import { Tokens } from "./tokens/token.ts";
@@ -122,7 +126,9 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     watchStorage(metrics.registry, { db, embedded, isReady });
     const announcer = new Announcer(db, node);
     stops.push(() => announcer.stop());
-    const parts: Parts = { config, db, clock, announcer, metrics, log, stops };
+    const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
+    stops.push(() => tracing?.stop());
+    const parts: Parts = { config, db, clock, announcer, metrics, log, stops, tracing };
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
     watchLinks(metrics.registry, db, routing);
@@ -142,7 +148,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       accounts: async () => (await listAccounts(db)).map(({ id }) => id),
     });
     stops.push(() => reviews.stop());
-    const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log, reviews });
+    const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
     stops.push(() => doors.stop());
     const composer = new Composer({ clock, routes: routing, templates });
     const { handover, reload } = await startDelivery({ ...parts, node }, { routing, doors, watch, composer, box, bell });
@@ -164,7 +170,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     ];
     stops.push(() => Promise.all(upkeep.map((each) => each.stop())));
 
-    const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics });
+    const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics, tracing });
     metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
     const streams = new EventStreams(db, clock);
     const signingKeys = new SigningKeys({ db, clock, box });
@@ -182,8 +188,8 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
           composer,
           streams,
           routing,
-          batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics }),
-          verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits }),
+          batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics, tracing }),
+          verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits, tracing }),
           messages: new MessageChanger({ db, clock, bell, routes: routing }),
           endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
           keys: new KeyChanger({ db, clock, box, authenticator }),
@@ -213,6 +219,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
       limiter,
       metrics,
       log,
+      tracing,
       writeLogLine: writeLine,
     });
     stops.push(() => server.stop());
@@ -244,6 +251,7 @@ type Parts = {
   metrics: Metrics;
   log: Log;
   stops: (() => unknown)[];
+  tracing: Tracing | undefined;
 };
 
 /** What delivery is made of. */
@@ -251,7 +259,7 @@ type Delivering = { routing: Routes; doors: Doors; watch: DeliveryWatch; compose
 
 /** The lanes of this process, or, where it only accepts, a word to those that have some. */
 async function startDelivery(
-  { config, db, clock, node, announcer, metrics, log, stops }: Parts & { node: string },
+  { config, db, clock, node, announcer, metrics, log, stops, tracing }: Parts & { node: string },
   { routing, doors, watch, composer, box, bell }: Delivering,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
@@ -271,11 +279,17 @@ async function startDelivery(
     answerWithinMs: ANSWER_WITHIN_MS,
     watch,
     log,
+    tracing,
   });
   watchLanes(metrics.registry, delivery);
   stops.push(() => delivery.stop());
   await delivery.start();
   return { handover: delivery.handover, reload: () => delivery.reload() };
+}
+
+/** Where no collector is configured, nothing of it is even loaded. */
+async function startTracing({ tracing }: Config, parts: { node: string; watch: SpanWatch; log: Log }): Promise<Recorder | undefined> {
+  return tracing && new (await import("./tracing/recorder.ts")).Recorder(tracing, parts);
 }
 
 /** The accounts that a plan names. */
@@ -291,7 +305,7 @@ async function findAccounts(db: Database, { senders, routes }: Plan): Promise<Ac
 const WEBHOOK_LANE = "@webhooks";
 
 /** Tells endpoints in this process, where that is its role; and rings for the others. */
-function startWebhooks({ config, db, clock, announcer, metrics, log, stops }: Parts, box: SecretBox): Bell {
+function startWebhooks({ config, db, clock, announcer, metrics, log, stops, tracing }: Parts, box: SecretBox): Bell {
   watchOutbox(metrics.registry, db);
   if (!config.roles.has("webhooks")) return { ring: () => announcer.announce(WEBHOOK_LANE) };
   const bell: Bell = {
@@ -308,6 +322,7 @@ function startWebhooks({ config, db, clock, announcer, metrics, log, stops }: Pa
     bell,
     watch: webhookWatch(metrics.registry),
     log,
+    tracing,
   });
   watchWorker(metrics.registry, worker);
   stops.push(() => worker.stop());

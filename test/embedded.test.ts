@@ -273,6 +273,7 @@ test(
       "fastify",
       "jose",
       "libphonenumber-js",
+      "marked",
       "pg",
       "pino",
       "prom-client",

@@ -31,10 +31,10 @@ describe("what is served beside the API", () => {
     assertProblem(ready, "service_unavailable");
   });
 
-  test("/ leads to /docs, which is a page about every route, without scripts", async () => {
+  test("/ leads to /docs, and /docs/reference is a page about every route, without scripts", async () => {
     const root = await godwit.request("GET", "/");
     assert.deepEqual([root.status, root.headers.get("location")], [303, "/docs"]);
-    const docs = await godwit.request("GET", "/docs");
+    const docs = await godwit.request("GET", "/docs/reference");
     const { paths } = (await godwit.request("GET", "/openapi.json")).json as { paths: object };
     assert.ok(Object.keys(paths).length > 10);
     assert.equal(docs.headers.get("content-type"), "text/html; charset=utf-8");

@@ -42,6 +42,7 @@ const RANKS: Readonly<Record<string, number>> = {
   storage: 2,
   providers: 2,
   "config.ts": 4,
+  tracing: 1,
   lib: 0,
   "version.ts": 0,
 };
@@ -59,7 +60,11 @@ const UPWARD: readonly Exception[] = [
   },
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
-  { from: /^messages\/queries\.ts$/, to: /./, why: "the accept statement is composed from fragments that the owners export" },
+  {
+    from: /^messages\/(queries|accept-columns)\.ts$/,
+    to: /./,
+    why: "the accept statement is composed from fragments that the owners export",
+  },
   { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
   { from: /^messages\//, to: /^(fallback|parts)\//, why: "a fallback's step, and a part, move with their message" },
   { from: /^parts\/queries\.ts$/, to: /^receipts\//, why: "a part is known by its carrier's name" },

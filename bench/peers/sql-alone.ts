@@ -28,7 +28,7 @@ function acceptance(): Acceptance {
     id: newUuid(nowMs),
     link,
     sender: link.sender,
-    standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false },
+    standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false, trace: null },
   });
   const claim = keyClaim(account, uuidFromText(randomUUID()), randomBytes(32));
   const made = toAcceptance({ message, link, steps: [], secret: null }, claim);

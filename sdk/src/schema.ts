@@ -2489,6 +2489,10 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
                 "Idempotency-Key"?: string;
+                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                traceparent?: string;
+                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;
@@ -2699,6 +2703,10 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
                 "Idempotency-Key"?: string;
+                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                traceparent?: string;
+                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;
@@ -3779,6 +3787,10 @@ export interface operations {
             header?: {
                 /** @description A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours. */
                 "Idempotency-Key"?: string;
+                /** @description The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored. */
+                traceparent?: string;
+                /** @description What tracing systems add to it: up to 512 characters, passed on as they are. */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;
@@ -3984,6 +3996,10 @@ export interface operations {
                 "webhook-timestamp": string;
                 /** @description `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated. */
                 "webhook-signature": string;
+                /** @description The trace of the request that sent the message, with a span of this call's own. Only where that request named one, or the service records traces. */
+                traceparent?: string;
+                /** @description As that request had it. */
+                tracestate?: string;
             };
             path?: never;
             cookie?: never;

@@ -68,7 +68,7 @@ function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_B
 
 type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
 /** What the server gives to a call besides what the request says. */
-type Surroundings = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone">;
+type Surroundings = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone" | "trace">;
 /** A request in two steps: its body is JSON, and says what it should. */
 export type Reader = {
   parse: (request: FastifyRequest) => unknown;

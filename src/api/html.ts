@@ -1,17 +1,25 @@
 /** The pages people read: plain HTML, no script, nothing from elsewhere. */
+import { createHash } from "node:crypto";
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 
 export const HTML_TYPE = "text/html; charset=utf-8";
-export const HTML_HEADERS = {
-  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-};
-
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
 code,pre{font:14px/1.5 ui-monospace,monospace}pre{overflow:auto;padding:.8rem;border:1px solid #8885;border-radius:6px}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #8884}
-h2{margin-top:2.5rem}.method{font-weight:700}.muted{opacity:.75}`;
+h2{margin-top:2.5rem}.method{font-weight:700}.muted{opacity:.75}
+body:has(.frame){max-width:70rem}.top{border-bottom:1px solid #8884;padding-bottom:.8rem}.wide{overflow-x:auto}main{min-width:0;overflow-wrap:break-word}
+main code{overflow-wrap:anywhere}main pre code{overflow-wrap:normal}.anchor{color:inherit;text-decoration:none}.anchor:hover{text-decoration:underline}
+nav h2{font-size:1rem;margin:1.2rem 0 .3rem}nav ul{list-style:none;margin:0;padding:0}nav li{padding:.15rem 0}[aria-current]{font-weight:700;text-decoration:none}
+@media(max-width:56rem){nav{border-top:1px solid #8884;margin-top:2rem}nav li{padding:.45rem 0}}
+@media(min-width:56rem){.frame{display:grid;grid-template-columns:14rem minmax(0,1fr);gap:2.5rem}nav{order:-1;align-self:start;position:sticky;top:1rem}}`;
 
-const escapeHtml = (text: string): string =>
+// The one style of ours by its hash: neither a script nor any other style can be slipped into a page.
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+export const HTML_HEADERS = {
+  "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+};
+
+export const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
 /** `code` in texts of ours. */
@@ -20,14 +28,14 @@ const inline = (text: string): string =>
     .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
     .replaceAll("\n\n", "<br>");
 
-const page = (title: string, body: string): string =>
+export const page = (title: string, body: string): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style><body>${body}</body></html>`;
 
 export function errorPage(code: ErrorCode): string {
   const { status, title, meaning } = ERRORS[code];
   return page(
     `${code} · Godwit`,
-    `<p class="muted">Godwit · error code</p><h1><code>${code}</code></h1><p><b>${status}</b> ${escapeHtml(title)}.</p><p>${inline(meaning)}</p><p><a href="/docs">API reference</a></p>`,
+    `<p class="muted">Godwit · error code</p><h1><code>${code}</code></h1><p><b>${status}</b> ${escapeHtml(title)}.</p><p>${inline(meaning)}</p><p><a href="/docs/errors#${code}">All codes</a> · <a href="/docs/reference">API reference</a></p>`,
   );
 }
 
@@ -66,7 +74,7 @@ const EXAMPLE = `curl -sS {origin}/v1/messages \\
   -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'`;
 
 /** The API reference: the OpenAPI document, laid out for reading. */
-export function docsPage(document: object, origin: string): string {
+export function referencePage(document: object, origin: string): string {
   const { info, paths, components } = document as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
@@ -79,7 +87,7 @@ export function docsPage(document: object, origin: string): string {
   );
   return page(
     `${info.title} API`,
-    `<h1>${escapeHtml(info.title)} API</h1><p class="muted">Version ${escapeHtml(info.version)} · <a href="/openapi.json">OpenAPI 3.1</a></p><p>${inline(info.description)}</p>` +
+    `<p class="top"><a href="/docs">Godwit documentation</a></p><h1>${escapeHtml(info.title)} API</h1><p class="muted">Version ${escapeHtml(info.version)} · <a href="/openapi.json">OpenAPI 3.1</a></p><p>${inline(info.description)}</p>` +
       `<pre>${escapeHtml(EXAMPLE.replace("{origin}", origin))}</pre>${operations.join("")}${records.join("")}<h2>Errors</h2><table>${errors.join("")}</table>`,
   );
 }

@@ -61,6 +61,15 @@ export function openApiDocument(routes: readonly Route[], surroundings: Surround
   };
 }
 
+/** Of a message that was sent within a trace. */
+const TOLD_TRACE = [
+  [
+    "traceparent",
+    "The trace of the request that sent the message, with a span of this call's own. Only where that request named one, or the service records traces.",
+  ],
+  ["tracestate", "As that request had it."],
+].map(([name = "", description = ""]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
+
 /** What we call, rather than are called by: Standard Webhooks 1.0. */
 const toldOperation = (event: TSchema): Json => ({
   operationId: "webhook_event",
@@ -75,7 +84,9 @@ const toldOperation = (event: TSchema): Json => ({
       "webhook-signature",
       "`v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; two of them, separated by a space, while a secret is rotated.",
     ],
-  ].map(([name, description]) => ({ name, in: "header", required: true, description, schema: { type: "string" } })),
+  ]
+    .map(([name, description]) => ({ name, in: "header", required: true, description, schema: { type: "string" } }))
+    .concat(TOLD_TRACE),
   requestBody: { required: true, content: { "application/json": { schema: published(event) } } },
   responses: {
     "2XX": { description: "Acknowledged, within 15 seconds." },
@@ -85,7 +96,7 @@ const toldOperation = (event: TSchema): Json => ({
 });
 
 function operation(route: Route): Json {
-  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, problems } = route;
+  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
   const codes = [...CHECKED, ...(body === undefined ? [] : WITH_BODY), ...(isIdempotent ? IDEMPOTENT : []), ...problems];
   return {
     operationId: operationId(method, path),
@@ -93,7 +104,12 @@ function operation(route: Route): Json {
     description: `${description}\n\nScope: \`${scope}\`.`,
     tags: [tag],
     security: [{ bearer: [] }, { oauth2: [scope] }],
-    parameters: [...parameters(params, "path"), ...parameters(query, "query"), ...(isIdempotent ? [KEY_PARAMETER] : [])],
+    parameters: [
+      ...parameters(params, "path"),
+      ...parameters(query, "query"),
+      ...(isIdempotent ? [KEY_PARAMETER] : []),
+      ...(keepsTrace ? TRACE_PARAMETERS : []),
+    ],
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: published(documentedBody ?? body) } } } }),
@@ -195,6 +211,14 @@ const KEY_PARAMETER: Json = {
   description: "A version-4 UUID of your own for this request. Repeating the request with it is safe for 24 hours.",
   schema: { type: "string", examples: ["3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21"] },
 };
+
+const TRACE_PARAMETERS: readonly Json[] = [
+  [
+    "traceparent",
+    "The trace that the request belongs to, as W3C Trace Context says it. It is kept with the messages, and webhooks that tell of them carry it on. One that is malformed is ignored.",
+  ],
+  ["tracestate", "What tracing systems add to it: up to 512 characters, passed on as they are."],
+].map(([name, description]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
 
 const HEADERS: Record<string, Json> = {
   "X-Request-ID": {

@@ -3,7 +3,8 @@ import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { isLoopback, type AddressSet } from "../lib/addresses.ts";
 import { JSON_TYPE } from "./answers.ts";
-import { docsPage, errorPage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
+import { docsIndex, DocsPages } from "./docs-pages.ts";
+import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
 
 type PageRequest = {
@@ -32,6 +33,7 @@ export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: A
 
 export function publicPages({ document, metrics, metricsAllow, isReady }: PagesOptions): Page[] {
   const openApi = JSON.stringify(document);
+  const docs = new DocsPages();
   const get = (path: string, render: Page["render"]): Page => ({ method: "GET", path, render });
   return [
     get("/", async () => ({ status: 303, contentType: HTML_TYPE, body: "", headers: { location: "/docs" } })),
@@ -46,7 +48,9 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
       return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
     }),
     get("/openapi.json", async () => ({ status: 200, contentType: JSON_TYPE, body: openApi })),
-    get("/docs", async ({ origin }) => html(docsPage(document, origin))),
+    get("/docs", async () => html(docsIndex())),
+    get("/docs/reference", async ({ origin }) => html(referencePage(document, origin))),
+    get("/docs/{page}", async ({ params: { page = "" } }) => html(await docs.render(page))),
     get("/errors/{code}", async ({ params: { code = "" } }) => {
       if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code" });
       return html(errorPage(code));

@@ -5,6 +5,7 @@ import type { Scope } from "../access/scope.ts";
 import type { ErrorCode } from "../http/codes.ts";
 import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, TSchema } from "../http/schema.ts";
+import type { Trace } from "../lib/trace.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
 
@@ -15,6 +16,8 @@ export type Call<Body, Query, Params> = {
   body: Body;
   query: Query;
   params: Params;
+  /** The trace that the request belongs to, where it says so and the route keeps it. */
+  trace: Trace | undefined;
   /** The request's idempotency key with its fingerprint, where there is one. */
   claim: KeyClaim | undefined;
   /** A problem as the bytes this client would get: for answers that are stored. */
@@ -53,6 +56,8 @@ export type Route = {
   tag: string;
   scope: Scope;
   isIdempotent: boolean;
+  /** The messages it makes belong to the trace that the request names. */
+  keepsTrace?: true;
   body?: TSchema;
   /** What the document says of the body, where a route takes more than it documents and says for itself what is wrong. */
   documentedBody?: TSchema;

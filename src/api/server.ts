@@ -1,5 +1,5 @@
 /** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
-import { METHODS, type OutgoingHttpHeaders } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -9,7 +9,9 @@ import type { Limiter } from "../access/limiter.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
 import type { Log } from "../lib/log.ts";
+import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
+import type { Span, Tracing } from "../tracing/tracing.ts";
 import {
   answerBrokenRequest,
   answerConnect,
@@ -22,6 +24,7 @@ import {
 } from "./answers.ts";
 import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
+import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
@@ -41,6 +44,7 @@ export type ServerOptions = {
   limiter: Limiter;
   metrics: Metrics;
   log: Log;
+  tracing?: Tracing | undefined;
   /** Takes the fields of a request's line, already as JSON. */
   writeLogLine: (fields: string) => void;
 };
@@ -49,6 +53,8 @@ declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
     heldBody: Readable | undefined;
+    /** Of what was admitted, where it is recorded. */
+    span: Span | undefined;
   }
   interface FastifyContextConfig {
     writeProblem?: Page["writeProblem"] | undefined;
@@ -154,6 +160,7 @@ export class Server {
       app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("credential", undefined);
     app.decorateRequest("heldBody", undefined);
+    app.decorateRequest("span", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       this.#begin(request, reply);
       done(this.#earlyRefusal(request, reply));
@@ -176,6 +183,7 @@ export class Server {
     const route = request.routeOptions.url ?? "unmatched";
     const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_LEFT;
     this.#options.metrics.answered(route, request.method, status, tookMs / 1_000);
+    request.span?.end({ "http.response.status_code": status }, status >= 500);
     this.#options.writeLogLine(requestLine(request, route, status, tookMs));
   }
 
@@ -204,7 +212,7 @@ export class Server {
   #addRoute(route: Route): void {
     const { parse, read } = createReader(route);
     const bodyLimit = route.maxBodyBytes ?? BODY_LIMIT_BYTES;
-    const { metrics } = this.#options;
+    const { metrics, tracing } = this.#options;
     this.#app.route({
       method: route.method,
       url: fastifyPath(route.path),
@@ -212,6 +220,7 @@ export class Server {
       onRequest: (request, reply, done) => {
         const keep = (credential: Credential): void => {
           request.credential = credential;
+          if (tracing !== undefined) request.span = beginSpan(tracing, route, request, credential);
           done();
         };
         try {
@@ -232,6 +241,7 @@ export class Server {
           writeProblem: (problem) => problem.toBody(originOf(request), request.id),
           isAdmitted: () => isAdmitted(this.#options.authenticator, request),
           gone: () => goneSignal(reply.raw, this.#streaming.signal),
+          trace: request.span?.trace ?? (route.keepsTrace ? readTrace(request.headers) : undefined),
         });
         const answer = await this.#run(route, call);
         if ("frames" in answer) return this.#stream(answer, reply);
@@ -345,6 +355,14 @@ const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequ
   }
 };
 
+const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRequest, { environment }: Credential): Span | undefined =>
+  tracing.beginTrace(`${method} ${path}`, "server", readTrace(request.headers), {
+    "http.request.method": method,
+    "http.route": path,
+    "godwit.request_id": request.id,
+    "godwit.environment": environment,
+  });
+
 const NO_BODY = Buffer.alloc(0);
 
 /** What was said once. */
@@ -361,28 +379,6 @@ function countHosts(rawHeaders: readonly string[]): number {
     if (name.length === 4 && name.toLowerCase() === "host") count += 1;
   }
   return count;
-}
-
-/** As the router reads it. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-/** Which methods a path takes: off the hot path, so by trying each pattern. */
-function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
-  const patterns = rows.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
-  }));
-  return (path) => {
-    const methods = new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
-    if (methods.has("GET")) methods.add("HEAD");
-    return METHODS.filter((method) => methods.has(method)).toSorted();
-  };
 }
 
 /** The address the client used, for links in its own answers. Only characters of a host get into them. */

@@ -5,15 +5,17 @@ import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
+import type { Trace } from "../lib/trace.ts";
+import { newUuid } from "../lib/uuid.ts";
 import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
-import { refusalOf, type Composer } from "../messages/compose.ts";
+import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";
 import { Gate } from "./gate.ts";
@@ -24,8 +26,16 @@ const ITEMS_PER_TURN = 100;
 // The answer is stored: a thousand items of nothing but unknown fields would make it many times as large as the request.
 const MAX_FAULTS = 20;
 
-export type BatchAcceptorParts = { db: Database; clock: Clock; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
-export type BatchCall = { credential: Credential; claim: KeyClaim | undefined };
+export type BatchAcceptorParts = {
+  db: Database;
+  clock: Clock;
+  composer: Composer;
+  handover: Handover;
+  bell: Bell;
+  watch: Watch;
+  tracing?: Tracing | undefined;
+};
+export type BatchCall = { credential: Credential; claim: KeyClaim | undefined; trace?: Trace | undefined };
 
 // Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
 const MAX_STORED_AT_ONCE = 4;
@@ -45,12 +55,12 @@ export class BatchAcceptor {
     this.#once = new Once(parts.db);
   }
 
-  async accept(request: NewBatch, { credential, claim }: BatchCall): Promise<Executed | Replay> {
-    const { clock, handover, bell, watch } = this.#parts;
+  async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
+    const { clock, handover, bell, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
     const id = newUuid(clock.now());
-    const decided = await this.#decide(request, credential, id);
+    const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
     const store = async (tx: Tx): Promise<Written> => {
       const startedAt = performance.now();
@@ -65,7 +75,10 @@ export class BatchAcceptor {
       const body: AcceptedBatch = { ...toFields(batch), results };
       return { status: 202, location: `/v1/batches/${body.id}`, body: JSON.stringify(body), eventId: null };
     };
-    const answer = await this.#once.transaction(credential, claim, store, (commit) => this.#gate.through(commit));
+    const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
+    const answer = await this.#once
+      .transaction(credential, claim, store, (commit) => this.#gate.through(commit))
+      .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
       bell.ring();
       // One word for each lane is enough: they wait in the queue.
@@ -76,21 +89,21 @@ export class BatchAcceptor {
   }
 
   /** Before anything is locked: what business rules and the size of a record have against each item. */
-  async #decide(request: NewBatch, owner: Credential, batchId: Uuid): Promise<Decided[]> {
+  async #decide(request: NewBatch, owner: Credential, origin: Origin): Promise<Decided[]> {
     const decided: Decided[] = [];
     for (let index = 0; index < request.items.length; index += 1) {
       // Others have their turn in between: a thousand items take tens of milliseconds.
       if (index % ITEMS_PER_TURN === 0) await setImmediate();
-      decided.push(await this.#decideItem(request, index, owner, batchId));
+      decided.push(await this.#decideItem(request, index, owner, origin));
     }
     return decided;
   }
 
-  async #decideItem(batch: NewBatch, index: number, owner: Credential, batchId: Uuid): Promise<Decided> {
+  async #decideItem(batch: NewBatch, index: number, owner: Credential, origin: Origin): Promise<Decided> {
     const { request, faults } = toItem(batch, index);
     if (faults.length > 0) return new Problem("invalid_request_payload", { errors: faults });
     try {
-      const composed = await this.#parts.composer.compose(request, owner, { batchId });
+      const composed = await this.#parts.composer.compose(request, owner, origin);
       return composed instanceof Problem ? within(composed, index) : toAcceptance(composed);
     } catch (error) {
       if (error instanceof Problem) return within(error, index);

@@ -32,6 +32,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     tag: "Batches",
     scope: "messages:send",
     isIdempotent: true,
+    keepsTrace: true,
     body: NewBatchBody,
     documentedBody: DocumentedBatch,
     maxBodyBytes: MAX_BODY_BYTES,

@@ -105,7 +105,7 @@ async function reload(service: Service, flags: Flags): Promise<void> {
 }
 
 function welcome({ url, firstKey }: Service): string {
-  const listening = `Godwit listens on ${url}  (reference: ${url}/docs)`;
+  const listening = `Godwit listens on ${url}  (documentation: ${url}/docs)`;
   if (firstKey === undefined) return listening;
   return `${listening}
 

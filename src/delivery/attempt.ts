@@ -1,5 +1,6 @@
 /** One message at one link: on record as written, handed over, and what was answered on record too. */
 import { findRefusal } from "../consent/find-refusal.ts";
+import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";
 import type { Advancer } from "../messages/advance.ts";
@@ -12,6 +13,7 @@ import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import {
   afterHold,
@@ -47,6 +49,7 @@ export type AttemptsParts = {
   watch: DeliveryWatch;
   box: SecretBox;
   receiptWaitMs: number;
+  tracing: Tracing | undefined;
   /** Aborted when the process ends, and answers that could not be stored are given up. */
   stopping: AbortSignal;
 };
@@ -125,9 +128,11 @@ export class Attempts {
   }
 
   async #handOver({ message, link, connection, answered }: Work, written: Change, content: Content): Promise<Next> {
-    const { advancer, watch } = this.#parts;
+    const { advancer, watch, tracing } = this.#parts;
     watch.handedOver(link.name, message, advancer.now());
+    const span = tracing?.begin(`send ${link.name}`, "client", message.trace, attributesOf(written.after, link));
     const outcome = await this.#send(connection, toOutgoing(written.after, content), written.after, link);
+    span?.end(outcomeOf(outcome), outcome.kind !== "accepted");
     return this.#settle({ link, answered }, written, outcome);
   }
 
@@ -201,6 +206,20 @@ export class Attempts {
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }
 }
+
+const attributesOf = ({ id, attempts, channel }: Message, link: Link): Attributes => ({
+  "godwit.message_id": encodeId("msg", id),
+  "godwit.channel": channel,
+  "godwit.link": link.name,
+  "godwit.provider": link.provider,
+  "godwit.attempt": attempts,
+});
+
+/** What a carrier says in words may quote the message. */
+const outcomeOf = (outcome: SendOutcome): Attributes => ({
+  "godwit.outcome": outcome.kind,
+  ...(outcome.kind === "refused" ? { "godwit.error_code": outcome.code } : {}),
+});
 
 function nextOf(outcome: SendOutcome, change: Change): Next {
   switch (outcome.kind) {

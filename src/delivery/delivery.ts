@@ -21,6 +21,7 @@ import type { Routes } from "../routing/route.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
 import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
@@ -63,6 +64,7 @@ export type DeliveryParts = {
   downAfterMs?: number;
   watch: DeliveryWatch;
   log: Log;
+  tracing?: Tracing | undefined;
 };
 
 const POLL_MS = 1_000;
@@ -202,7 +204,7 @@ export class Delivery {
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, routes, watch, receiptWaitMs, log } = this.#parts;
+    const { db, box, routes, watch, receiptWaitMs, tracing, log } = this.#parts;
     const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
@@ -213,6 +215,7 @@ export class Delivery {
       watch,
       box,
       receiptWaitMs,
+      tracing,
       stopping: this.#stopping.signal,
     });
     return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), log });

@@ -9,6 +9,7 @@ import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
@@ -22,6 +23,7 @@ export type DoorsParts = {
   receiptWaitMs: number;
   watch: DeliveryWatch;
   log: Log;
+  tracing?: Tracing | undefined;
   /** Who hears what carriers say of templates; without, nobody asks them to review any. */
   reviews?: { hear(verdicts: readonly TemplateVerdict[]): Promise<void>; doubt(link: Link): void };
 };
@@ -33,10 +35,10 @@ export class Doors {
   readonly #parts: DoorsParts;
 
   constructor(parts: DoorsParts) {
-    const { db, clock, routes, bell, watch, receiptWaitMs, log } = parts;
+    const { db, clock, routes, bell, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, bell, watch });
-    this.receipts = new Receipts({ db, advancer: this.advancer, bell, watch, receiptWaitMs, log });
+    this.receipts = new Receipts({ db, advancer: this.advancer, bell, watch, receiptWaitMs, log, tracing });
     this.#inbound = new Inbound({ db, clock, routes, bell, watch, log });
   }
 

@@ -1,7 +1,7 @@
 /** What carriers say later. A receipt finds its message by the name the carrier gave it, or by ours where the carrier gives it
  *  back, within its link. One that comes before its name is known is parked, and taken up when the name appears. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeId } from "../lib/id.ts";
+import { decodeId, encodeId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
@@ -12,6 +12,7 @@ import type { Receipt } from "../providers/provider.ts";
 import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "../receipts/queries.ts";
 import type { Name, Reference } from "../receipts/reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import { messagesNamed, readMessages, type Named } from "./queries.ts";
 import { Recent } from "./recent.ts";
@@ -22,7 +23,15 @@ const MAX_ROUNDS = 20;
 const LOOK_EVERY_MS = 50;
 const LOOK_AGAIN_MS = 500;
 
-export type ReceiptsParts = { db: Database; advancer: Advancer; bell: Bell; watch: DeliveryWatch; receiptWaitMs: number; log: Log };
+export type ReceiptsParts = {
+  db: Database;
+  advancer: Advancer;
+  bell: Bell;
+  watch: DeliveryWatch;
+  receiptWaitMs: number;
+  log: Log;
+  tracing?: Tracing | undefined;
+};
 
 export class Receipts {
   readonly #parts: ReceiptsParts;
@@ -191,8 +200,17 @@ export class Receipts {
   async #workIn(link: string, message: Message, receipts: readonly { receipt: Receipt; part: number | null }[]): Promise<void> {
     let current = message;
     for (const { receipt, part } of receipts) {
-      if (part === null) current = await this.#advanceBy(link, current, receipt);
-      else await this.#advancePart(link, current, part, receipt);
+      const span = this.#parts.tracing?.begin("receipt", "consumer", message.trace, {
+        "godwit.message_id": encodeId("msg", message.id),
+        "godwit.link": link,
+        "godwit.receipt_status": receipt.status,
+      });
+      try {
+        if (part === null) current = await this.#advanceBy(link, current, receipt);
+        else await this.#advancePart(link, current, part, receipt);
+      } finally {
+        span?.end();
+      }
     }
   }
 

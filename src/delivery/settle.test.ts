@@ -58,6 +58,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   failedAtMs: null,
   canceledAtMs: null,
   isRedacted: false,
+  trace: null,
   ...fields,
 });
 

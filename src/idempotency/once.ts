@@ -3,6 +3,7 @@ import { Problem, unavailable } from "../http/problem.ts";
 import type { Environment } from "../access/environment.ts";
 import { assert } from "../lib/assert.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
+import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
@@ -23,8 +24,13 @@ export type Written = {
 };
 export type Executed = Written & { kind: "executed" };
 
-/** Who asks, with which key, and how a refusal is written for them. */
-export type WriteCall = { credential: Owner; claim: KeyClaim | undefined; writeProblem: (problem: Problem) => string };
+/** Who asks, with which key, how a refusal is written for them, and the trace that they named. */
+export type WriteCall = {
+  credential: Owner;
+  claim: KeyClaim | undefined;
+  writeProblem: (problem: Problem) => string;
+  trace?: Trace | undefined;
+};
 
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 

@@ -1,10 +1,12 @@
 /** Accepting messages: decided in memory, made durable by group commit, answered after the commit. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
+import { encodeId } from "../lib/id.ts";
 import type { Bell } from "../outbox/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import type { Change } from "./change.ts";
 import { refusalOf, type Composed, type Composer, type ConsentCode } from "./compose.ts";
@@ -27,7 +29,14 @@ export type Watch = { committed(size: number, seconds: number): void };
 type Stored = "done" | "taken" | ConsentCode;
 type Outcome = Stored | "lost" | "unknown";
 
-export type AcceptorParts = { db: Database; composer: Composer; handover: Handover; bell: Bell; watch: Watch };
+export type AcceptorParts = {
+  db: Database;
+  composer: Composer;
+  handover: Handover;
+  bell: Bell;
+  watch: Watch;
+  tracing?: Tracing | undefined;
+};
 
 export class Acceptor {
   readonly #db: Database;
@@ -35,15 +44,17 @@ export class Acceptor {
   readonly #handover: Handover;
   readonly #bell: Bell;
   readonly #watch: Watch;
+  readonly #tracing: Tracing | undefined;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor({ db, composer, handover, bell, watch }: AcceptorParts) {
+  constructor({ db, composer, handover, bell, watch, tracing }: AcceptorParts) {
     this.#db = db;
     this.#composer = composer;
     this.#handover = handover;
     this.#bell = bell;
     this.#watch = watch;
+    this.#tracing = tracing;
     this.#once = new Once(db);
     this.#commits = new GroupCommit({
       run: (items) => this.#commit(items),
@@ -61,7 +72,7 @@ export class Acceptor {
   }
 
   accept(request: NewMessage, call: WriteCall): Promise<Accepted | Replay> {
-    const composed = this.#composer.compose(request, call.credential);
+    const composed = this.#composer.compose(request, call.credential, call.trace && { trace: call.trace });
     return composed instanceof Promise ? composed.then((made) => this.#accept(made, call)) : this.#accept(composed, call);
   }
 
@@ -88,10 +99,12 @@ export class Acceptor {
       place.leaseMs = this.#handover.leaseMs;
       if (reservation.written !== null) bornWritten(acceptance, reservation.written);
     }
+    const span = this.#tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
       outcome = await this.#submit(acceptance);
     } finally {
+      span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
       if (outcome === "done") this.#handover.stored(place.lane, message, reservation);
       else if (reservation !== undefined) this.#giveUp(place.lane, { message, reservation, mayBeStored: outcome === "unknown" });
     }

@@ -43,6 +43,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   failedAtMs: null,
   canceledAtMs: null,
   isRedacted: false,
+  trace: null,
   ...fields,
 });
 

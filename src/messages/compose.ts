@@ -2,6 +2,7 @@
 import type { Step } from "../fallback/fallback.ts";
 import { Problem } from "../http/problem.ts";
 import type { Owner } from "../idempotency/once.ts";
+import type { Trace } from "../lib/trace.ts";
 import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes, Traveller } from "../routing/route.ts";
@@ -16,8 +17,8 @@ import { segmentsOf } from "../lib/segments.ts";
 /** `secret` is what the carrier is to be given where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };
 
-/** What a message belongs to besides its account, and what its record shows of what it says, where that is a secret. */
-export type Origin = { batchId?: Uuid; conceal?: (content: Content) => Content };
+/** What a message belongs to besides its account, its trace among it, and what its record shows of what it says, where that is a secret. */
+export type Origin = { batchId?: Uuid; conceal?: (content: Content) => Content; trace?: Trace | undefined };
 
 /** What the rules make of a request: everything they have against it, and as much of the message as there is. */
 export type Judgement = {
@@ -68,9 +69,9 @@ export class Composer {
     const [problem] = problems;
     if (problem !== undefined) return problem;
     if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
-    const { conceal, batchId = null } = origin;
+    const { conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
-    const standing = { shown, batchId, fallbackOf: null, hasFallback: steps.length > 0 };
+    const standing = { shown, batchId, fallbackOf: null, hasFallback: steps.length > 0, trace };
     const message = toMessage({
       request,
       content,
@@ -104,7 +105,7 @@ export class Composer {
     };
     const problem = segmentRefusal(request, content, link) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
-    const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0 };
+    const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0, trace: before.trace };
     const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, sender: null, standing });
     return {
       // A secret is of use for as long as it first was: what is left of that time is all it has.
@@ -206,7 +207,7 @@ export const refusalOf = (code: ConsentCode): Problem =>
 /** When the message may go. */
 export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
-type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback"> & { shown: Content | null };
+type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "trace"> & { shown: Content | null };
 type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; link: Link; sender: string | null; standing: Standing };
 
 /** The message that a request makes; `sender` is who it comes from where the request does not say. */
@@ -250,5 +251,6 @@ export function toMessage({ request, content, owner, id, link, sender, standing 
     failedAtMs: null,
     canceledAtMs: null,
     isRedacted: false,
+    trace: standing.trace,
   };
 }

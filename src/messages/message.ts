@@ -2,6 +2,7 @@
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type IdPrefix } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
+import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../access/environment.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
@@ -116,6 +117,8 @@ export type Message = {
   failedAtMs: number | null;
   canceledAtMs: number | null;
   isRedacted: boolean;
+  /** The trace of the request that brought it. Not part of the record. */
+  trace: Trace | null;
 };
 
 const idOrNull = (prefix: IdPrefix, id: Uuid | null): string | null => (id === null ? null : encodeId(prefix, id));

@@ -1,77 +1,34 @@
 /** All SQL of messages. */
 import type { Environment } from "../access/environment.ts";
 import { isSuppressed, isWindowClosed } from "../consent/queries.ts";
-import {
-  entryColumns,
-  eventColumns,
-  insertEntries,
-  insertEventsOfBirth,
-  insertFirstEvents,
-  WRITTEN_EVENTS,
-  writtenColumns,
-} from "../events/queries.ts";
-import { fallbackColumns, hurryFallbacks, insertFallbacks } from "../fallback/queries.ts";
-import { claimColumns, claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
+import { entryColumns, insertEntries, insertEventsOfBirth, insertFirstEvents, WRITTEN_EVENTS } from "../events/queries.ts";
+import { hurryFallbacks, insertFallbacks } from "../fallback/queries.ts";
+import { claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { ORDINALS, readOrdinals, tellEndpoints, tellEndpointsOf, type Ordinals } from "../outbox/queries.ts";
 import { insertParts } from "../parts/queries.ts";
-import { PRIORITY_RANK } from "../queue/place.ts";
-import { enqueue, leaveQueue, moveColumns, moveInQueue, placeColumns } from "../queue/queries.ts";
+import { enqueue, leaveQueue, moveColumns, moveInQueue } from "../queue/queries.ts";
 import { countChange, countNew, newUsageColumns, usageColumns } from "../usage/queries.ts";
 import { countedOf } from "../usage/usage.ts";
 import { referenceColumns, rememberReferences } from "../receipts/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
+import { acceptColumns, traceColumn } from "./accept-columns.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Change } from "./change.ts";
 import type { ConsentCode } from "./compose.ts";
 import type { Message } from "./message.ts";
-import { MESSAGE_COLUMNS, toMessage, type MessageRow } from "./rows.ts";
+import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
 import { hasEndedBadly } from "./states.ts";
-
-/** As it is when the statement is done. */
-const asStored = ({ message, written }: Acceptance): Message | null => written?.after ?? message;
 
 /** The whole of an accept in one statement, and so in one transaction: key, message, event, queue row and fallback, for each
  *  item whose key is new and whose recipient may be written to. What its answer does not name was taken: the key runs elsewhere
  *  or has an answer already. */
-export const acceptStatement = batchStatement<Acceptance>(
-  [
-    column("account_id", "uuid", ({ accountId }) => accountId),
-    column("environment", "text", ({ environment }) => environment),
-    ...claimColumns,
-    ...eventColumns,
-    column("message_id", "uuid", ({ message }) => message?.id ?? null),
-    column("channel", "text", ({ message }) => message?.channel ?? null),
-    column("recipient", "text", ({ message }) => message?.recipient ?? null),
-    column("sender", "text", ({ message }) => message?.sender ?? null),
-    column("body", "text", ({ message }) => message?.body ?? null),
-    column("status", "text", (item) => asStored(item)?.status ?? null),
-    column("sequence", "integer", (item) => asStored(item)?.sequence ?? null),
-    column("attempts", "integer", (item) => asStored(item)?.attempts ?? null),
-    column("provider", "text", ({ written }) => written?.after.provider?.name ?? null),
-    column("link", "text", ({ written }) => written?.after.provider?.link ?? null),
-    column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
-    column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
-    column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
-    column("priority", "text", ({ message }) => message?.priority ?? null),
-    column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
-    column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
-    column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
-    column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
-    column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
-    column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
-    column("updated_at", "timestamptz", (item) => asStored(item)?.updatedAtMs ?? null),
-    column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
-    column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
-    column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
-    ...fallbackColumns,
-    ...placeColumns,
-    ...newUsageColumns,
-    ...writtenColumns,
-  ],
-  (items) => `
+const acceptBatch = (isTraced: boolean): ((items: readonly Acceptance[]) => Sql) =>
+  batchStatement<Acceptance>(
+    isTraced ? [...acceptColumns, traceColumn] : acceptColumns,
+    (items) => `
 with request as materialized (
   select item.*, ${TRY_LOCK} as is_locked, ${refusalOf("item")} as refusal
     from ${items}
@@ -86,10 +43,10 @@ with request as materialized (
   insert into messages
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
           segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
-          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link)
+          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link${isTraced ? ", trace" : ""})
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
          segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
-         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link
+         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link${isTraced ? ", trace" : ""}
     from accepted
    where message_id is not null
 ), event as (${insertEventsOfBirth}
@@ -109,7 +66,15 @@ select ordinal::integer, refusal
 union all
 select 0, null
  where exists (select from told) or exists (select from told_written)`,
-);
+  );
+
+const acceptUntraced = acceptBatch(false);
+const acceptTraced = acceptBatch(true);
+
+/** Where nobody brings a trace, no column travels for it. */
+export const acceptStatement = (items: readonly Acceptance[]): Sql => (items.some(isTraced) ? acceptTraced : acceptUntraced)(items);
+
+const isTraced = ({ message }: Acceptance): boolean => message !== null && message.trace !== null;
 
 /** What the database knows against sending to a recipient, as the number of a refusal; null when nothing. */
 const REFUSALS = ["recipient_opted_out", "service_window_closed"] as const satisfies readonly ConsentCode[];
@@ -244,12 +209,6 @@ with accepted as (
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
   readOrdinals(await db.rows(advanceStatement(changes)));
 
-/** Most messages have none, and an empty object need not be stored. */
-const metadataText = (metadata: Message["metadata"]): string | null => {
-  for (const name in metadata) if (Object.hasOwn(metadata, name)) return JSON.stringify(metadata);
-  return null;
-};
-
 type Located = { accountId: Uuid; environment: Environment; message: Message };
 
 const existing = batchStatement<Located>(
@@ -309,7 +268,7 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
 export const storeRedaction = (tx: Tx, { accountId, environment, id, template, updatedAtMs }: Message): Promise<unknown[]> =>
   tx.rows(sql`
   update messages
-     set body = null, metadata = null, template = ${template && JSON.stringify(template)}::json, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+     set body = null, metadata = null, trace = null, template = ${template && JSON.stringify(template)}::json, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export type MessageFilter = {

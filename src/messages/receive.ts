@@ -74,6 +74,7 @@ function toMessage(nowMs: number, { accountId, environment }: Owner, received: R
     failedAtMs: null,
     canceledAtMs: null,
     isRedacted: false,
+    trace: null,
   };
 }
 

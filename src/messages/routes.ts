@@ -66,6 +66,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     tag: "Messages",
     scope: "messages:send",
     isIdempotent: true,
+    keepsTrace: true,
     body: NewMessageBody,
     check: checkNewMessage,
     reply: { status: 202, description: "Accepted. The record as it was stored.", schema: MessageRecord, hasLocation: true },

@@ -1,5 +1,6 @@
 /** A message as rows of the database have it. */
 import type { Environment } from "../access/environment.ts";
+import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
 import type { Direction, Message, Priority } from "./message.ts";
@@ -46,6 +47,7 @@ export type MessageRow = {
   failed_at: Date | null;
   canceled_at: Date | null;
   redacted_at: Date | null;
+  trace: Trace | null;
 };
 
 /** The columns of a row, of the relation `m`. */
@@ -53,7 +55,7 @@ export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, 
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference,
        m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link, m.provider_message_id, m.attempts, m.updated_at, m.sent_at,
        m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of, m.in_reply_to,
-       m.batch_id`;
+       m.batch_id, m.trace`;
 
 /** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
  *  an index probe, whatever the planner believes of a table it has no statistics of. */
@@ -63,6 +65,15 @@ export const joinMessage = (owner: string): string => `
                       where whole.account_id = ${owner}.account_id and whole.environment = ${owner}.environment
                         and whole.id = ${owner}.message_id
                       limit 1) m`;
+
+/** The trace of the message that an event of the relation `event` is of, as an expression: an index probe, and none for other events. */
+export const traceOfEvent = (event: string): string => `
+       case when ${event}.message_id is not null
+            then (select m.trace
+                    from messages m
+                   where m.account_id = ${event}.account_id and m.environment = ${event}.environment and m.id = ${event}.message_id
+                   limit 1)
+       end`;
 
 const timeOrNull = (time: Date | null): number | null => (time === null ? null : time.getTime());
 
@@ -103,5 +114,12 @@ export function toMessage(row: MessageRow): Message {
     failedAtMs: timeOrNull(row.failed_at),
     canceledAtMs: timeOrNull(row.canceled_at),
     isRedacted: row.redacted_at !== null,
+    trace: row.trace,
   };
 }
+
+/** Most messages have none, and an empty object need not be stored. */
+export const metadataText = (metadata: Message["metadata"]): string | null => {
+  for (const name in metadata) if (Object.hasOwn(metadata, name)) return JSON.stringify(metadata);
+  return null;
+};

@@ -20,6 +20,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     summary: "Send a verification code",
     description:
       "Makes a code and sends it, by the first of the channels, and by the next when that does not get it delivered. The code is nowhere to be read: its message shows it hidden, and only a keyed hash of it is kept. A new code for a recipient takes the place of the one before. In `test` the code is always the first digits of 1234567890.",
+    keepsTrace: true,
     body: NewVerificationBody,
     check: checkNewVerification,
     reply: { status: 201, description: "The code is on its way.", schema: VerificationRecord, hasLocation: true },

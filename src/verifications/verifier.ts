@@ -3,6 +3,7 @@
 
 import { Problem, type Fault } from "../http/problem.ts";
 import { Once, type Executed, type Owner, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
@@ -13,6 +14,7 @@ import { storeMessages } from "../messages/store-messages.ts";
 import type { Bell } from "../outbox/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
@@ -27,6 +29,7 @@ export type VerifierParts = {
   bell: Bell;
   box: SecretBox;
   limits: Limits;
+  tracing?: Tracing | undefined;
 };
 
 export class Verifier {
@@ -43,13 +46,14 @@ export class Verifier {
   }
 
   async start(call: WriteCall, request: NewVerification): Promise<Executed | Replay> {
-    const { composer, handover, box } = this.#parts;
-    const { credential } = call;
+    const { composer, handover, box, tracing } = this.#parts;
+    const { credential, trace } = call;
     const length = request.code_length ?? DEFAULT_CODE_LENGTH;
     const code = newCode(credential.environment, length);
-    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code) });
+    const composed = await composer.compose(toMessageRequest(request, code), credential, { conceal: concealing(code), trace });
     const message = composed instanceof Problem ? inTermsOfRequest(composed) : toAcceptance(composed, undefined, box);
     let sent: MessageAcceptance | undefined;
+    const span = tracing?.begin("commit", "internal", trace ?? null, {});
     const answer = await this.#write(call, async (tx) => {
       if (message instanceof Problem) return message;
       // Made when its turn has come: of two at once, the later one is the one that counts.
@@ -60,7 +64,7 @@ export class Verifier {
       sent = message;
       const record = toRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
-    });
+    }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
     if (answer.kind === "executed" && sent !== undefined) handover.stored(sent.place.lane, sent.message);
     return answer;
   }

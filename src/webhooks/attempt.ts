@@ -2,6 +2,8 @@
 import { eventText } from "../events/event.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
+import { childOf, traceHeaders } from "../lib/trace.ts";
+import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
@@ -13,14 +15,14 @@ import type { Signer } from "./signer.ts";
 /** One event for one endpoint, in this process's hands. */
 export type Delivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
-export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number };
+export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number; tracing?: Tracing | undefined };
 
 export type Attempted = { settlement: Settlement; reply: Reply; isGone: boolean };
 
 const GONE = 410;
 
 export async function attemptDelivery(
-  { outbound, signer, now }: AttemptParts,
+  { outbound, signer, now, tracing }: AttemptParts,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<Attempted> {
@@ -28,6 +30,8 @@ export async function attemptDelivery(
   const id = encodeId("evt", row.event_id);
   const body = eventText({ ...row, id: row.event_id });
   const startedAt = now();
+  const span = tracing?.begin(`webhook ${row.type}`, "client", row.trace, attributesOf(delivery));
+  const trace = span?.trace ?? (row.trace && childOf(row.trace));
   const timestamp = String(Math.floor(startedAt / 1_000));
   const reply = await outbound.post(
     {
@@ -38,13 +42,27 @@ export async function attemptDelivery(
         "webhook-id": id,
         "webhook-timestamp": timestamp,
         "webhook-signature": signer.sign(endpoint, { id, timestamp, body }),
+        ...(trace && traceHeaders(trace)),
       },
       body,
     },
     signal,
   );
+  span?.end(outcomeOf(reply), !isSuccess(reply));
   return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "answered" && reply.status === GONE };
 }
+
+/** Neither its URL nor what it answered: both are the customer's. */
+const attributesOf = ({ row, endpoint }: Delivery): Attributes => ({
+  "godwit.event_id": encodeId("evt", row.event_id),
+  "godwit.event_type": row.type,
+  "godwit.endpoint_id": encodeId("whe", endpoint.id),
+  "godwit.attempt": row.attempts + 1,
+  "http.request.method": "POST",
+});
+
+const outcomeOf = (reply: Reply): Attributes =>
+  reply.kind === "answered" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
 
 /** 2xx is success. Anything else is a failure, a redirection too; 410 is one for good. */
 export const isSuccess = (reply: Reply): boolean => reply.kind === "answered" && reply.status >= 200 && reply.status < 300;

@@ -3,9 +3,11 @@ import type { Environment } from "../access/environment.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow } from "../endpoints/queries.ts";
 import type { StoredEvent } from "../events/event.ts";
+import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../outbox/queries.ts";
 import { EVENT_COLUMNS, IS_EVENT } from "../events/queries.ts";
+import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
@@ -131,14 +133,18 @@ export type ClaimedRow = {
   event_id: Uuid;
   is_retry: boolean;
   attempts: number;
-} & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & { type: string | null; record: string | null };
+} & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
+    type: string | null;
+    record: string | null;
+    trace: Trace | null;
+  };
 
 const claim = claimSharesStatement(
   LEASE_MS,
   `
-select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id
+select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id, event.trace
   from claimed
-  left join lateral (select ${EVENT_COLUMNS}
+  left join lateral (select ${EVENT_COLUMNS}, ${traceOfEvent("e")} as trace
                        from events e
                       where e.account_id = claimed.account_id and e.environment = claimed.environment and e.id = claimed.event_id
                       limit 1) event on true

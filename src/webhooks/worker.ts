@@ -9,6 +9,7 @@ import type { Bell } from "../outbox/bell.ts";
 import { MAX_ENDPOINTS, releaseStatement, type Share } from "../outbox/queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type Delivery } from "./attempt.ts";
 import { toEndpoint } from "../endpoints/queries.ts";
 import type { DisabledReason, Endpoint } from "../endpoints/endpoint.ts";
@@ -25,7 +26,16 @@ export type WebhookWatch = {
   disabled(reason: DisabledReason): void;
 };
 
-export type WorkerParts = { db: Database; clock: Clock; outbound: Outbound; signer: Signer; bell: Bell; watch: WebhookWatch; log: Log };
+export type WorkerParts = {
+  db: Database;
+  clock: Clock;
+  outbound: Outbound;
+  signer: Signer;
+  bell: Bell;
+  watch: WebhookWatch;
+  log: Log;
+  tracing?: Tracing | undefined;
+};
 
 const POLL_MS = 1_000;
 // Between two looks at the queue: what ends meanwhile is followed up together.

@@ -1,0 +1,47 @@
+/** Writes docs/errors.md, one entry for each code of the table in src/http/codes.ts. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ERRORS, type ErrorCode } from "../src/http/codes.ts";
+
+const PATH = join(import.meta.dirname, "..", "docs", "errors.md");
+
+const HEAD = `# Errors
+
+<!-- Written by npm run errors-page from src/http/codes.ts. -->
+
+Every error is an RFC 9457 problem, \`application/problem+json\`. [HTTP](http.md#errors) shows one whole. Switch on \`code\`, show \`detail\` to a person, quote
+\`request_id\` in a report. \`errors\` lists every fault of a request at once, each with its place. Codes may be added; treat one you do not know by its
+status. Each code has a page at \`/errors/{code}\`, which is the \`type\` of the problem.
+
+Which of them to send again, and how, is in [Idempotency](idempotency.md#what-to-do-about-each-answer). What went wrong with a message after its 202 is not here
+but in [the states of a message](states.md#error-codes-of-messages).
+`;
+
+type Again = "same" | "after" | "changed" | "kept";
+
+/** Whether the same request may be sent again as it is. */
+function again(code: ErrorCode): Again {
+  const { status } = ERRORS[code];
+  if (status === 409 || status === 429 || status === 503) return "after";
+  if (status === 408 || status === 500) return "same";
+  return status === 422 ? "kept" : "changed";
+}
+
+const ADVICE: Readonly<Record<Again, string>> = {
+  same: "Send the same request again, with the same idempotency key.",
+  after: "Send the same request again, with the same idempotency key, after `Retry-After` seconds.",
+  changed: "The same request gets the same answer: change something first. Its idempotency key may be used again.",
+  kept: "The answer is kept with the idempotency key: whatever you change, send it with a new one.",
+};
+
+export function errorsPage(): string {
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const rows = codes.map((code) => `| ${ERRORS[code].status} | [\`${code}\`](#${code}) | ${ERRORS[code].title} |`);
+  const entries = codes.map((code) => {
+    const { status, title, meaning } = ERRORS[code];
+    return `## ${code}\n\n**${status}** · ${title}.\n\n${meaning}\n\n${ADVICE[again(code)]}\n`;
+  });
+  return `${HEAD}\n| status | code | |\n|---|---|---|\n${rows.join("\n")}\n\n${entries.join("\n")}`;
+}
+
+if (import.meta.main) writeFileSync(PATH, errorsPage());

@@ -1,0 +1,108 @@
+/** The documentation as it is served: the Markdown of docs/, the same as in the repository, with a list of all pages beside it. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Problem } from "../http/problem.ts";
+import { escapeHtml, page } from "./html.ts";
+import { renderMarkdown, type Resolve } from "./markdown.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** Every page of docs/, in the order in which it makes sense to read them. `test/docs-pages.test.ts` holds it to the folder. */
+export const CONTENTS: readonly { group: string; pages: readonly (readonly [name: string, title: string, about: string])[] }[] = [
+  {
+    group: "Start",
+    pages: [
+      ["getting-started", "Getting started", "from nothing to a delivered message in ten minutes"],
+      ["idempotency", "Idempotency", "repeating a request safely: what to do about each answer, with recipes"],
+      ["errors", "Errors", "every code, what it means and what to do"],
+      ["rate-limits", "Rate limits", "quotas, how they are told, how to keep within them"],
+      ["http", "HTTP", "order of checks, problems, lists"],
+      ["access", "Access", "keys, tokens, scopes, tiers"],
+    ],
+  },
+  {
+    group: "Messages",
+    pages: [
+      ["states", "States", "what a message goes through"],
+      ["delivery", "Delivery", "from the 202 to the carrier"],
+      ["templates", "Templates", "texts with variables, checked once"],
+      ["batches", "Batches", "a thousand messages in one request"],
+      ["fallback", "Fallback", "another channel when the first does not get there"],
+      ["verifications", "Verification codes", "codes that prove that someone reads a number"],
+      ["consent", "Consent", "opt-outs, service windows, inbound messages"],
+      ["webhooks", "Webhooks", "being told, and verifying it in six languages"],
+      ["usage", "Usage", "exact counts"],
+    ],
+  },
+  {
+    group: "Running it",
+    pages: [
+      ["production", "Going to production", "TLS, PostgreSQL, nodes, backup, upgrades"],
+      ["packaging", "Installing", "npm, systemd, containers, dashboards"],
+      ["operation", "Operation", "roles, starting, stopping, metrics, limits"],
+      ["cli", "Command line", "every command"],
+      ["links", "Links and routes", "carriers in the configuration file"],
+      ["smpp", "SMPP links", "what such a link does"],
+      ["retention", "Retention", "what goes away, and when"],
+      ["providers", "Providers", "adding a carrier; the simulator"],
+    ],
+  },
+];
+
+const TITLES: ReadonlyMap<string, string> = new Map(CONTENTS.flatMap(({ pages }) => pages.map(([name, title]) => [name, title] as const)));
+
+/** `states.md#x` is a page of ours; `https:` is elsewhere; what is neither is in the repository alone. */
+export const resolveLink: Resolve = (href) => {
+  if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
+  const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  return TITLES.has(name) ? `/docs/${name}${anchor}` : undefined;
+};
+
+function navigation(current: string): string {
+  const item = (path: string, title: string): string =>
+    `<li><a href="${path}"${path === current ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
+  const groups = CONTENTS.map(
+    ({ group, pages }) => `<h2>${group}</h2><ul>${pages.map(([name, title]) => item(`/docs/${name}`, title)).join("")}</ul>`,
+  );
+  return `<nav aria-label="Documentation"><ul>${item("/docs", "Godwit documentation")}${item("/docs/reference", "API reference")}</ul>${groups.join("")}</nav>`;
+}
+
+const framed = (title: string, path: string, body: string): string =>
+  page(
+    `${title} · Godwit`,
+    `<p class="top"><a href="/docs">Godwit documentation</a> · <a href="/docs/reference">API reference</a></p><div class="frame"><main>${body}</main>${navigation(path)}</div>`,
+  );
+
+export function docsIndex(): string {
+  const groups = CONTENTS.map(
+    ({ group, pages }) =>
+      `<h2>${group}</h2><ul>${pages.map(([name, title, about]) => `<li><a href="/docs/${name}">${escapeHtml(title)}</a>: ${escapeHtml(about)}`).join("")}</ul>`,
+  );
+  const intro = `<h1>Godwit documentation</h1><p>One retry-safe <code>POST /v1/messages</code> in front of any carrier. Every route with its fields is in the <a href="/docs/reference">API reference</a>.</p>`;
+  return framed("Documentation", "/docs", intro + groups.join(""));
+}
+
+/** Each is rendered once, when it is first asked for; only names of the list are looked for. */
+export class DocsPages {
+  readonly #rendered = new Map<string, Promise<string>>();
+
+  async render(name: string): Promise<string> {
+    const title = TITLES.get(name);
+    if (title === undefined) throw new Problem("not_found", { detail: "no such page; /docs lists them" });
+    const known = this.#rendered.get(name) ?? renderPage(name, title);
+    this.#rendered.set(name, known);
+    try {
+      return await known;
+    } catch (error) {
+      this.#rendered.delete(name);
+      throw error;
+    }
+  }
+}
+
+async function renderPage(name: string, title: string): Promise<string> {
+  const text = await readFile(join(ROOT, "docs", `${name}.md`), "utf8").catch(() => undefined);
+  // An installation that left the documentation out.
+  if (text === undefined) throw new Problem("not_found", { detail: "this installation came without this page" });
+  return framed(title, `/docs/${name}`, await renderMarkdown(text, resolveLink));
+}

@@ -1,0 +1,73 @@
+/** W3C Trace Context: which trace a request belongs to, as its headers say it and as it is kept with a message. What is malformed is
+ *  as if it were not there: a trace is the caller's, and never a reason to refuse anything. */
+import { randomBytes } from "node:crypto";
+
+/** A `traceparent` of version 00, and after a space the `tracestate`, where there is one. */
+export type Trace = string & { readonly trace: unique symbol };
+
+// Version, trace, span, flags; a version after ours may say more behind another dash.
+const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const SAMPLED = 1;
+// Sampled, and that the id is random (level 2). Whoever passes on a flag that it does not know would vouch for it.
+const KNOWN_FLAGS = 3;
+const TRACE_ID_AT = 3;
+const SPAN_ID_AT = 36;
+const FLAGS_AT = 53;
+const PARENT_LENGTH = 55;
+
+// As much as the specification wants passed on at least.
+const MAX_STATE_CHARS = 512;
+const MAX_STATE_MEMBERS = 32;
+const MEMBER = /^([a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+
+type Header = string | string[] | undefined;
+
+/** Node joins headers that come twice with commas: two parents are none, and a state may come in pieces. */
+export function readTrace({ traceparent, tracestate }: Readonly<Record<string, Header>>): Trace | undefined {
+  if (typeof traceparent !== "string") return undefined;
+  const [, version, traceId, spanId, flags, more] = PARENT.exec(traceparent.trim()) ?? [];
+  if (traceId === undefined || spanId === undefined || (version === "00" && more !== undefined)) return undefined;
+  return toTrace({ traceId, spanId, flags: Number.parseInt(flags ?? "", 16) & KNOWN_FLAGS, state: readState(tracestate) });
+}
+
+function readState(header: Header): string {
+  if (typeof header !== "string" || header.length > MAX_STATE_CHARS) return "";
+  const members = header.split(",").map((member) => member.trim());
+  const said = members.filter((member) => member !== "");
+  const names = new Set(said.map((member) => MEMBER.exec(member)?.[1]));
+  return names.has(undefined) || names.size !== said.length || said.length > MAX_STATE_MEMBERS ? "" : said.join(",");
+}
+
+type Parts = { traceId: string; spanId: string; flags: number; state: string };
+
+const toTrace = ({ traceId, spanId, flags, state }: Parts): Trace =>
+  `00-${traceId}-${spanId}-0${flags}${state === "" ? "" : ` ${state}`}` as Trace;
+
+export const traceIdOf = (trace: Trace): string => trace.slice(TRACE_ID_AT, TRACE_ID_AT + 32);
+export const spanIdOf = (trace: Trace): string => trace.slice(SPAN_ID_AT, SPAN_ID_AT + 16);
+const flagsOf = (trace: Trace): number => Number(trace.slice(FLAGS_AT, PARENT_LENGTH));
+export const stateOf = (trace: Trace): string => trace.slice(PARENT_LENGTH + 1);
+export const isSampled = (trace: Trace): boolean => (flagsOf(trace) & SAMPLED) !== 0;
+
+/** The same trace, with a span of its own in the place of the one before. */
+export const childOf = (trace: Trace): Trace =>
+  toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace), state: stateOf(trace) });
+
+/** Such a one that is recorded, whatever was said before. */
+export const sampledChildOf = (trace: Trace): Trace =>
+  toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace) | SAMPLED, state: stateOf(trace) });
+
+/** A trace that begins here, and is recorded. */
+export const newTrace = (): Trace => toTrace({ traceId: newId(16), spanId: newId(8), flags: SAMPLED, state: "" });
+
+/** What a call to others carries. */
+export function traceHeaders(trace: Trace): Record<string, string> {
+  const traceparent = trace.slice(0, PARENT_LENGTH);
+  return trace.length === PARENT_LENGTH ? { traceparent } : { traceparent, tracestate: stateOf(trace) };
+}
+
+/** All zeros is no id. */
+function newId(bytes: 8 | 16): string {
+  const id = randomBytes(bytes).toString("hex");
+  return /^0+$/.test(id) ? newId(bytes) : id;
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
+import pino from "pino";
+import { newTrace } from "../lib/trace.ts";
+import { Exporter } from "./exporter.ts";
+import type { EndedSpan } from "./otlp.ts";
+
+const span: EndedSpan = {
+  name: "x",
+  kind: "internal",
+  trace: newTrace(),
+  parentSpanId: undefined,
+  startMs: 1,
+  endMs: 2,
+  attributes: {},
+  isError: false,
+};
+
+/** A collector that answers with a status, or never; and what the exporter counts. */
+async function rig(context: TestContext, status: number | null) {
+  const server = createServer((request, response) => {
+    request.resume();
+    if (status !== null) request.on("end", () => response.writeHead(status).end());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const counts = { exported: 0, dropped: 0, largest: 0 };
+  const exporter = new Exporter({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
+    headers: {},
+    write: (spans) => {
+      counts.largest = Math.max(counts.largest, spans.length);
+      return JSON.stringify(spans);
+    },
+    watch: { exported: (count) => (counts.exported += count), dropped: (count) => (counts.dropped += count) },
+    log: pino({ enabled: false }),
+  });
+  return { exporter, counts };
+}
+
+test("what waits is bounded, and what is beyond it is dropped and counted", async (context) => {
+  const { exporter, counts } = await rig(context, null);
+  for (let count = 0; count < 10_000; count += 1) exporter.add(span);
+  assert.equal(counts.dropped, 10_000 - 8_192);
+  const startedAt = performance.now();
+  await exporter.stop();
+  assert.ok(performance.now() - startedAt < 4_000, "a stop does not wait for who never answers");
+  assert.deepEqual([counts.exported, counts.dropped], [0, 10_000]);
+});
+
+test("all that waits is sent at the stop, in calls of bounded size", async (context) => {
+  const { exporter, counts } = await rig(context, 200);
+  for (let count = 0; count < 2_000; count += 1) exporter.add(span);
+  await exporter.stop();
+  assert.deepEqual(counts, { exported: 2_000, dropped: 0, largest: 512 });
+  exporter.add(span);
+  assert.equal(counts.dropped, 1, "what comes after it is lost");
+});
+
+test("a collector that asks to come again is not pressed at the stop", async (context) => {
+  const { exporter, counts } = await rig(context, 503);
+  for (let count = 0; count < 600; count += 1) exporter.add(span);
+  await exporter.stop();
+  assert.deepEqual([counts.exported, counts.dropped], [0, 600]);
+});

@@ -1,0 +1,126 @@
+/** Where traces go and which are recorded, by the variables that OpenTelemetry's specification names. */
+
+const SAMPLERS = [
+  "parentbased_traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "traceidratio",
+  "always_on",
+  "always_off",
+] as const;
+type Sampler = (typeof SAMPLERS)[number];
+
+export const TRACING_SETTINGS = {
+  otlpEndpoint: {
+    flag: "otlp-endpoint",
+    value: "URL",
+    env: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    help: "an OpenTelemetry collector that takes OTLP over HTTP; traces go to /v1/traces below it",
+  },
+  otlpTracesEndpoint: {
+    flag: "otlp-traces-endpoint",
+    value: "URL",
+    env: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    help: "the whole URL for traces, instead of the one above",
+  },
+  serviceName: {
+    flag: "service-name",
+    value: "NAME",
+    env: "OTEL_SERVICE_NAME",
+    fallback: "godwit",
+    help: "what this service is called in traces",
+  },
+  tracesSampler: {
+    flag: "traces-sampler",
+    value: "SAMPLER",
+    choices: SAMPLERS,
+    env: "OTEL_TRACES_SAMPLER",
+    fallback: "parentbased_traceidratio",
+    help: "which traces are recorded",
+  },
+  tracesSamplerArg: {
+    flag: "traces-sampler-arg",
+    value: "RATIO",
+    env: "OTEL_TRACES_SAMPLER_ARG",
+    fallback: "1",
+    help: "which part of them, from 0 to 1, where the sampler goes by a ratio",
+  },
+  otlpHeaders: {
+    flag: "",
+    env: "OTEL_EXPORTER_OTLP_HEADERS",
+    isSecret: true,
+    help: "headers for the collector: name=value, with commas between them",
+  },
+} as const;
+
+/** `ratio` of the traces; where `isParentBased`, of those that begin here, and else whatever the caller says. */
+export type Sampling = { isParentBased: boolean; ratio: number };
+
+export type TracingSettings = {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  serviceName: string;
+  sampling: Sampling;
+};
+
+type Read = { text: string | undefined; from: string };
+
+/** Undefined where no collector is named: then nothing is recorded, and what else these variables say is for others on the machine. */
+export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => Read, faults: string[]): TracingSettings | undefined {
+  const url = readUrl(read("otlpTracesEndpoint"), faults) ?? below(readUrl(read("otlpEndpoint"), faults));
+  if (url === undefined) return undefined;
+  return {
+    url: url.href,
+    headers: readHeaders(read("otlpHeaders"), faults),
+    serviceName: read("serviceName").text ?? "godwit",
+    sampling: readSampling(read("tracesSampler"), read("tracesSamplerArg"), faults),
+  };
+}
+
+/** The endpoint of all signals has a place for each. */
+function below(base: URL | undefined): URL | undefined {
+  if (base !== undefined) base.pathname = `${base.pathname.replace(/\/$/, "")}/v1/traces`;
+  return base;
+}
+
+function readUrl({ text, from }: Read, faults: string[]): URL | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "") return url;
+  faults.push(`${from}: must be an http or https URL without a password in it, such as http://127.0.0.1:4318`);
+  return undefined;
+}
+
+function readSampling(sampler: Read, arg: Read, faults: string[]): Sampling {
+  const isSampler = (text: string | undefined): text is Sampler => (SAMPLERS as readonly (string | undefined)[]).includes(text);
+  if (!isSampler(sampler.text)) faults.push(`${sampler.from}: must be one of ${SAMPLERS.join(", ")}, not "${sampler.text}"`);
+  const ratio = Number(arg.text);
+  if (!(ratio >= 0 && ratio <= 1)) faults.push(`${arg.from}: must be a number from 0 to 1, not "${arg.text}"`);
+  const name = sampler.text ?? "";
+  return {
+    isParentBased: name.startsWith("parentbased_"),
+    ratio: name.endsWith("always_on") ? 1 : name.endsWith("always_off") ? 0 : ratio,
+  };
+}
+
+/** Names and values as in a header of baggage: a percent sign escapes. */
+function readHeaders({ text, from }: Read, faults: string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const pair of (text ?? "").split(",").filter((each) => each.trim() !== "")) {
+    const [, name, value] = /^\s*([\w-]+)\s*=\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/.exec(pair) ?? [];
+    const decoded = value === undefined ? undefined : unescaped(value);
+    // What it says is a secret: the fault does not repeat it.
+    if (name === undefined || decoded === undefined) faults.push(`${from}: must be pairs of name=value with commas between them`);
+    else headers[name.toLowerCase()] = decoded;
+  }
+  return headers;
+}
+
+function unescaped(value: string): string | undefined {
+  try {
+    const text = decodeURIComponent(value);
+    return /^[\x20-\x7e]*$/.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}

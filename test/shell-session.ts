@@ -1,0 +1,77 @@
+/** One bash for all samples of a page, as a reader would have it: variables stay, and every curl is seen. */
+import { execFile } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "./doc-samples.ts";
+
+export type Exchange = { status: string; body: string };
+export type Ran = { code: number; output: string; exchanges: Exchange[] };
+
+// A curl that leaves each status and body in a folder, and the id of the answer in ID, as the pages tell the reader to do.
+const PRELUDE = `
+set -eo pipefail
+curl() {
+  local file; file=$(mktemp "$SAMPLES/exchange.XXXXXX")
+  command curl --max-time 20 -w '\\n%{http_code}' "$@" > "$file"
+  local body; body=$(sed '$d' "$file")
+  mv "$file" "$SAMPLES/$(date +%s%N).exchange"
+  printf '%s\\n' "$body"
+  local id; id=$(printf '%s' "$body" | grep -oE '"id": ?"[^"]+"' | head -1 | cut -d'"' -f4) || true
+  [ -z "$id" ] || ID=$id
+  local token; token=$(printf '%s' "$body" | grep -oE '"access_token": ?"[^"]+"' | cut -d'"' -f4) || true
+  [ -z "$token" ] || ACCESS_TOKEN=$token
+}
+command -v uuidgen > /dev/null || uuidgen() { cat /proc/sys/kernel/random/uuid; }
+godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(join(ROOT, "src", "main.ts"))} "$@"; }
+[ ! -e "$SAMPLES/variables" ] || . "$SAMPLES/variables"
+`;
+// What a block has set, for the next one.
+const EPILOGUE = `
+declare -p | grep -E '^declare -(-|x) (ID|ACCESS_TOKEN|KEY|SECRET|[A-Z]+_(ID|SECRET|AT))=' > "$SAMPLES/variables" || true
+`;
+
+export class ShellSession {
+  readonly folder = mkdtempSync(join(tmpdir(), "godwit-samples-"));
+  readonly #env: Record<string, string>;
+
+  constructor(env: Record<string, string>) {
+    this.#env = env;
+  }
+
+  async run(text: string): Promise<Ran> {
+    const before = new Set(this.#files());
+    writeFileSync(join(this.folder, "block.sh"), `${PRELUDE}\n${text}\n${EPILOGUE}`);
+    const env = { PATH: process.env["PATH"] ?? "", HOME: this.folder, SAMPLES: this.folder, ...this.#env };
+    const { code, output } = await execute("bash", [join(this.folder, "block.sh")], { cwd: ROOT, env });
+    const exchanges = this.#files()
+      .filter((name) => !before.has(name))
+      .map((name) => exchangeOf(readFileSync(name, "utf8")));
+    return { code, output, exchanges };
+  }
+
+  #files(): string[] {
+    return globSync(join(this.folder, "*.exchange")).toSorted();
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+function exchangeOf(text: string): Exchange {
+  const end = text.lastIndexOf("\n");
+  return { status: text.slice(end + 1), body: text.slice(0, end) };
+}
+
+/** A program to its end, within a minute, with all that it printed. */
+export const execute = (
+  program: string,
+  args: readonly string[],
+  options: { cwd: string; env: Record<string, string> },
+): Promise<{ code: number; output: string }> =>
+  new Promise((resolve) => {
+    execFile(program, [...args], { ...options, timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${stdout}${stderr}` }),
+    );
+  });
