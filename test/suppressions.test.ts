@@ -232,7 +232,7 @@ describe("the list", () => {
     const { id } = await many.add({ sender: "Rare" });
     await godwit.rows(
       `insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, updated_at)
-       select account_id, environment, '+1415' || (6000000 + number), 'Common', overlay(gen_random_uuid()::text placing 'ffffffff' from 1)::uuid,
+       select account_id, environment, '+1415' || (6000000 + number), 'Common', overlay(gen_random_uuid()::text placing 'e6000000' from 1)::uuid,
               number % 2 = 0, 'import', now()
          from suppressions, generate_series(1, 12000) number
         where id = $1`,

@@ -38,7 +38,8 @@ async function send({ node, key }: Client): Promise<string> {
 async function settled({ node }: Client, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
   const [row] = await node.rows<{ id: Buffer }>(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
-     select q.account_id, q.environment, q.endpoint_id, q.id, q.event_id, e.type, $3, '[{"response_status": 500}]', now()
+     select q.account_id, q.environment, q.endpoint_id, q.id, q.event_id, e.type, $3,
+            '[{"attempted_at": "2026-01-31T09:00:00.000Z", "duration_ms": 7, "response_status": 500, "response_body": "no", "error": null}]', now()
        from webhook_queue q join events e on e.id = q.event_id
       where q.endpoint_id = $1 and q.event_id = $2
      returning id`,

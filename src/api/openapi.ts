@@ -96,8 +96,7 @@ const toldOperation = (event: TSchema): Json => ({
 });
 
 function operation(route: Route): Json {
-  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, reply, isIdempotent, keepsTrace, problems } =
-    route;
+  const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
   const codes = [...CHECKED, ...(body === undefined ? [] : WITH_BODY), ...(isIdempotent ? IDEMPOTENT : []), ...problems];
   return {
     operationId: operationId(method, path),
@@ -114,20 +113,21 @@ function operation(route: Route): Json {
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: published(documentedBody ?? body) } } } }),
-    responses: {
-      [reply.status]: {
-        description: reply.description,
-        headers: headerRefs([
-          "X-Request-ID",
-          "RateLimit-Policy",
-          "RateLimit",
-          ...(reply.hasLocation ? ["Location"] : []),
-          ...(isIdempotent ? ["Idempotent-Replayed"] : []),
-        ]),
-        content: { [reply.contentType ?? "application/json"]: { schema: published(reply.schema) } },
-      },
-      ...problemResponses(codes),
-    },
+    responses: { ...replyResponses(route), ...problemResponses(codes) },
+  };
+}
+
+function replyResponses({ reply, isIdempotent }: Route): Record<string, Json> {
+  const { status, description, hasLocation, contentType = "application/json", schema, already } = reply;
+  const answer = (text: string, more: readonly string[]): Json => ({
+    description: text,
+    headers: headerRefs(["X-Request-ID", "RateLimit-Policy", "RateLimit", ...more, ...(isIdempotent ? ["Idempotent-Replayed"] : [])]),
+    content: { [contentType]: { schema: published(schema) } },
+  });
+  return {
+    [status]: answer(description, hasLocation ? ["Location"] : []),
+    // Nothing was made that could be read elsewhere.
+    ...(already === undefined ? {} : { [already.status]: answer(already.description, []) }),
   };
 }
 

@@ -44,6 +44,9 @@ export const toAnswer = ({ kind, status, location, body }: Executed | Replay): A
   isReplay: kind === "replay",
 });
 
+/** The same answer under another status: what was asked for was so already. */
+type Already = { status: number; description: string };
+
 export type Route = {
   method: Method;
   /** With `{name}` for parameters, as OpenAPI writes it. */
@@ -68,7 +71,7 @@ export type Route = {
   params?: TSchema;
   /** Rules beyond the body's schema; they run also on a body that the schema refuses, so that all faults are told at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
-  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string };
+  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string; already?: Already };
   /** Codes besides those that every route of its kind can answer with. */
   problems: readonly ErrorCode[];
   handle: (call: Call<never, never, never>) => Promise<Answer | StreamAnswer>;
