@@ -22,7 +22,6 @@ curl() {
   local token; token=$(printf '%s' "$body" | grep -oE '"access_token": ?"[^"]+"' | cut -d'"' -f4) || true
   [ -z "$token" ] || ACCESS_TOKEN=$token
 }
-command -v uuidgen > /dev/null || uuidgen() { cat /proc/sys/kernel/random/uuid; }
 godwit() { ${JSON.stringify(process.execPath)} ${JSON.stringify(join(ROOT, "src", "main.ts"))} "$@"; }
 [ ! -e "$SAMPLES/variables" ] || . "$SAMPLES/variables"
 `;

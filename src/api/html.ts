@@ -69,7 +69,7 @@ type Document = {
 
 const EXAMPLE = `curl -sS {origin}/v1/messages \\
   -H "Authorization: Bearer $GODWIT_KEY" \\
-  -H "Idempotency-Key: $(uuidgen -r)" \\
+  -H "Idempotency-Key: $(node -p 'crypto.randomUUID()')" \\
   -H "Content-Type: application/json" \\
   -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'`;
 
