@@ -18,7 +18,7 @@ async function ready(rig: Rig, carrier: ScriptedCarrier): Promise<Delivery> {
 }
 
 describe("a message that finds room", () => {
-  test("is stored as sending, with both events, and its answer says queued", async () => {
+  test("is stored as sending, with both events, of which the first says queued", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const delivery = await ready(rig, carrier);

@@ -103,7 +103,7 @@ export class Composer {
       sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.routes.senderOn(link, before),
       ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
     };
-    const problem = segmentRefusal(request, content, link) ?? carrierRefusal(request, content, link);
+    const problem = segmentRefusal(request, content, () => link) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
     const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0, trace: before.trace };
     const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, sender: null, standing });
@@ -134,12 +134,13 @@ export class Composer {
       const said = kept(contentOf(step, templateFor(step, templates), pointer));
       if (said === undefined) return [];
       const parted = { channel: step.channel, max_segments: request.max_segments ?? null };
-      const tooMany = segmentRefusal(parted, said, this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null }), pointer);
+      const linkOf = (): Link | Problem => this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null });
+      const tooMany = segmentRefusal(parted, said, linkOf, pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
     });
     const way = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
-    const tooMany = content && segmentRefusal(request, content, way);
+    const tooMany = content && segmentRefusal(request, content, () => way);
     if (tooMany !== undefined) problems.push(tooMany);
     const link = kept(way);
     const unwilling = link && content && carrierRefusal(request, content, link);
@@ -164,10 +165,11 @@ type Parted = Pick<NewMessage, "channel" | "max_segments">;
 function segmentRefusal(
   { channel, max_segments: most }: Parted,
   { body }: Content,
-  link: Link | Problem,
+  linkOf: () => Link | Problem,
   pointer = "/max_segments",
 ): Problem | undefined {
   if (channel !== "sms" || typeof most !== "number") return undefined;
+  const link = linkOf();
   const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.partHeaderBytes);
   return count > most ? tooManySegments(count, most, pointer) : undefined;
 }

@@ -167,26 +167,30 @@ ${select}`);
   return (lane, { priority, accountId, dueAt, id }, most) => ({ ...statement, values: [lane, priority, accountId, dueAt, id, most] });
 };
 
-const take = batchStatement<{ id: Uuid; lane: string; leaseMs: number }>(
-  [
-    column("message_id", "uuid", ({ id }) => id),
-    column("link", "text", ({ lane }) => lane),
-    column("lease_ms", "integer", ({ leaseMs }) => leaseMs),
-  ],
-  (items) => `
+/** A new lease for rows that are as `condition` says. One that someone is changing just now is left alone: waiting for several of them in
+ *  an order of our own could end in a circle, and its change says where it goes from there. */
+const leaseFree = (items: string, condition: string): string => `
 with free as materialized (
   select unlocked.message_id, item.lease_ms
     from ${items}
    cross join lateral (select q.message_id
                          from delivery_queue q
-                        where q.message_id = item.message_id and q.link = item.link and q.due_at <= now()
+                        where q.message_id = item.message_id and ${condition}
                           for update skip locked) unlocked
 )
 update delivery_queue q
    set due_at = now() + free.lease_ms * interval '1 millisecond'
   from free
  where q.message_id = free.message_id
-returning q.message_id`,
+returning q.message_id`;
+
+const take = batchStatement<{ id: Uuid; lane: string; leaseMs: number }>(
+  [
+    column("message_id", "uuid", ({ id }) => id),
+    column("link", "text", ({ lane }) => lane),
+    column("lease_ms", "integer", ({ leaseMs }) => leaseMs),
+  ],
+  (items) => leaseFree(items, "q.link = item.link and q.due_at <= now()"),
 );
 
 /** Takes these of a lane into this process's hands, as far as they are still due there; returns which. */
@@ -195,21 +199,7 @@ export const takeRows = async (db: Queryable, lane: string, ids: readonly Uuid[]
 
 const renew = batchStatement<{ id: Uuid; leaseMs: number }>(
   [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
-  // A row that someone is changing just now is left alone: waiting for several of them in an order of our own could end in a
-  // circle, and its change says where it goes from there.
-  (items) => `
-with free as materialized (
-  select unlocked.message_id, item.lease_ms
-    from ${items}
-   cross join lateral (select q.message_id
-                         from delivery_queue q
-                        where q.message_id = item.message_id and q.state <> ${QUEUE_STATE.held}
-                          for update skip locked) unlocked
-)
-update delivery_queue q
-   set due_at = now() + free.lease_ms * interval '1 millisecond'
-  from free
- where q.message_id = free.message_id`,
+  (items) => leaseFree(items, `q.state <> ${QUEUE_STATE.held}`),
 );
 
 /** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
