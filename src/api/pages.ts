@@ -3,6 +3,7 @@ import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { isLoopback, type AddressSet } from "../lib/addresses.ts";
 import { JSON_TYPE } from "./answers.ts";
+import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
@@ -18,7 +19,7 @@ type PageRequest = {
   peer: string;
   origin: string;
 };
-type PageAnswer = { status: number; contentType: string; body: string; headers?: Record<string, string> };
+type PageAnswer = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
 export type Page = {
   method: "GET" | "POST";
   path: string;
@@ -55,6 +56,7 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
       if (!isErrorCode(code)) throw new Problem("not_found", { detail: "no such error code" });
       return html(errorPage(code));
     }),
+    ...consolePages(),
   ];
 }
 

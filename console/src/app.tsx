@@ -1,0 +1,91 @@
+/** The whole console: the door, and behind it the pages. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { LiveProvider } from "./lib/live.tsx";
+import { Link, usePlace } from "./lib/router.tsx";
+import { EndpointPage } from "./endpoints/endpoint-page.tsx";
+import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
+import { KeysPage } from "./keys/keys-page.tsx";
+import { LinksPage } from "./links/links-page.tsx";
+import { MessagePage } from "./messages/message-page.tsx";
+import { MessagesPage } from "./messages/messages-page.tsx";
+import { OverviewPage } from "./overview/overview-page.tsx";
+import { SendPage } from "./send/send-page.tsx";
+import { resume, type EndReason, type Session } from "./session/session.ts";
+import { SignIn } from "./session/sign-in.tsx";
+import { SessionContext } from "./session/use-session.ts";
+import { SECTIONS } from "./shell/sections.ts";
+import { Shell } from "./shell/shell.tsx";
+import { SuppressionsPage } from "./suppressions/suppressions-page.tsx";
+import { TemplatePage } from "./templates/template-page.tsx";
+import { TemplatesPage } from "./templates/templates-page.tsx";
+import { UsagePage } from "./usage/usage-page.tsx";
+import { Empty, Needs, Page } from "./ui/page.tsx";
+import { ToastProvider } from "./ui/toast.tsx";
+
+export function App(): JSX.Element {
+  const [ended, setEnded] = useState<EndReason | undefined>(undefined);
+  const onEnd = (reason: EndReason): void => {
+    setSession(undefined);
+    setEnded(reason);
+  };
+  const [session, setSession] = useState<Session | undefined>(() => resume(onEnd));
+  if (session === undefined) return <SignIn ended={ended} onSession={setSession} onEnd={onEnd} />;
+  return (
+    <SessionContext value={session}>
+      <LiveProvider key={session.identity.keyId}>
+        <ToastProvider>
+          <Shell>
+            <Room />
+          </Shell>
+        </ToastProvider>
+      </LiveProvider>
+    </SessionContext>
+  );
+}
+
+/** Whose address it is. */
+function Room(): JSX.Element {
+  const { path } = usePlace();
+  const [section = "", id, ...rest] = path.split("/");
+  const known = SECTIONS.find((one) => one.path === section);
+  const page = known === undefined || rest.length > 0 ? undefined : pageOf(section, id);
+  if (known === undefined || page === undefined) return <NotFound />;
+  return (
+    <Needs scope={known.scope} what={`see ${known.title.toLowerCase()}`} title={known.title}>
+      {page}
+    </Needs>
+  );
+}
+
+function pageOf(section: string, id: string | undefined): JSX.Element | undefined {
+  if (id !== undefined) {
+    if (section === "messages") return <MessagePage key={id} id={id} />;
+    if (section === "templates") return <TemplatePage key={id} id={id} />;
+    if (section === "endpoints") return <EndpointPage key={id} id={id} />;
+    return undefined;
+  }
+  return PAGES[section];
+}
+
+const PAGES: Readonly<Record<string, JSX.Element>> = {
+  "": <OverviewPage />,
+  messages: <MessagesPage />,
+  send: <SendPage />,
+  templates: <TemplatesPage />,
+  endpoints: <EndpointsPage />,
+  suppressions: <SuppressionsPage />,
+  usage: <UsagePage />,
+  links: <LinksPage />,
+  keys: <KeysPage />,
+};
+
+const NotFound = (): JSX.Element => (
+  <Page title="No such page">
+    <Empty title="There is nothing here">
+      <p>
+        The address may be mistyped. <Link to="">To the overview</Link>
+      </p>
+    </Empty>
+  </Page>
+);

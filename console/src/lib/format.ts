@@ -1,0 +1,42 @@
+/** Values as people read them. */
+
+const WHOLE = new Intl.NumberFormat(undefined);
+const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+export const formatCount = (value: number): string => (Math.abs(value) < 100_000 ? WHOLE : SHORT).format(value);
+export const formatPercent = (share: number | null): string => (share === null ? "–" : PERCENT.format(share));
+export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso));
+export const formatDay = (iso: string): string => DAY.format(new Date(iso));
+export const formatClock = (iso: string): string => CLOCK.format(new Date(iso));
+
+/** As long as it needs to be to be told apart: 340 ms, 4.2 s, 3 min, 2 h, 5 d. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** In the past or to come: 5 s ago, in 3 min. */
+export function formatAgo(iso: string, nowMs = Date.now()): string {
+  const ms = nowMs - Date.parse(iso);
+  if (Math.abs(ms) < 1_000) return "now";
+  return ms > 0 ? `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago` : `in ${formatDuration(-ms)}`;
+}
+
+/** What an `<input type="datetime-local">` takes: the time here, without its zone. */
+export function toLocalInput(date: Date): string {
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+/** A word of the API as a heading: `service_window_closed` → service window closed. */
+export const words = (code: string): string => code.replaceAll("_", " ");
+
+export const plural = (count: number, one: string, many = `${one}s`): string => `${formatCount(count)} ${count === 1 ? one : many}`;

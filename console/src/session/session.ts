@@ -1,0 +1,121 @@
+/** Who is signed in. The API key stays in memory; a reload goes on with the access token that it bought, which the tab keeps for an hour
+ *  at most. */
+import { ApiError, Godwit } from "godwit-sdk";
+
+export type Scope = string;
+
+export type Identity = {
+  keyId: string;
+  environment: string;
+  name: string | null;
+  scopes: readonly Scope[];
+  tier: string;
+};
+
+type Held = { token: string; endsAtMs: number; identity: Identity };
+export type EndReason = "signed-out" | "ended";
+
+const STORED = "godwit:session";
+// A token that ends while a request is on its way is of no use.
+const MARGIN_MS = 30_000;
+
+export class Session {
+  readonly identity: Identity;
+  readonly api: Godwit;
+  #held: Held;
+  /** In memory alone: with it the next token is bought. */
+  readonly #key: string | undefined;
+  readonly #onEnd: (reason: EndReason) => void;
+  #renewing: Promise<string> | undefined;
+  #isOver = false;
+  readonly #ending: number;
+
+  constructor(held: Held, key: string | undefined, onEnd: (reason: EndReason) => void) {
+    this.identity = held.identity;
+    this.#held = held;
+    this.#key = key;
+    this.#onEnd = onEnd;
+    this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
+    // Without a key nothing follows this token: the end is told when it comes, not at the next click.
+    this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, held.endsAtMs - Date.now())) : 0;
+  }
+
+  may(scope: Scope): boolean {
+    return this.identity.scopes.includes(scope);
+  }
+
+  end(reason: EndReason): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#ending);
+    sessionStorage.removeItem(STORED);
+    this.#onEnd(reason);
+  }
+
+  async #token(refused: string | undefined): Promise<string> {
+    const { token, endsAtMs } = this.#held;
+    const isGood = token !== refused && Date.now() < endsAtMs - MARGIN_MS;
+    if (isGood) return token;
+    if (this.#key === undefined) {
+      if (refused !== undefined) this.end("ended");
+      return token;
+    }
+    this.#renewing ??= this.#renew(this.#key).finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  async #renew(key: string): Promise<string> {
+    try {
+      this.#held = { ...(await buyToken(this.identity.keyId, key)), identity: this.identity };
+      store(this.#held);
+    } catch (error) {
+      // The key was revoked or has expired. What else went wrong may pass.
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+      this.end("ended");
+    }
+    return this.#held.token;
+  }
+}
+
+/** Exchanges the key. Throws what the service says against it. */
+export async function signIn(key: string, onEnd: (reason: EndReason) => void): Promise<Session> {
+  const identity = await identify(key);
+  const held = { ...(await buyToken(identity.keyId, key)), identity };
+  store(held);
+  return new Session(held, key, onEnd);
+}
+
+/** The session of this tab before the page was loaded again, if it still lasts. */
+export function resume(onEnd: (reason: EndReason) => void): Session | undefined {
+  const held = readStored();
+  if (held === undefined || held.endsAtMs <= Date.now()) return undefined;
+  return new Session(held, undefined, onEnd);
+}
+
+async function identify(key: string): Promise<Identity> {
+  const found = await new Godwit({ baseUrl: location.origin, apiKey: key, maxRetries: 1 }).credential.get();
+  return { keyId: found.key_id, environment: found.environment, name: found.name, scopes: found.scopes, tier: found.tier.name };
+}
+
+async function buyToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
+  const response = await fetch("/v1/oauth/token", {
+    method: "POST",
+    body: new URLSearchParams({ grant_type: "client_credentials", client_id: keyId, client_secret: key }),
+  });
+  const answer = (await response.json()) as { access_token: string; expires_in: number; code: string; title: string; detail: string };
+  if (response.ok) return { token: answer.access_token, endsAtMs: Date.now() + answer.expires_in * 1_000 };
+  const { headers, status } = response;
+  const fields = { code: answer.code, title: answer.title, detail: answer.detail, requestId: headers.get("x-request-id") };
+  throw new ApiError({ ...fields, status, errors: [], requiredScopes: [], retryAfterSeconds: null, headers });
+}
+
+const store = (held: Held): void => sessionStorage.setItem(STORED, JSON.stringify(held));
+
+function readStored(): Held | undefined {
+  try {
+    const held = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as Held | null;
+    return held ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

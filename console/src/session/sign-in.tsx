@@ -1,0 +1,75 @@
+/** The door: an API key, and what becomes of it. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { Mark } from "../shell/mark.tsx";
+import { Field } from "../ui/field.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { signIn, type EndReason, type Session } from "./session.ts";
+
+type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
+
+const KEY_FORM = /^gw_(test|live)_\w{20,}$/;
+
+export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
+  const [key, setKey] = useState("");
+  const [isTyped, setTyped] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const action = useAction(async () => onSession(await signIn(key.trim(), onEnd)));
+  useEffect(() => {
+    document.title = "Sign in · Godwit";
+    input.current?.focus();
+  }, []);
+  const isFormed = KEY_FORM.test(key.trim());
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    setTyped(true);
+    if (isFormed) void action.run();
+  };
+  const fault = isTyped && !isFormed ? "A key looks like gw_test_… or gw_live_…" : undefined;
+  return (
+    <main class="door">
+      <Mark />
+      <h1>Sign in</h1>
+      {ended === "ended" && (
+        <p class="notice" role="status">
+          Your session has ended. Sign in again to go on where you were.
+        </p>
+      )}
+      {ended === "signed-out" && (
+        <p class="notice" role="status">
+          You are signed out.
+        </p>
+      )}
+      <form onSubmit={submit} noValidate>
+        <Field
+          label="API key"
+          error={fault}
+          hint="It stays in this page's memory. A reload goes on with an access token of an hour at most, kept for this tab alone."
+        >
+          {(tied) => (
+            <input
+              {...tied}
+              ref={input}
+              type="password"
+              autoComplete="off"
+              spellcheck={false}
+              placeholder="gw_test_…"
+              value={key}
+              onInput={(event) => setKey(event.currentTarget.value)}
+              onBlur={() => setTyped(key !== "")}
+            />
+          )}
+        </Field>
+        <Problem error={action.error} />
+        <button type="submit" class="primary wide" disabled={action.isRunning}>
+          {action.isRunning ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+      <p class="quiet">
+        The first start prints a test key. Another: <code>npm run --silent godwit -- keys create</code>.{" "}
+        <a href="/docs/console">About the console</a>
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,16 @@
+/** The session, wherever a component needs it. */
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Godwit } from "godwit-sdk";
+import type { Session } from "./session.ts";
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error("outside of a session");
+  return session;
+}
+
+export const useApi = (): Godwit => useSession().api;
+export const useMay = (scope: string): boolean => useSession().may(scope);

@@ -1,0 +1,15 @@
+/** The rooms of the console, in the order of the menu, with what one needs to see anything there. */
+
+export type Section = { path: string; title: string; scope: string };
+
+export const SECTIONS: readonly Section[] = [
+  { path: "", title: "Overview", scope: "usage:read" },
+  { path: "messages", title: "Messages", scope: "messages:read" },
+  { path: "send", title: "Send", scope: "messages:send" },
+  { path: "templates", title: "Templates", scope: "templates:read" },
+  { path: "endpoints", title: "Webhooks", scope: "webhooks:read" },
+  { path: "suppressions", title: "Suppressions", scope: "suppressions:read" },
+  { path: "usage", title: "Usage", scope: "usage:read" },
+  { path: "links", title: "Links", scope: "links:read" },
+  { path: "keys", title: "Keys", scope: "keys:read" },
+];

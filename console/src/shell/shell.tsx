@@ -1,0 +1,103 @@
+/** The frame of every page: where one can go, who one is, and whether what is shown is live. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLiveState, type LiveState } from "../lib/live.tsx";
+import { Link, usePlace } from "../lib/router.tsx";
+import { useSession } from "../session/use-session.ts";
+import { Mark } from "./mark.tsx";
+import { SECTIONS } from "./sections.ts";
+import { THEMES, useTheme, type Theme } from "./theme.ts";
+
+export function Shell({ children }: { children: ComponentChildren }): JSX.Element {
+  const { path } = usePlace();
+  const [isOpen, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    setOpen(false);
+    // Whoever moves by keyboard, or listens, is on the new page and not in the menu.
+    if (!isFirst.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [path]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <Mark />
+        <button type="button" class="menu" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
+          Menu
+        </button>
+      </header>
+      <div class={isOpen ? "side open" : "side"} id="menu">
+        <Menu path={path} />
+        <Account />
+      </div>
+      <main id="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Menu({ path }: { path: string }): JSX.Element {
+  const session = useSession();
+  const [section] = path.split("/");
+  return (
+    <nav aria-label="Console">
+      <ul>
+        {SECTIONS.filter(({ scope }) => session.may(scope)).map(({ path: to, title }) => (
+          <li key={to}>
+            <Link to={to} aria-current={section === to ? "page" : undefined}>
+              {title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+const LIVE_WORDS: Readonly<Record<LiveState, string>> = {
+  off: "Not live: the key lacks events:read",
+  connecting: "Connecting…",
+  live: "Live",
+  lost: "Connection lost, trying again…",
+};
+
+function Account(): JSX.Element {
+  const session = useSession();
+  const live = useLiveState();
+  const [theme, setTheme] = useTheme();
+  const { environment, name, keyId } = session.identity;
+  return (
+    <div class="account">
+      <p class={`live ${live}`} role="status">
+        {LIVE_WORDS[live]}
+      </p>
+      <p>
+        <span class={`environment ${environment}`}>{environment}</span>{" "}
+        <span class="quiet" title={keyId}>
+          {name ?? keyId}
+        </span>
+      </p>
+      <label class="theme">
+        <span class="unseen">Colours</span>
+        <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+          {THEMES.map((option) => (
+            <option key={option} value={option}>
+              {option === "system" ? "System colours" : option === "light" ? "Light" : "Dark"}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="links">
+        <a href="/docs">Docs</a>{" "}
+        <button type="button" class="as-link" onClick={() => session.end("signed-out")}>
+          Sign out
+        </button>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import type { Suppression } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useAction } from "../lib/action.ts";
+import { useApi } from "../session/use-session.ts";
+import { FormDialog } from "../ui/dialog.tsx";
+import { useToast } from "../ui/toast.tsx";
+
+type LiftProps = { suppression: Suppression; onClose: () => void; onDone: () => void };
+
+export function LiftSuppression({ suppression, onClose, onDone }: LiftProps): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  const action = useAction(async () => {
+    await api.suppressions.lift(suppression.id);
+    say(`${suppression.recipient} can be written to again`);
+    onDone();
+  });
+  return (
+    <FormDialog title={`Write to ${suppression.recipient} again?`} submit="Lift" action={action} onClose={onClose}>
+      <p>
+        {suppression.source === "keyword"
+          ? "This recipient asked not to be written to. In many countries the law lets you lift this only when they ask for it."
+          : "Messages to this recipient will be accepted again."}
+      </p>
+    </FormDialog>
+  );
+}

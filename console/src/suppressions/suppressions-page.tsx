@@ -1,0 +1,114 @@
+/** Who must not be written to: found, added, lifted, and how it came about. */
+import type { Suppression } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useSettled } from "../lib/resource.ts";
+import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { TextField } from "../ui/field.tsx";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table, type Column } from "../ui/table.tsx";
+import { AddSuppression } from "./add-suppression.tsx";
+import { LiftSuppression } from "./lift-suppression.tsx";
+import { SuppressionHistory } from "./suppression-history.tsx";
+
+type Open = { kind: "none" } | { kind: "add" } | { kind: "lift" | "history"; suppression: Suppression };
+
+export function SuppressionsPage(): JSX.Element {
+  const api = useApi();
+  const mayWrite = useMay("suppressions:write");
+  const { query } = usePlace();
+  const recipient = query.get("recipient") ?? "";
+  const settled = useSettled(recipient.trim(), 300);
+  const [open, setOpen] = useState<Open>({ kind: "none" });
+  const close = (): void => setOpen({ kind: "none" });
+  const list = useList(`suppressions ${settled}`, (cursor, signal) =>
+    api.suppressions.list(settled === "" ? {} : { recipient: settled }, { signal }).page(cursor),
+  );
+  const onChanged = (): void => {
+    close();
+    list.resource.reload();
+  };
+  return (
+    <Page
+      title="Suppressions"
+      lead="Recipients who are not written to, on any channel: those who wrote STOP, and those you add."
+      actions={
+        mayWrite && (
+          <button type="button" class="primary" onClick={() => setOpen({ kind: "add" })}>
+            Add a recipient
+          </button>
+        )
+      }
+    >
+      <div class="filters">
+        <TextField
+          label="Recipient"
+          type="search"
+          placeholder="+14155550123"
+          value={recipient}
+          onValue={(value) => replaceQuery(new URLSearchParams(value === "" ? {} : { recipient: value }))}
+        />
+      </div>
+      <section class="card" aria-label="Suppressions">
+        <Loaded resource={list.resource}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title={settled === "" ? "Nobody is suppressed" : "This recipient is not suppressed"}>
+                <p>Whoever answers STOP is added by itself, and lifted again by START.</p>
+              </Empty>
+            ) : (
+              <Table label="Suppressions" columns={columns(mayWrite, setOpen)} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+      {open.kind === "add" && <AddSuppression onClose={close} onDone={onChanged} />}
+      {open.kind === "lift" && <LiftSuppression suppression={open.suppression} onClose={close} onDone={onChanged} />}
+      {open.kind === "history" && <SuppressionHistory suppression={open.suppression} onClose={close} />}
+    </Page>
+  );
+}
+
+const columns = (mayWrite: boolean, setOpen: (open: Open) => void): Column<Suppression>[] => [
+  { name: "Recipient", cell: ({ recipient }) => <strong>{recipient}</strong> },
+  { name: "State", cell: ({ status }) => <Status of={status === "active" ? "suppressed" : status} /> },
+  { name: "Sender", cell: ({ sender }) => sender ?? <span class="quiet">any</span> },
+  { name: "Because", cell: (suppression) => <Reason of={suppression} /> },
+  { name: "Since", cell: ({ updated_at: since }) => <Ago iso={since} /> },
+  {
+    name: "Actions",
+    isAction: true,
+    cell: (suppression) => (
+      <div class="actions end">
+        <button type="button" class="small" onClick={() => setOpen({ kind: "history", suppression })}>
+          History
+        </button>
+        {mayWrite && suppression.status === "active" && (
+          <button type="button" class="small" onClick={() => setOpen({ kind: "lift", suppression })}>
+            Lift
+          </button>
+        )}
+      </div>
+    ),
+  },
+];
+
+function Reason({ of: { source, keyword, message_id: messageId, note } }: { of: Suppression }): JSX.Element {
+  return (
+    <>
+      {source === "keyword" ? `wrote ${keyword ?? "a word"}` : source === "import" ? "imported" : "added"}
+      {messageId !== null && (
+        <>
+          {" "}
+          in <Link to={`messages/${messageId}`}>a message</Link>
+        </>
+      )}
+      {note !== null && <span class="quiet"> · {note}</span>}
+    </>
+  );
+}

@@ -1,0 +1,43 @@
+/** Texts that are made to be taken elsewhere: ids, code, secrets that are shown once. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { copyText } from "../lib/clipboard.ts";
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): JSX.Element {
+  const [said, setSaid] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    if (said === undefined) return undefined;
+    const timer = setTimeout(() => setSaid(undefined), 2_000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = async (): Promise<void> => setSaid((await copyText(text)) ? "Copied" : "Press Ctrl+C");
+  return (
+    <button type="button" class="small" onClick={() => void copy()} aria-live="polite">
+      {said ?? label}
+    </button>
+  );
+}
+
+export const Code = ({ text, label }: { text: string; label: string }): JSX.Element => (
+  <div class="code">
+    <pre tabIndex={0} aria-label={label}>
+      <code>{text}</code>
+    </pre>
+    <CopyButton text={text} />
+  </div>
+);
+
+/** A secret that no one will see again. */
+export const Secret = ({ what, text }: { what: string; text: string }): JSX.Element => (
+  <div class="secret">
+    <p>
+      <strong>Copy the {what} now.</strong> It is shown this once and kept nowhere in the browser.
+    </p>
+    <div class="code">
+      <pre tabIndex={0} aria-label={what}>
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} />
+    </div>
+  </div>
+);

@@ -1,0 +1,15 @@
+/** Names and values, one below the other. What is not there is left out. */
+import type { ComponentChildren, JSX } from "preact";
+
+export const Facts = ({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }): JSX.Element => (
+  <dl class="facts">
+    {rows
+      .filter(([, value]) => value !== null && value !== undefined && value !== "")
+      .map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+  </dl>
+);

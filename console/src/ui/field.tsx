@@ -1,0 +1,119 @@
+/** One field of a form: label, control, hint and fault, tied together for those who do not see them side by side. */
+import type { ComponentChildren, JSX } from "preact";
+import { useId } from "preact/hooks";
+
+type Tied = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
+
+type FieldProps = {
+  label: string;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  isOptional?: boolean;
+  /** Gets what ties the control to its label: spread it on the control. */
+  children: (tied: Tied) => ComponentChildren;
+};
+
+export function Field({ label, hint, error, isOptional = false, children }: FieldProps): JSX.Element {
+  const id = useId();
+  const [hintId, errorId] = [`${id}-hint`, `${id}-error`];
+  const described = [hint === undefined ? "" : hintId, error === undefined ? "" : errorId].filter((part) => part !== "").join(" ");
+  return (
+    <div class={error === undefined ? "field" : "field wrong"}>
+      <label for={id}>
+        {label} {isOptional && <span class="quiet">optional</span>}
+      </label>
+      {children({
+        id,
+        "aria-describedby": described === "" ? undefined : described,
+        "aria-invalid": error === undefined ? undefined : true,
+      })}
+      {error !== undefined && (
+        <p class="fault" id={errorId}>
+          {error}
+        </p>
+      )}
+      {hint !== undefined && (
+        <p class="hint" id={hintId}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type TextProps = Omit<FieldProps, "children"> & {
+  value: string;
+  onValue: (value: string) => void;
+  type?: "text" | "url" | "tel" | "number" | "datetime-local" | "date" | "search";
+  placeholder?: string;
+  /** Names of a `<datalist>` on the page. */
+  list?: string;
+};
+
+export const TextField = ({ value, onValue, type = "text", placeholder, list, ...field }: TextProps): JSX.Element => (
+  <Field {...field}>
+    {(tied) => (
+      <input
+        {...tied}
+        type={type}
+        placeholder={placeholder}
+        list={list}
+        autoComplete="off"
+        spellcheck={false}
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+    )}
+  </Field>
+);
+
+type SelectProps = Omit<FieldProps, "children"> & {
+  value: string;
+  onValue: (value: string) => void;
+  options: readonly (readonly [value: string, label: string])[];
+};
+
+export const SelectField = ({ value, onValue, options, ...field }: SelectProps): JSX.Element => (
+  <Field {...field}>
+    {(tied) => (
+      <select {...tied} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+        {options.map(([option, label]) => (
+          <option key={option} value={option}>
+            {label}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
+/** Several of a few. */
+export function CheckList({
+  legend,
+  options,
+  chosen,
+  onChosen,
+  error,
+}: {
+  legend: string;
+  options: readonly string[];
+  chosen: readonly string[];
+  onChosen: (chosen: string[]) => void;
+  error?: string | undefined;
+}): JSX.Element {
+  const toggle = (option: string): void =>
+    onChosen(chosen.includes(option) ? chosen.filter((other) => other !== option) : [...chosen, option]);
+  return (
+    <fieldset class="checks">
+      <legend>{legend}</legend>
+      <div>
+        {options.map((option) => (
+          <label key={option}>
+            <input type="checkbox" checked={chosen.includes(option)} onChange={() => toggle(option)} /> <span>{option}</span>
+          </label>
+        ))}
+      </div>
+      {error !== undefined && <p class="fault">{error}</p>}
+    </fieldset>
+  );
+}

@@ -1,0 +1,22 @@
+/** A time: how long ago, with the exact moment for whoever wants it. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { formatAgo, formatMoment } from "../lib/format.ts";
+import { useInterval } from "../lib/resource.ts";
+
+export function Ago({ iso }: { iso: string }): JSX.Element {
+  const [, setTurn] = useState(0);
+  const isRecent = Math.abs(Date.now() - Date.parse(iso)) < 3_600_000;
+  useInterval(() => setTurn((turn) => turn + 1), isRecent ? 5_000 : 60_000);
+  return (
+    <time dateTime={iso} title={formatMoment(iso)}>
+      {formatAgo(iso)}
+    </time>
+  );
+}
+
+export const Moment = ({ iso }: { iso: string }): JSX.Element => (
+  <time dateTime={iso} title={iso}>
+    {formatMoment(iso)}
+  </time>
+);

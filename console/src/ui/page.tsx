@@ -1,0 +1,101 @@
+/** What every page has: its heading, and what stands in its place while there is nothing to show. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Resource } from "../lib/resource.ts";
+import { useMay, useSession } from "../session/use-session.ts";
+import { Problem } from "./problem.tsx";
+
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  useEffect(() => {
+    document.title = `${title} · Godwit`;
+  }, [title]);
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <h1 tabIndex={-1}>{title}</h1>
+          {lead !== undefined && <p class="quiet">{lead}</p>}
+        </div>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+/** What was fetched, or how far that is. The last answer stays in sight while the next one is on its way. */
+export function Loaded<T>({
+  resource,
+  lines = 4,
+  children,
+}: {
+  resource: Resource<T>;
+  lines?: number;
+  children: (data: T) => ComponentChildren;
+}): JSX.Element {
+  const { data, error, reload } = resource;
+  return (
+    <>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {data !== undefined ? children(data) : error === undefined && <Skeleton lines={lines} />}
+    </>
+  );
+}
+
+export function Skeleton({ lines }: { lines: number }): JSX.Element {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, at) => (
+        <span key={at} />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <div class="quiet">{children}</div>}
+    </div>
+  );
+}
+
+/** Shows its children to whoever may see them, and to others what they lack. */
+export function Needs({
+  scope,
+  what,
+  title,
+  children,
+}: {
+  scope: string;
+  what: string;
+  title?: string;
+  children: ComponentChildren;
+}): JSX.Element {
+  if (useMay(scope)) return <>{children}</>;
+  const lack = <Lack scope={scope} what={what} />;
+  return title === undefined ? lack : <Page title={title}>{lack}</Page>;
+}
+
+function Lack({ scope, what }: { scope: string; what: string }): JSX.Element {
+  const { identity } = useSession();
+  return (
+    <Empty title={`Your key may not ${what}`}>
+      <p>
+        It lacks the scope <code>{scope}</code>. A key that has it can be made with <code>godwit keys create</code>, or on the Keys page by
+        whoever has <code>keys:write</code>. You are signed in with <code>{identity.name ?? identity.keyId}</code>.
+      </p>
+    </Empty>
+  );
+}

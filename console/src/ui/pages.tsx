@@ -1,0 +1,42 @@
+/** A list that goes on: the first page, and further ones below it when they are asked for. */
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { useAction, type Action } from "../lib/action.ts";
+import { useResource, type Resource } from "../lib/resource.ts";
+import { Problem } from "./problem.tsx";
+
+export type Listed<T> = { items: readonly T[]; cursor: string | null };
+type Page<T> = { data: readonly T[]; next_cursor: string | null };
+
+export type List<T> = { resource: Resource<Listed<T>>; more: Action<[]> };
+
+/** `fetchPage` gets the cursor of the page that is wanted; undefined for the first. */
+export function useList<T>(
+  key: string | null,
+  fetchPage: (cursor: string | undefined, signal: AbortSignal) => PromiseLike<Page<T>>,
+): List<T> {
+  const toListed = ({ data, next_cursor: cursor }: Page<T>): Listed<T> => ({ items: data, cursor });
+  const resource = useResource(key, async (signal) => toListed(await fetchPage(undefined, signal)));
+  const shown = useRef(key);
+  shown.current = key;
+  const more = useAction(async () => {
+    const cursor = resource.data?.cursor;
+    if (typeof cursor !== "string") return;
+    const next = toListed(await fetchPage(cursor, AbortSignal.timeout(60_000)));
+    // The list may have become another one while this page was on its way.
+    if (shown.current === key) resource.set((before) => before && { items: [...before.items, ...next.items], cursor: next.cursor });
+  });
+  return { resource, more };
+}
+
+export function More<T>({ list: { resource, more } }: { list: List<T> }): JSX.Element | null {
+  if (typeof resource.data?.cursor !== "string") return null;
+  return (
+    <div class="more">
+      <Problem error={more.error} />
+      <button type="button" onClick={() => void more.run()} disabled={more.isRunning}>
+        {more.isRunning ? "Loading…" : "Load more"}
+      </button>
+    </div>
+  );
+}

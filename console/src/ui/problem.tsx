@@ -1,0 +1,66 @@
+/** What went wrong, for people: what the service said, and what can be done about it. */
+import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
+import type { ComponentChildren, JSX } from "preact";
+
+type Told = { title: string; detail: string; code?: string; requestId?: string | null };
+
+export function tell(error: unknown): Told {
+  if (error instanceof ApiError) {
+    const { title, detail, code, requestId, requiredScopes } = error;
+    if (requiredScopes.length > 0)
+      return { title: "Your key may not do this", detail: `It lacks ${requiredScopes.join(", ")}.`, code, requestId };
+    return { title, detail, code, requestId };
+  }
+  if (error instanceof TimeoutError) return { title: "No answer in time", detail: "The service took too long. Try again." };
+  if (error instanceof ConnectionError)
+    return { title: "The service cannot be reached", detail: "Check that it runs and that you are online." };
+  return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };
+}
+
+/** The first fault at one place of the request's body, such as `/recipient`. */
+export const faultAt = (error: unknown, pointer: string): string | undefined =>
+  error instanceof ApiError ? error.errors.find((fault) => "pointer" in fault && fault.pointer === pointer)?.detail : undefined;
+
+export function Problem({
+  error,
+  onRetry,
+  children,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  children?: ComponentChildren;
+}): JSX.Element | null {
+  if (error === undefined) return null;
+  const { title, detail, code, requestId } = tell(error);
+  const faults = error instanceof ApiError ? error.errors : [];
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{title}.</strong> {faults.length > 1 ? "" : detail}
+      </p>
+      {faults.length > 1 && (
+        <ul>
+          {faults.map((fault) => (
+            <li key={JSON.stringify(fault)}>
+              {"pointer" in fault && <code>{fault.pointer?.slice(1)}</code>} {fault.detail}
+            </li>
+          ))}
+        </ul>
+      )}
+      {code !== undefined && (
+        <p class="quiet">
+          <a href={`/errors/${code}`} target="_blank" rel="noreferrer">
+            {code}
+          </a>
+          {typeof requestId === "string" && <> · {requestId}</>}
+        </p>
+      )}
+      {children}
+      {onRetry !== undefined && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}

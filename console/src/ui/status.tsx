@@ -1,0 +1,50 @@
+/** A state in one word, told by its colour and by the word itself. */
+import type { JSX } from "preact";
+import { words } from "../lib/format.ts";
+
+type Tone = "good" | "bad" | "busy" | "wait" | "flat";
+
+const TONES: Readonly<Record<string, Tone>> = {
+  // Messages
+  scheduled: "wait",
+  queued: "wait",
+  sending: "busy",
+  sent: "busy",
+  delivered: "good",
+  read: "good",
+  undelivered: "bad",
+  failed: "bad",
+  expired: "bad",
+  canceled: "flat",
+  received: "good",
+  // Endpoints and their deliveries
+  enabled: "good",
+  disabled: "flat",
+  failing: "bad",
+  pending: "wait",
+  succeeded: "good",
+  // Templates
+  draft: "flat",
+  approved: "good",
+  rejected: "bad",
+  paused: "bad",
+  archived: "flat",
+  // Links
+  connected: "good",
+  connecting: "busy",
+  throttled: "wait",
+  down: "bad",
+  // Keys and suppressions
+  active: "good",
+  revoked: "flat",
+  lifted: "flat",
+  suppressed: "bad",
+  // Attempts
+  accepted: "good",
+  refused: "bad",
+  unknown: "bad",
+  written: "busy",
+};
+
+/** Words of today; others may come, and are shown as they are. */
+export const Status = ({ of }: { of: string }): JSX.Element => <span class={`status ${TONES[of] ?? "flat"}`}>{words(of)}</span>;
