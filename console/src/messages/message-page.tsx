@@ -1,4 +1,150 @@
-import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+/** All that is known of one message. */
+import type { Message } from "godwit-sdk";
+import type { ComponentChildren, JSX } from "preact";
+import { formatDuration, plural } from "../lib/format.ts";
+import { Link } from "../lib/router.tsx";
+import { useMay } from "../session/use-session.ts";
+import { CopyButton } from "../ui/copy.tsx";
+import { Facts } from "../ui/facts.tsx";
+import { Moment } from "../ui/moment.tsx";
+import { Loaded, Page } from "../ui/page.tsx";
+import { Status } from "../ui/status.tsx";
+import { MessageActions } from "./message-actions.tsx";
+import { MessageDeliveries } from "./message-deliveries.tsx";
+import { Parts } from "./parts.tsx";
+import { Timeline } from "./timeline.tsx";
+import { useMessage } from "./use-message.ts";
 
-export const MessagePage = (_: { id: string }): JSX.Element => <Page title="MessagePage">…</Page>;
+export function MessagePage({ id }: { id: string }): JSX.Element {
+  const { message, timeline } = useMessage(id);
+  const mayReadHooks = useMay("webhooks:read");
+  const { data } = message;
+  const onChanged = (changed: Message): void => {
+    message.set(() => changed);
+    timeline.reload();
+  };
+  return (
+    <Page
+      title={data === undefined ? "Message" : data.direction === "inbound" ? `From ${data.sender ?? "unknown"}` : `To ${data.recipient}`}
+      lead={<Link to="messages">All messages</Link>}
+      actions={data !== undefined && <MessageActions message={data} onChanged={onChanged} />}
+    >
+      <Loaded resource={message}>
+        {(shown) => (
+          <>
+            <div class="columns wide-first">
+              <div>
+                <Said message={shown} />
+                <section class="card" aria-label="Timeline">
+                  <h2>Timeline</h2>
+                  <Loaded resource={timeline}>{(entries) => <Timeline entries={entries} />}</Loaded>
+                </section>
+              </div>
+              <section class="card" aria-label="Record">
+                <h2>Record</h2>
+                <Facts rows={factsOf(shown)} />
+              </section>
+            </div>
+            {shown.segments !== null && shown.direction === "outbound" && <Parts message={shown} entries={timeline.data ?? []} />}
+            {mayReadHooks && <MessageDeliveries entries={timeline.data ?? []} />}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Said({ message: { status, error, body, segments } }: { message: Message }): JSX.Element {
+  return (
+    <section class="card" aria-label="Text">
+      <div class="card-head">
+        <p role="status">
+          <Status of={status} />
+        </p>
+        {segments !== null && (
+          <p class="quiet">
+            {plural(segments.count, "part")} · {plural(segments.characters, "character")} · {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
+          </p>
+        )}
+      </div>
+      {error !== null && (
+        <div class="notice bad">
+          <p>
+            <strong>{error.code}</strong>: {error.message}
+          </p>
+          <p class="quiet">
+            {error.permanent ? "The same message would fail again." : "It may succeed at another time."}
+            {error.provider_code !== null && ` The carrier's code is ${error.provider_code}.`}
+          </p>
+        </div>
+      )}
+      {body === null ? <p class="quiet">Without a text: it was redacted, or it came with none.</p> : <p class="bubble">{body}</p>}
+    </section>
+  );
+}
+
+const at = (iso: string | null): ComponentChildren => (iso === null ? null : <Moment iso={iso} />);
+const toMessage = (id: string | null): ComponentChildren => (id === null ? null : <Link to={`messages/${id}`}>{id}</Link>);
+
+const factsOf = (message: Message): [string, ComponentChildren][] => [
+  [
+    "Id",
+    <>
+      <code>{message.id}</code> <CopyButton text={message.id} />
+    </>,
+  ],
+  ["Channel", message.channel],
+  ["Recipient", message.recipient],
+  ["Sender", message.sender],
+  ["Priority", message.priority],
+  ["Template", message.template_id === null ? null : <Template message={message} />],
+  ["Reference", message.client_reference],
+  ["Batch", message.batch_id === null ? null : <Batch id={message.batch_id} />],
+  ["In place of", toMessage(message.fallback_of)],
+  ["In reply to", toMessage(message.in_reply_to)],
+  ["Metadata", Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />],
+  ["Link", message.provider?.link],
+  ["Carrier's id", message.provider?.message_id == null ? null : <code>{message.provider.message_id}</code>],
+  ["Attempts", message.provider?.attempts],
+  ["Created", at(message.created_at)],
+  ["Send at", at(message.send_at)],
+  ["Expires", at(message.expires_at)],
+  ["Sent", at(message.sent_at)],
+  ["Delivered", message.delivered_at === null ? null : <Delivered message={message} at={message.delivered_at} />],
+  ["Read", at(message.read_at)],
+  ["Failed", at(message.failed_at)],
+  ["Canceled", at(message.canceled_at)],
+];
+
+const Template = ({ message: { template_id: id, template_version: version } }: { message: Message }): JSX.Element => (
+  <>
+    <Link to={`templates/${id}`}>{id}</Link> <span class="quiet">version {version}</span>
+  </>
+);
+
+const Batch = ({ id }: { id: string }): JSX.Element => (
+  <Link to="messages" query={new URLSearchParams({ batch_id: id })}>
+    {id}
+  </Link>
+);
+
+const Metadata = ({ of }: { of: Readonly<Record<string, string>> }): JSX.Element => (
+  <dl class="raw">
+    {Object.entries(of).map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** How long it took, from when it could be sent. */
+function Delivered({ message: { created_at: createdAt, send_at: sendAt }, at: iso }: { message: Message; at: string }): JSX.Element {
+  const began = Math.max(Date.parse(createdAt), sendAt === null ? 0 : Date.parse(sendAt));
+  return (
+    <>
+      <Moment iso={iso} /> <span class="quiet">after {formatDuration(Date.parse(iso) - began)}</span>
+    </>
+  );
+}

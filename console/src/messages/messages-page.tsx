@@ -1,4 +1,131 @@
+/** The messages, newest first, as they come and change. */
+import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useState } from "preact/hooks";
+import { useEvents, useLiveState } from "../lib/live.tsx";
+import { useSettled } from "../lib/resource.ts";
+import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table, type Column } from "../ui/table.tsx";
+import { matches, readFilters, type Filters } from "./filters.ts";
+import { merge, newestRecords } from "./live-messages.ts";
+import { MessageFilters } from "./message-filters.tsx";
 
-export const MessagesPage = (): JSX.Element => <Page title="MessagesPage">…</Page>;
+export function MessagesPage(): JSX.Element {
+  const api = useApi();
+  const maySend = useMay("messages:send");
+  const { query } = usePlace();
+  const filters = readFilters(query);
+  const asked = useSettled(JSON.stringify(filters), 250);
+  const [isPaused, setPaused] = useState(false);
+  const list = useList<Message>(asked, (cursor, signal) =>
+    // An address may ask for anything: the service says what it does not know.
+    api.messages.list({ ...(JSON.parse(asked) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
+  );
+  useEvents((events) => {
+    if (isPaused) return;
+    const records = newestRecords(events);
+    const wanted = JSON.parse(asked) as Filters;
+    if (records.length > 0) list.resource.set((shown) => shown && merge(shown, records, (message) => matches(message, wanted)));
+  });
+  const onPause = (): void => {
+    if (isPaused) list.resource.reload();
+    setPaused(!isPaused);
+  };
+  return (
+    <Page
+      title="Messages"
+      actions={
+        <>
+          <LiveButton isPaused={isPaused} onPause={onPause} onReload={list.resource.reload} />
+          {maySend && (
+            <Link to="send" class="button">
+              Send a message
+            </Link>
+          )}
+        </>
+      }
+    >
+      <MessageFilters filters={filters} />
+      <section class="card" aria-label="Messages" aria-busy={list.resource.isLoading}>
+        <Loaded resource={list.resource} lines={8}>
+          {({ items, cursor }) =>
+            items.length === 0 ? (
+              <Nothing isFiltered={Object.keys(filters).length > 0} hasMore={cursor !== null} />
+            ) : (
+              <Table label="Messages" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+    </Page>
+  );
+}
+
+function LiveButton({ isPaused, onPause, onReload }: { isPaused: boolean; onPause: () => void; onReload: () => void }): JSX.Element {
+  const live = useLiveState();
+  if (live === "off")
+    return (
+      <button type="button" onClick={onReload}>
+        Refresh
+      </button>
+    );
+  return (
+    <button type="button" aria-pressed={isPaused} onClick={onPause}>
+      {isPaused ? "Go on live" : "Pause"}
+    </button>
+  );
+}
+
+function Nothing({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): JSX.Element {
+  if (!isFiltered)
+    return (
+      <Empty title="No messages yet">
+        <p>What is sent through the API, or from here, appears at once.</p>
+      </Empty>
+    );
+  return (
+    <Empty title={hasMore ? "None among the newest" : "No message fits these filters"}>
+      <p>{hasMore ? "A search looks at so many messages at a time. Load more to look further back." : "Widen them, or remove them all."}</p>
+      <button type="button" onClick={() => replaceQuery(new URLSearchParams())}>
+        Remove the filters
+      </button>
+    </Empty>
+  );
+}
+
+const COLUMNS: readonly Column<Message>[] = [
+  {
+    name: "Recipient",
+    cell: ({ id, direction, recipient, sender }) => (
+      <Link to={`messages/${id}`} class="strong">
+        {direction === "inbound" ? `from ${sender ?? "unknown"}` : recipient}
+      </Link>
+    ),
+  },
+  {
+    name: "Status",
+    cell: ({ status, error }) => (
+      <>
+        <Status of={status} /> {error !== null && <span class="quiet">{error.code}</span>}
+      </>
+    ),
+  },
+  { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
+  { name: "Channel", cell: ({ channel }) => channel },
+  { name: "Reference", cell: ({ client_reference: reference }) => reference ?? <span class="quiet">–</span> },
+  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+];
+
+const MOST_SHOWN = 80;
+
+/** Cut between characters, not within one. */
+const excerpt = (text: string): string => {
+  const characters = [...text];
+  return characters.length <= MOST_SHOWN ? text : `${characters.slice(0, MOST_SHOWN).join("")}…`;
+};

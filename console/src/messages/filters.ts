@@ -1,0 +1,49 @@
+/** Which messages are asked for: kept in the address, so that a view can be sent to somebody. */
+import type { Message } from "godwit-sdk";
+
+export const FILTERS = [
+  "status",
+  "channel",
+  "direction",
+  "recipient",
+  "client_reference",
+  "batch_id",
+  "error_code",
+  "created_after",
+  "created_before",
+] as const;
+
+export type FilterName = (typeof FILTERS)[number];
+export type Filters = Readonly<Partial<Record<FilterName, string>>>;
+
+export function readFilters(query: URLSearchParams): Filters {
+  const found = FILTERS.map((name) => [name, query.get(name)?.trim() ?? ""] as const).filter(([, value]) => value !== "");
+  return Object.fromEntries(found);
+}
+
+export function withFilter(filters: Filters, name: FilterName, value: string): URLSearchParams {
+  const changed = Object.entries({ ...filters, [name]: value }).filter(([, text]) => text !== "");
+  return new URLSearchParams(changed);
+}
+
+/** Whether the list would have it: what an event tells is put in without asking again. */
+export function matches(message: Message, filters: Filters): boolean {
+  const { error_code: errorCode, created_after: after, created_before: before, ...equal } = filters;
+  if (errorCode !== undefined && message.error?.code !== errorCode) return false;
+  if (after !== undefined && Date.parse(message.created_at) < Date.parse(after)) return false;
+  if (before !== undefined && Date.parse(message.created_at) >= Date.parse(before)) return false;
+  return Object.entries(equal).every(([name, value]) => message[name as keyof typeof equal] === value);
+}
+
+export type Search = { kind: "message"; id: string } | { kind: "filter"; name: FilterName; value: string };
+
+/** What a person may mean by a word: ids tell themselves by how they begin, numbers by their plus; anything else is a reference. */
+export function readSearch(text: string): Search | undefined {
+  const word = text.trim();
+  if (word === "") return undefined;
+  if (/^msg_\w+$/.test(word)) return { kind: "message", id: word };
+  if (/^batch_\w+$/.test(word)) return { kind: "filter", name: "batch_id", value: word };
+  const digits = word.replaceAll(/[\s().-]/g, "");
+  if (/^(\+|00)\d{6,15}$/.test(digits)) return { kind: "filter", name: "recipient", value: digits.replace(/^00/, "+") };
+  return { kind: "filter", name: "client_reference", value: word };
+}

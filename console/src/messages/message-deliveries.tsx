@@ -1,0 +1,90 @@
+/** What webhook endpoints were told of a message, and what they answered. */
+import type { TimelineEntry, WebhookDelivery } from "godwit-sdk";
+import type { JSX } from "preact";
+import { formatDuration } from "../lib/format.ts";
+import { useInterval, useResource } from "../lib/resource.ts";
+import { Link } from "../lib/router.tsx";
+import { useAction } from "../lib/action.ts";
+import { useApi, useMay } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded } from "../ui/page.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table, type Column } from "../ui/table.tsx";
+import { useToast } from "../ui/toast.tsx";
+
+const LOOK_AGAIN_MS = 3_000;
+
+/** A redaction takes out what was told: nobody is told of it. */
+const isEvent = ({ ignored, type }: TimelineEntry): boolean => !ignored && type.startsWith("message.") && type !== "message.redacted";
+
+export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry[] }): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  const mayWrite = useMay("webhooks:write");
+  const told = entries.filter(isEvent).map(({ id }) => id);
+  const deliveries = useResource(told.join(" "), async (signal) => {
+    const pages = await Promise.all(told.map((id) => api.events.deliveries(id, { signal }).page()));
+    return pages.flatMap(({ data }) => data);
+  });
+  useInterval(deliveries.reload, deliveries.data?.some(({ status }) => status === "pending") === true ? LOOK_AGAIN_MS : null);
+  const retry = useAction(async (delivery: WebhookDelivery) => {
+    await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id);
+    say("It is tried again now");
+    deliveries.reload();
+  });
+  return (
+    <section class="card" aria-label="Webhook deliveries">
+      <h2>Webhook deliveries</h2>
+      <Problem error={retry.error} />
+      <Loaded resource={deliveries} lines={2}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title="No endpoint was told of it">
+              <p>
+                Endpoints are on the page <Link to="endpoints">Webhooks</Link>.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              label="Webhook deliveries"
+              columns={[...COLUMNS, ...(mayWrite ? [retryColumn((delivery) => void retry.run(delivery), retry.isRunning)] : [])]}
+              rows={rows}
+              keyOf={({ id }) => id}
+            />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+const COLUMNS: readonly Column<WebhookDelivery>[] = [
+  { name: "Event", cell: ({ event_type: type }) => type },
+  { name: "Status", cell: ({ status }) => <Status of={status} /> },
+  { name: "Last answer", cell: ({ attempts }) => <LastAnswer attempt={attempts.at(-1)} /> },
+  { name: "Attempts", isNumber: true, cell: ({ attempts }) => attempts.length },
+  { name: "Next", cell: ({ next_attempt_at: at }) => (at === null ? <span class="quiet">–</span> : <Ago iso={at} />) },
+  { name: "Endpoint", cell: ({ endpoint_id: id }) => <Link to={`endpoints/${id}`}>open</Link> },
+];
+
+const retryColumn = (onRetry: (delivery: WebhookDelivery) => void, isRunning: boolean): Column<WebhookDelivery> => ({
+  name: "Actions",
+  isAction: true,
+  cell: (delivery) => (
+    <button type="button" class="small" disabled={isRunning} onClick={() => onRetry(delivery)}>
+      Retry
+    </button>
+  ),
+});
+
+function LastAnswer({ attempt }: { attempt: WebhookDelivery["attempts"][number] | undefined }): JSX.Element {
+  if (attempt === undefined) return <span class="quiet">none yet</span>;
+  const { response_status: status, duration_ms: took, error, response_body: body } = attempt;
+  return (
+    <>
+      {status ?? error ?? "no answer"} <span class="quiet">after {formatDuration(took)}</span>
+      {body !== null && body !== "" && <span class="said">{body}</span>}
+    </>
+  );
+}

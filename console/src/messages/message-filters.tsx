@@ -1,0 +1,90 @@
+/** The row of filters above the list. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { toLocalInput, words } from "../lib/format.ts";
+import { navigate, replaceQuery } from "../lib/router.tsx";
+import { SelectField, TextField } from "../ui/field.tsx";
+import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
+
+const STATUSES = ["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"];
+
+const choices = (any: string, values: readonly string[]): [string, string][] => [["", any], ...values.map((value): [string, string] => [value, words(value)])];
+
+export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
+  const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
+  return (
+    <>
+      <Search filters={filters} />
+      <div class="filters">
+        <SelectField label="Status" value={filters.status ?? ""} onValue={(value) => set("status", value)} options={choices("Any", STATUSES)} />
+        <SelectField label="Channel" value={filters.channel ?? ""} onValue={(value) => set("channel", value)} options={choices("Any", ["sms", "whatsapp"])} />
+        <SelectField label="Direction" value={filters.direction ?? ""} onValue={(value) => set("direction", value)} options={choices("Both", ["outbound", "inbound"])} />
+        <TextField label="Error code" type="search" value={filters.error_code ?? ""} onValue={(value) => set("error_code", value)} />
+        <TimeFilter label="From" name="created_after" filters={filters} onValue={set} />
+        <TimeFilter label="Until" name="created_before" filters={filters} onValue={set} />
+      </div>
+      <Chosen filters={filters} onClear={(name) => set(name, "")} />
+    </>
+  );
+}
+
+function Search({ filters }: { filters: Filters }): JSX.Element {
+  const [text, setText] = useState("");
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const search = readSearch(text);
+    if (search === undefined) return;
+    setText("");
+    if (search.kind === "message") navigate(`messages/${search.id}`);
+    else replaceQuery(withFilter(filters, search.name, search.value));
+  };
+  return (
+    <form class="search" role="search" onSubmit={submit}>
+      <input
+        type="search"
+        aria-label="Search by id, recipient or client reference"
+        placeholder="Id, recipient or client reference"
+        value={text}
+        autoComplete="off"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+type TimeFilterProps = { label: string; name: "created_after" | "created_before"; filters: Filters; onValue: (name: FilterName, value: string) => void };
+
+/** Typed in the time of this place, kept in the address as everybody's. */
+function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Element {
+  const at = filters[name];
+  const isTime = at !== undefined && !Number.isNaN(Date.parse(at));
+  return (
+    <TextField
+      label={label}
+      type="datetime-local"
+      value={isTime ? toLocalInput(new Date(at)) : ""}
+      onValue={(value) => onValue(name, value === "" ? "" : new Date(value).toISOString())}
+    />
+  );
+}
+
+// Those that have no field of their own: they come from a search, or from an address.
+const SEARCHED: readonly FilterName[] = ["recipient", "client_reference", "batch_id"];
+
+function Chosen({ filters, onClear }: { filters: Filters; onClear: (name: FilterName) => void }): JSX.Element | null {
+  const chosen = SEARCHED.filter((name) => filters[name] !== undefined);
+  if (chosen.length === 0) return null;
+  return (
+    <ul class="chosen" aria-label="Searched for">
+      {chosen.map((name) => (
+        <li key={name}>
+          {words(name)}: <strong>{filters[name]}</strong>{" "}
+          <button type="button" class="small" aria-label={`Remove ${words(name)}`} onClick={() => onClear(name)}>
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,48 @@
+/** The parts of a message on the wire, each with what its receipts said. */
+import type { Message, TimelineEntry } from "godwit-sdk";
+import type { JSX } from "preact";
+import { words } from "../lib/format.ts";
+import { useResource } from "../lib/resource.ts";
+import { useApi } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded } from "../ui/page.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table } from "../ui/table.tsx";
+
+export function Parts({ message, entries }: { message: Message; entries: readonly TimelineEntry[] }): JSX.Element {
+  const api = useApi();
+  // A receipt of one part may move nothing but that part: every entry is a reason to look again.
+  const key = `${message.id} ${message.sequence} ${entries.length}`;
+  const parts = useResource(key, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
+  const receiptsOf = (number: number): string =>
+    entries
+      .filter(({ receipt }) => receipt !== null && (receipt.part ?? 1) === number)
+      .map(({ receipt }) => words(receipt?.status ?? ""))
+      .join(", ");
+  return (
+    <section class="card" aria-label="Parts">
+      <h2>Parts</h2>
+      <Loaded resource={parts} lines={2}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title="No carrier has taken it yet" />
+          ) : (
+            <Table
+              label="Parts"
+              rows={rows}
+              keyOf={({ number }) => String(number)}
+              columns={[
+                { name: "Part", cell: ({ number }) => number },
+                { name: "Status", cell: ({ status }) => <Status of={status} /> },
+                { name: "Receipts", cell: ({ number }) => receiptsOf(number) || <span class="quiet">none</span> },
+                { name: "Error", cell: ({ error }) => error?.code ?? <span class="quiet">–</span> },
+                { name: "Carrier's id", cell: ({ provider_message_id: id }) => (id === null ? "–" : <code>{id}</code>) },
+                { name: "Changed", cell: ({ updated_at: at }) => <Ago iso={at} /> },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

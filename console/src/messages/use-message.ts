@@ -1,0 +1,43 @@
+/** One message as it is now, followed to its end: by its events, or by asking where the key may not read those. */
+import type { Message, TimelineEntry } from "godwit-sdk";
+import { useEvents, useLiveState } from "../lib/live.tsx";
+import { useInterval, useResource, useThrottled, type Resource } from "../lib/resource.ts";
+import { useApi } from "../session/use-session.ts";
+
+const ENDS: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]);
+
+export const isOver = ({ status }: Message): boolean => ENDS.has(status);
+
+const POLL_MS = 2_000;
+const RELOAD_MS = 500;
+
+export type Followed = { message: Resource<Message>; timeline: Resource<readonly TimelineEntry[]> };
+
+/** Null follows nothing. */
+export function useMessage(id: string | null): Followed {
+  const api = useApi();
+  const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }));
+  const timeline = useResource(id, async (signal) => {
+    const { data } = await api.messages.events(id ?? "", { limit: 100 }, { signal }).page();
+    return data.toReversed();
+  });
+  const reloadTimeline = useThrottled(timeline.reload, RELOAD_MS);
+  useEvents((events) => {
+    for (const { data } of events) {
+      const told = data.message;
+      if (told === undefined || told === null || told.id !== id) continue;
+      message.set((known) => (known === undefined || known.sequence <= told.sequence ? told : known));
+      reloadTimeline();
+    }
+  });
+  const isLive = useLiveState() === "live";
+  const isOpen = message.data !== undefined && !isOver(message.data);
+  useInterval(
+    () => {
+      message.reload();
+      timeline.reload();
+    },
+    isOpen && !isLive ? POLL_MS : null,
+  );
+  return { message, timeline };
+}

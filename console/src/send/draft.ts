@@ -1,0 +1,77 @@
+/** What is being written on the send page. Another page may put something there; it stays in memory, and never in an address. */
+import type { Message, NewMessage } from "godwit-sdk";
+
+export type Draft = {
+  channel: string;
+  recipient: string;
+  kind: "text" | "template";
+  body: string;
+  template: string;
+  variables: Readonly<Record<string, string>>;
+  sender: string;
+  /** As the browser's field has it, in the time of this place. */
+  sendAt: string;
+  priority: string;
+  clientReference: string;
+  ttlSeconds: string;
+  maxSegments: string;
+};
+
+export const EMPTY: Draft = {
+  channel: "sms",
+  recipient: "",
+  kind: "text",
+  body: "",
+  template: "",
+  variables: {},
+  sender: "",
+  sendAt: "",
+  priority: "normal",
+  clientReference: "",
+  ttlSeconds: "",
+  maxSegments: "",
+};
+
+/** The same again, as a new message. */
+export const draftOf = (message: Message): Draft => ({
+  ...EMPTY,
+  channel: message.channel,
+  recipient: message.recipient,
+  kind: message.template_id === null ? "text" : "template",
+  body: message.template_id === null ? (message.body ?? "") : "",
+  template: message.template_id ?? "",
+  variables: message.template_variables ?? {},
+  sender: message.sender ?? "",
+  priority: message.priority,
+  clientReference: message.client_reference ?? "",
+});
+
+let handedOver: Draft | undefined;
+
+export const handOver = (draft: Draft): void => {
+  handedOver = draft;
+};
+
+/** What was put there, once. */
+export const takeHandedOver = (): Draft | undefined => {
+  const draft = handedOver;
+  handedOver = undefined;
+  return draft;
+};
+
+/** The body of the request: only what was filled in, so that the code beside it is no longer than it must be. */
+export function toRequest(draft: Draft): NewMessage {
+  const { kind, body, template, variables, sender, sendAt, priority, clientReference, ttlSeconds, maxSegments } = draft;
+  return {
+    recipient: draft.recipient.trim(),
+    // The service says so if it is another word.
+    channel: draft.channel as NewMessage["channel"],
+    ...(kind === "text" ? { body } : { template_id: template, ...(Object.keys(variables).length === 0 ? {} : { template_variables: { ...variables } }) }),
+    ...(sender.trim() === "" ? {} : { sender: sender.trim() }),
+    ...(sendAt === "" ? {} : { send_at: new Date(sendAt).toISOString() }),
+    ...(priority === "normal" ? {} : { priority: priority as "high" }),
+    ...(clientReference.trim() === "" ? {} : { client_reference: clientReference.trim() }),
+    ...(ttlSeconds === "" ? {} : { ttl_seconds: Number(ttlSeconds) }),
+    ...(maxSegments === "" ? {} : { max_segments: Number(maxSegments) }),
+  };
+}
