@@ -44,4 +44,6 @@ export type {
   WebhookEndpoint,
   WebhookEndpointWithSecret,
 } from "./schema.ts";
+/** For a key of your own, kept with your work. */
+export { newUuid as newIdempotencyKey } from "./uuid.ts";
 export { verifyWebhook, WebhookError, type WebhookFault, type WebhookHeaders, type WebhookOptions } from "./webhook.ts";

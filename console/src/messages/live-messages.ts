@@ -18,7 +18,11 @@ export function newestRecords(events: readonly GodwitEvent[]): Message[] {
 }
 
 /** Puts them in: new ones at their place by age, known ones over what was shown, and takes out what no longer belongs. */
-export function merge({ items, cursor }: Listed<Message>, records: readonly Message[], isWanted: (message: Message) => boolean): Listed<Message> {
+export function merge(
+  { items, cursor }: Listed<Message>,
+  records: readonly Message[],
+  isWanted: (message: Message) => boolean,
+): Listed<Message> {
   const shown = new Map(items.map((item) => [item.id, item]));
   const oldest = items.at(-1)?.id ?? "";
   for (const record of records) {

@@ -105,7 +105,10 @@ function Redact({ message, onClose, onDone }: DialogProps): JSX.Element {
   });
   return (
     <FormDialog title="Redact this message?" submit="Redact" isDangerous action={action} onClose={onClose}>
-      <p>Its text, variables and metadata are removed for good, also from its events and stored answers. What became of it stays. This cannot be undone.</p>
+      <p>
+        Its text, variables and metadata are removed for good, also from its events and stored answers. What became of it stays. This cannot
+        be undone.
+      </p>
     </FormDialog>
   );
 }

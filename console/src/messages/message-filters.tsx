@@ -6,9 +6,24 @@ import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
 
-const STATUSES = ["scheduled", "queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled", "received"];
+const STATUSES = [
+  "scheduled",
+  "queued",
+  "sending",
+  "sent",
+  "delivered",
+  "read",
+  "undelivered",
+  "failed",
+  "expired",
+  "canceled",
+  "received",
+];
 
-const choices = (any: string, values: readonly string[]): [string, string][] => [["", any], ...values.map((value): [string, string] => [value, words(value)])];
+const choices = (any: string, values: readonly string[]): [string, string][] => [
+  ["", any],
+  ...values.map((value): [string, string] => [value, words(value)]),
+];
 
 export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
   const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
@@ -16,9 +31,24 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
     <>
       <Search filters={filters} />
       <div class="filters">
-        <SelectField label="Status" value={filters.status ?? ""} onValue={(value) => set("status", value)} options={choices("Any", STATUSES)} />
-        <SelectField label="Channel" value={filters.channel ?? ""} onValue={(value) => set("channel", value)} options={choices("Any", ["sms", "whatsapp"])} />
-        <SelectField label="Direction" value={filters.direction ?? ""} onValue={(value) => set("direction", value)} options={choices("Both", ["outbound", "inbound"])} />
+        <SelectField
+          label="Status"
+          value={filters.status ?? ""}
+          onValue={(value) => set("status", value)}
+          options={choices("Any", STATUSES)}
+        />
+        <SelectField
+          label="Channel"
+          value={filters.channel ?? ""}
+          onValue={(value) => set("channel", value)}
+          options={choices("Any", ["sms", "whatsapp"])}
+        />
+        <SelectField
+          label="Direction"
+          value={filters.direction ?? ""}
+          onValue={(value) => set("direction", value)}
+          options={choices("Both", ["outbound", "inbound"])}
+        />
         <TextField label="Error code" type="search" value={filters.error_code ?? ""} onValue={(value) => set("error_code", value)} />
         <TimeFilter label="From" name="created_after" filters={filters} onValue={set} />
         <TimeFilter label="Until" name="created_before" filters={filters} onValue={set} />
@@ -53,7 +83,12 @@ function Search({ filters }: { filters: Filters }): JSX.Element {
   );
 }
 
-type TimeFilterProps = { label: string; name: "created_after" | "created_before"; filters: Filters; onValue: (name: FilterName, value: string) => void };
+type TimeFilterProps = {
+  label: string;
+  name: "created_after" | "created_before";
+  filters: Filters;
+  onValue: (name: FilterName, value: string) => void;
+};
 
 /** Typed in the time of this place, kept in the address as everybody's. */
 function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Element {

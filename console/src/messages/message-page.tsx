@@ -63,7 +63,8 @@ function Said({ message: { status, error, body, segments } }: { message: Message
         </p>
         {segments !== null && (
           <p class="quiet">
-            {plural(segments.count, "part")} · {plural(segments.characters, "character")} · {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
+            {plural(segments.count, "part")} · {plural(segments.characters, "character")} ·{" "}
+            {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
           </p>
         )}
       </div>

@@ -17,7 +17,7 @@ export type Followed = { message: Resource<Message>; timeline: Resource<readonly
 export function useMessage(id: string | null): Followed {
   const api = useApi();
   const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }));
-  const timeline = useResource(id, async (signal) => {
+  const timeline = useResource<readonly TimelineEntry[]>(id, async (signal) => {
     const { data } = await api.messages.events(id ?? "", { limit: 100 }, { signal }).page();
     return data.toReversed();
   });

@@ -66,7 +66,9 @@ export function toRequest(draft: Draft): NewMessage {
     recipient: draft.recipient.trim(),
     // The service says so if it is another word.
     channel: draft.channel as NewMessage["channel"],
-    ...(kind === "text" ? { body } : { template_id: template, ...(Object.keys(variables).length === 0 ? {} : { template_variables: { ...variables } }) }),
+    ...(kind === "text"
+      ? { body }
+      : { template_id: template, ...(Object.keys(variables).length === 0 ? {} : { template_variables: { ...variables } }) }),
     ...(sender.trim() === "" ? {} : { sender: sender.trim() }),
     ...(sendAt === "" ? {} : { send_at: new Date(sendAt).toISOString() }),
     ...(priority === "normal" ? {} : { priority: priority as "high" }),

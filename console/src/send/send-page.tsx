@@ -1,4 +1,120 @@
+/** Writing a message: checked as it is typed, sent once, followed to its end. */
+import { newIdempotencyKey, type MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { useResource, useSettled } from "../lib/resource.ts";
+import { usePlace } from "../lib/router.tsx";
+import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
+import { faultAt, Problem } from "../ui/problem.tsx";
+import { CodeCard } from "./code-card.tsx";
+import { EMPTY, takeHandedOver, toRequest, type Draft } from "./draft.ts";
+import { FollowedMessage } from "./followed-message.tsx";
+import { SendForm } from "./send-form.tsx";
 
-export const SendPage = (): JSX.Element => <Page title="SendPage">…</Page>;
+const SETTLED_MS = 250;
+
+export function SendPage(): JSX.Element {
+  const api = useApi();
+  const { identity } = useSession();
+  const { query } = usePlace();
+  const [draft, setDraft] = useState<Draft>(() => takeHandedOver() ?? firstDraft(query));
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [sentId, setSentId] = useState<string | undefined>(undefined);
+  // One key for one draft: pressing twice, or again after a lost connection, sends one message.
+  const [idempotencyKey, setKey] = useState<string>(newIdempotencyKey);
+  const request = useMemo(() => toRequest(draft), [draft]);
+  const settled = useSettled(JSON.stringify(request), SETTLED_MS);
+  const checked = useResource<MessageValidation>(settled, (signal) =>
+    api.messages.validate(JSON.parse(settled) as typeof request, { signal, maxRetries: 0 }),
+  );
+  // The last answer is better than none while the next one is on its way: the text does not jump.
+  const [shown, setShown] = useState<MessageValidation | undefined>(undefined);
+  if (checked.data !== undefined && checked.data !== shown) setShown(checked.data);
+
+  const action = useAction(async () => {
+    const message = await api.messages.send(request, { idempotencyKey });
+    setSentId(message.id);
+    setTouched(new Set());
+    setKey(newIdempotencyKey());
+  });
+  const onChange = (change: Partial<Draft>): void => {
+    setDraft((before) => ({ ...before, ...change }));
+    setTouched((before) => new Set([...before, ...Object.keys(change).flatMap((name) => POINTERS[name as keyof Draft] ?? [])]));
+    setKey(newIdempotencyKey());
+    action.clear();
+  };
+  const faultOf = (pointer: string): string | undefined => {
+    const refused = faultAt(action.error, pointer);
+    if (refused !== undefined) return refused;
+    const isSeen = [...touched].some((place) => pointer === place || pointer.startsWith(`${place}/`));
+    return isSeen ? shown?.errors.find((fault) => fault.pointer === pointer)?.detail : undefined;
+  };
+  const onSubmit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    setTouched(new Set(Object.values(POINTERS)));
+    void action.run();
+  };
+  return (
+    <Page
+      title="Send"
+      lead={
+        identity.environment === "live"
+          ? "This is live: the message goes to a real recipient."
+          : "This is test: the simulator answers, and nothing leaves the machine."
+      }
+    >
+      <div class="columns">
+        <form class="card stack" onSubmit={onSubmit} noValidate aria-label="New message">
+          <SendForm draft={draft} validation={shown} faultOf={faultOf} onChange={onChange} />
+          <Rules validation={shown} touched={touched} />
+          <Problem error={action.error} />
+          <div class="actions">
+            <button type="submit" class="primary" disabled={action.isRunning}>
+              {action.isRunning ? "Sending…" : draft.sendAt === "" ? "Send" : "Schedule"}
+            </button>
+          </div>
+        </form>
+        <div>
+          {sentId !== undefined && <FollowedMessage key={sentId} id={sentId} />}
+          <CodeCard request={request} idempotencyKey={idempotencyKey} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+/** Refusals that belong to no single field, such as that there is no route. */
+function Rules({ validation, touched }: { validation: MessageValidation | undefined; touched: ReadonlySet<string> }): JSX.Element | null {
+  const whole = validation?.errors.filter(({ pointer }) => pointer === "") ?? [];
+  if (whole.length === 0 || touched.size === 0) return null;
+  return (
+    <div class="notice bad" role="status">
+      {whole.map(({ code, detail }) => (
+        <p key={code}>
+          <strong>{code}</strong>: {detail}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+const POINTERS: Readonly<Partial<Record<keyof Draft, string>>> = {
+  channel: "/channel",
+  recipient: "/recipient",
+  body: "/body",
+  template: "/template_id",
+  variables: "/template_variables",
+  sender: "/sender",
+  sendAt: "/send_at",
+  priority: "/priority",
+  clientReference: "/client_reference",
+  ttlSeconds: "/ttl_seconds",
+  maxSegments: "/max_segments",
+};
+
+function firstDraft(query: URLSearchParams): Draft {
+  const template = query.get("template") ?? "";
+  return { ...EMPTY, template, kind: template === "" ? "text" : "template", recipient: query.get("recipient") ?? "" };
+}

@@ -1,0 +1,27 @@
+import type { NewMessage } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Code } from "../ui/copy.tsx";
+import { toCurl, toSdkCode } from "./code-samples.ts";
+
+const KINDS = { curl: toCurl, "TypeScript SDK": toSdkCode } as const;
+type Kind = keyof typeof KINDS;
+
+export function CodeCard({ request, idempotencyKey }: { request: NewMessage; idempotencyKey: string }): JSX.Element {
+  const [kind, setKind] = useState<Kind>("curl");
+  return (
+    <section class="card" aria-label="The same in code">
+      <div class="card-head">
+        <h2>The same in code</h2>
+        <div class="tabs">
+          {(Object.keys(KINDS) as Kind[]).map((one) => (
+            <button key={one} type="button" class="small" aria-pressed={one === kind} onClick={() => setKind(one)}>
+              {one}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Code label={kind} text={KINDS[kind](location.origin, request, idempotencyKey)} />
+    </section>
+  );
+}

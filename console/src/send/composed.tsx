@@ -1,0 +1,66 @@
+/** The text as it would be sent: its parts, its alphabet, and in place the characters that cost the larger alphabet. */
+import type { MessageValidation } from "godwit-sdk";
+import type { JSX } from "preact";
+import { plural } from "../lib/format.ts";
+
+type ComposedProps = { validation: MessageValidation; onReplace: ((text: string) => void) | undefined };
+
+export function Composed({ validation, onReplace }: ComposedProps): JSX.Element | null {
+  const { body, segments, ucs2_characters: offending, route } = validation;
+  if (body === null || body === "") return null;
+  const replaced = withAlternatives(body, offending);
+  return (
+    <div class="stack composed">
+      <p class="bubble">
+        <Marked text={body} offending={offending} />
+      </p>
+      {segments !== null && (
+        <p role="status">
+          <strong>{plural(segments.count, "part")}</strong> · {plural(segments.characters, "character")} ·{" "}
+          {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
+          {route !== null && <span class="quiet"> · by {route.link}</span>}
+        </p>
+      )}
+      {offending.length > 0 && (
+        <div class="notice">
+          <p>
+            {plural(offending.length, "character")} marked above {offending.length === 1 ? "is" : "are"} not in the GSM alphabet, so a part
+            holds 70 characters rather than 160.
+          </p>
+          {onReplace !== undefined && replaced !== body && (
+            <button type="button" class="small" onClick={() => onReplace(replaced)}>
+              Replace what can be replaced
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+type Offending = MessageValidation["ucs2_characters"];
+
+/** Positions count code points, as the API does. */
+function Marked({ text, offending }: { text: string; offending: Offending }): JSX.Element {
+  const characters = [...text];
+  const pieces: JSX.Element[] = [];
+  let from = 0;
+  for (const { position, character, alternative } of offending) {
+    pieces.push(<span key={`t${from}`}>{characters.slice(from, position).join("")}</span>);
+    const title = alternative === null ? "Not in the GSM alphabet" : `Not in the GSM alphabet; instead: ${alternative}`;
+    pieces.push(
+      <mark key={`m${position}`} title={title}>
+        {character}
+      </mark>,
+    );
+    from = position + [...character].length;
+  }
+  pieces.push(<span key={`t${from}`}>{characters.slice(from).join("")}</span>);
+  return <>{pieces}</>;
+}
+
+export function withAlternatives(text: string, offending: Offending): string {
+  const characters = [...text];
+  for (const { position, alternative } of offending) if (alternative !== null) characters[position] = alternative;
+  return characters.join("");
+}

@@ -1,0 +1,38 @@
+/** To whom: a number, or in test one of the simulator's by a click. */
+import type { JSX } from "preact";
+import { useSession } from "../session/use-session.ts";
+import { TextField } from "../ui/field.tsx";
+import { SIMULATOR_RECIPIENTS, type SimulatorRecipient } from "./simulator-recipients.ts";
+
+type RecipientProps = {
+  value: string;
+  error: string | undefined;
+  onValue: (value: string) => void;
+  onSimulated: (recipient: SimulatorRecipient) => void;
+};
+
+export function RecipientField({ value, error, onValue, onSimulated }: RecipientProps): JSX.Element {
+  const { identity } = useSession();
+  return (
+    <>
+      <TextField label="Recipient" type="tel" placeholder="+14155550123" value={value} onValue={onValue} error={error} />
+      {identity.environment === "test" && (
+        <fieldset class="chips">
+          <legend>The simulator's recipients</legend>
+          {SIMULATOR_RECIPIENTS.map((recipient) => (
+            <button
+              key={recipient.number}
+              type="button"
+              class="small"
+              aria-pressed={value === recipient.number}
+              title={recipient.number}
+              onClick={() => onSimulated(recipient)}
+            >
+              {recipient.outcome}
+            </button>
+          ))}
+        </fieldset>
+      )}
+    </>
+  );
+}

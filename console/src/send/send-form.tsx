@@ -1,0 +1,113 @@
+/** The fields of a message. */
+import type { MessageValidation } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Field, SelectField, TextField } from "../ui/field.tsx";
+import { Composed } from "./composed.tsx";
+import type { Draft } from "./draft.ts";
+import { RecipientField } from "./recipient-field.tsx";
+import { TemplateFields } from "./template-fields.tsx";
+
+type SendFormProps = {
+  draft: Draft;
+  validation: MessageValidation | undefined;
+  /** What is wrong at a place, where a person has been already. */
+  faultOf: (pointer: string) => string | undefined;
+  onChange: (change: Partial<Draft>) => void;
+};
+
+export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps): JSX.Element {
+  return (
+    <>
+      <SelectField
+        label="Channel"
+        value={draft.channel}
+        onValue={(channel) => onChange({ channel })}
+        options={[
+          ["sms", "SMS"],
+          ["whatsapp", "WhatsApp"],
+        ]}
+        error={faultOf("/channel")}
+      />
+      <RecipientField
+        value={draft.recipient}
+        error={faultOf("/recipient")}
+        onValue={(recipient) => onChange({ recipient })}
+        onSimulated={({ number, channel }) => onChange({ recipient: number, ...(channel === undefined ? {} : { channel }) })}
+      />
+      <div class="tabs" role="group" aria-label="What to send">
+        {(["text", "template"] as const).map((kind) => (
+          <button key={kind} type="button" class="small" aria-pressed={draft.kind === kind} onClick={() => onChange({ kind })}>
+            {kind === "text" ? "Text" : "Template"}
+          </button>
+        ))}
+      </div>
+      {draft.kind === "template" ? (
+        <TemplateFields draft={draft} faultOf={faultOf} onChange={onChange} />
+      ) : (
+        <Field label="Text" error={faultOf("/body")}>
+          {(tied) => <textarea {...tied} value={draft.body} rows={5} onInput={(event) => onChange({ body: event.currentTarget.value })} />}
+        </Field>
+      )}
+      {validation !== undefined && (
+        <Composed validation={validation} onReplace={draft.kind === "text" ? (body) => onChange({ body }) : undefined} />
+      )}
+      <Further draft={draft} faultOf={faultOf} onChange={onChange} />
+    </>
+  );
+}
+
+function Further({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">): JSX.Element {
+  const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "");
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>When, from whom, and more</summary>
+      <div class="field-row">
+        <TextField
+          label="Send at"
+          isOptional
+          type="datetime-local"
+          value={draft.sendAt}
+          onValue={(sendAt) => onChange({ sendAt })}
+          error={faultOf("/send_at")}
+        />
+        <TextField label="Sender" isOptional value={draft.sender} onValue={(sender) => onChange({ sender })} error={faultOf("/sender")} />
+        <TextField
+          label="Client reference"
+          isOptional
+          value={draft.clientReference}
+          onValue={(clientReference) => onChange({ clientReference })}
+          error={faultOf("/client_reference")}
+        />
+        <SelectField
+          label="Priority"
+          value={draft.priority}
+          onValue={(priority) => onChange({ priority })}
+          options={[
+            ["high", "high"],
+            ["normal", "normal"],
+            ["bulk", "bulk"],
+          ]}
+          error={faultOf("/priority")}
+        />
+        <TextField
+          label="Seconds to live"
+          isOptional
+          type="number"
+          placeholder="172800"
+          value={draft.ttlSeconds}
+          onValue={(ttlSeconds) => onChange({ ttlSeconds })}
+          error={faultOf("/ttl_seconds")}
+        />
+        <TextField
+          label="At most so many parts"
+          isOptional
+          type="number"
+          value={draft.maxSegments}
+          onValue={(maxSegments) => onChange({ maxSegments })}
+          error={faultOf("/max_segments")}
+        />
+      </div>
+    </details>
+  );
+}

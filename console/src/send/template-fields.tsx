@@ -1,0 +1,70 @@
+/** A template in place of a text: which one, and what to fill in. */
+import type { Template } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useResource } from "../lib/resource.ts";
+import { useApi, useMay } from "../session/use-session.ts";
+import { SelectField, TextField } from "../ui/field.tsx";
+import { Loaded } from "../ui/page.tsx";
+import type { Draft } from "./draft.ts";
+
+type TemplateProps = { draft: Draft; faultOf: (pointer: string) => string | undefined; onChange: (change: Partial<Draft>) => void };
+
+export function TemplateFields({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
+  const mayRead = useMay("templates:read");
+  return mayRead ? (
+    <ChosenTemplate draft={draft} faultOf={faultOf} onChange={onChange} />
+  ) : (
+    <TextField
+      label="Template"
+      hint="Its name or id. With the scope templates:read you could choose from a list."
+      value={draft.template}
+      onValue={(template) => onChange({ template })}
+      error={faultOf("/template_id")}
+    />
+  );
+}
+
+function ChosenTemplate({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
+  const api = useApi();
+  const templates = useResource(
+    "approved",
+    async (signal) => (await api.templates.list({ status: "approved", limit: 100 }, { signal }).page()).data,
+  );
+  return (
+    <Loaded resource={templates} lines={2}>
+      {(all) => {
+        const usable = all.filter(({ channels }) => channels.includes(draft.channel));
+        const chosen = all.find(({ id, name }) => id === draft.template || name === draft.template);
+        const choose = (name: string): void =>
+          onChange({ template: name, variables: blanks(all.find((template) => template.name === name)) });
+        return (
+          <>
+            <SelectField
+              label="Template"
+              value={chosen?.name ?? ""}
+              onValue={choose}
+              options={[
+                ["", usable.length === 0 ? "None is approved for this channel" : "Choose…"],
+                ...usable.map(({ name }): [string, string] => [name, name]),
+              ]}
+              error={faultOf("/template_id")}
+            />
+            {chosen?.variables.map(({ name, example }) => (
+              <TextField
+                key={name}
+                label={`{{${name}}}`}
+                placeholder={example ?? ""}
+                value={draft.variables[name] ?? ""}
+                onValue={(value) => onChange({ variables: { ...draft.variables, [name]: value } })}
+                error={faultOf(`/template_variables/${name}`)}
+              />
+            ))}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+const blanks = (template: Template | undefined): Record<string, string> =>
+  Object.fromEntries((template?.variables ?? []).map(({ name }): [string, string] => [name, ""]));
