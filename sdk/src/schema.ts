@@ -896,7 +896,7 @@ export interface paths {
         };
         /**
          * Read the usage
-         * @description Counts of messages by the hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. An answer has 10,000 rows at most; a range that needs more is refused with 400.
+         * @description Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. By minute it is in whole minutes, none older than 24 hours. An answer has 10,000 rows at most; a range that needs more is refused with 400.
          *
          *     Scope: `usage:read`.
          */
@@ -2295,7 +2295,7 @@ export interface components {
             /** @description Who has it open. */
             nodes: string[];
         };
-        /** @description Messages by the hour or day in which they were created, and by what they are now. */
+        /** @description Messages by the minute, hour or day in which they were created, and by what they are now. */
         Usage: {
             /** @constant */
             object: "usage";
@@ -2305,18 +2305,18 @@ export interface components {
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description One of hour, day; may grow.
-             * @example hour
+             * @description One of minute, hour, day; may grow.
+             * @example minute
              */
-            interval: "hour" | "day" | (string & {});
+            interval: "minute" | "hour" | "day" | (string & {});
             /**
              * Format: date-time
-             * @description The first hour that is counted.
+             * @description The first hour that is counted; the first minute where `interval` is `minute`.
              */
             from: string;
             /**
              * Format: date-time
-             * @description The hour before which counting ends.
+             * @description The hour, or minute, before which counting ends.
              */
             to: string;
             /** @description Newest first, then by channel, status and error code. */
@@ -2344,7 +2344,7 @@ export interface components {
         UsageCount: {
             /**
              * Format: date-time
-             * @description When the hour or day begins, UTC.
+             * @description When the minute, hour or day begins, UTC.
              */
             start: string;
             /**
@@ -4103,12 +4103,12 @@ export interface operations {
     get_usage: {
         parameters: {
             query?: {
-                /** @description From the hour of this moment on. Default: the day 30 days before the end. */
+                /** @description From the hour of this moment on, or from its minute. Default: the day 30 days before the end; by minute, an hour before it. */
                 created_after?: string;
-                /** @description Up to the end of the hour of this moment; a full hour ends before itself. Default: now. */
+                /** @description Up to the end of the hour of this moment, or of its minute; a full hour, or minute, ends before itself. Default: now. */
                 created_before?: string;
                 /** @description What a row stands for. Default: day, in UTC. */
-                interval?: "hour" | "day";
+                interval?: "minute" | "hour" | "day";
                 channel?: "sms" | "whatsapp";
                 status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
                 error_code?: string;

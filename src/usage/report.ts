@@ -1,4 +1,4 @@
-/** Counts as the outside sees them: one row for each kind of message in each hour or day, and what they come to. */
+/** Counts as the outside sees them: one row for each kind of message in each minute, hour or day, and what they come to. */
 import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
@@ -8,7 +8,7 @@ import { quantileMs, type Histogram } from "./usage.ts";
 /** The words of messages, which stand above usage and are handed down. */
 export type Words = { channels: readonly string[]; statuses: readonly string[] };
 
-export const INTERVALS = ["hour", "day"] as const;
+export const INTERVALS = ["minute", "hour", "day"] as const;
 
 const TimeToDelivered = nullable(
   Type.Object(
@@ -20,7 +20,7 @@ const TimeToDelivered = nullable(
 const usageCount = ({ channels, statuses }: Words) =>
   Type.Object(
     {
-      start: timestamp("When the hour or day begins, UTC."),
+      start: timestamp("When the minute, hour or day begins, UTC."),
       channel: openEnum(channels),
       status: openEnum(statuses, "What the messages are now."),
       error_code: nullable(Type.String({ description: "The error they have; null for none." })),
@@ -53,12 +53,12 @@ export const usageReport = (words: Words) =>
       object: Type.Literal("usage"),
       environment: openEnum(["test", "live"]),
       interval: openEnum(INTERVALS),
-      from: timestamp("The first hour that is counted."),
-      to: timestamp("The hour before which counting ends."),
+      from: timestamp("The first hour that is counted; the first minute where `interval` is `minute`."),
+      to: timestamp("The hour, or minute, before which counting ends."),
       data: Type.Array(usageCount(words), { description: "Newest first, then by channel, status and error code." }),
       totals: Totals,
     },
-    { title: "Usage", description: "Messages by the hour or day in which they were created, and by what they are now." },
+    { title: "Usage", description: "Messages by the minute, hour or day in which they were created, and by what they are now." },
   );
 
 type UsageReport = Static<ReturnType<typeof usageReport>>;
