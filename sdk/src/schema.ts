@@ -2321,6 +2321,8 @@ export interface components {
             to: string;
             /** @description Newest first, then by channel, status and error code. */
             data: components["schemas"]["UsageCount"][];
+            /** @description The sums of each interval, newest first; those without messages are left out. */
+            intervals: components["schemas"]["UsageInterval"][];
             totals: {
                 messages: number;
                 segments: number;
@@ -2362,6 +2364,31 @@ export interface components {
             messages: number;
             /** @description Parts on the wire. Channels without parts add none. */
             segments: number;
+            /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
+            time_to_delivered_ms: {
+                p50: number;
+                p95: number;
+            } | null;
+        };
+        /** @description What one minute, hour or day comes to. */
+        UsageInterval: {
+            /**
+             * Format: date-time
+             * @description When the minute, hour or day begins, UTC.
+             */
+            start: string;
+            messages: number;
+            segments: number;
+            /** @description Messages by status; a status that no message has is left out. */
+            by_status: {
+                [key: string]: number;
+            };
+            /** @description Messages by error code; those without one are left out. */
+            by_error_code: {
+                [key: string]: number;
+            };
+            /** @description Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none. */
+            delivery_rate: number | null;
             /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
             time_to_delivered_ms: {
                 p50: number;
@@ -2550,6 +2577,7 @@ export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
+export type UsageInterval = components['schemas']['UsageInterval'];
 export type Queue = components['schemas']['Queue'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type TokenRequest = components['schemas']['TokenRequest'];

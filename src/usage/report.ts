@@ -47,6 +47,11 @@ const Totals = Type.Object({
   time_to_delivered_ms: TimeToDelivered,
 });
 
+const Interval = Type.Object(
+  { start: timestamp("When the minute, hour or day begins, UTC."), ...Totals.properties },
+  { title: "UsageInterval", description: "What one minute, hour or day comes to." },
+);
+
 export const usageReport = (words: Words) =>
   Type.Object(
     {
@@ -56,6 +61,7 @@ export const usageReport = (words: Words) =>
       from: timestamp("The first hour that is counted; the first minute where `interval` is `minute`."),
       to: timestamp("The hour, or minute, before which counting ends."),
       data: Type.Array(usageCount(words), { description: "Newest first, then by channel, status and error code." }),
+      intervals: Type.Array(Interval, { description: "The sums of each interval, newest first; those without messages are left out." }),
       totals: Totals,
     },
     { title: "Usage", description: "Messages by the minute, hour or day in which they were created, and by what they are now." },
@@ -79,8 +85,13 @@ export const toReport = (environment: Environment, { fromMs, toMs, interval }: U
     segments: row.segments,
     time_to_delivered_ms: timeToDelivered(histogramOf([row])),
   })),
+  intervals: intervalsOf(rows),
   totals: totalsOf(rows),
 });
+
+/** In the order of the rows, which are sorted by time. */
+const intervalsOf = (rows: readonly UsageRow[]): Static<typeof Interval>[] =>
+  [...Map.groupBy(rows, ({ start }) => start.getTime())].map(([start, within]) => ({ start: isoTime(start), ...totalsOf(within) }));
 
 const DELIVERED: ReadonlySet<string> = new Set(["delivered", "read"]);
 const NOT_DELIVERED: ReadonlySet<string> = new Set(["undelivered", "failed", "expired"]);

@@ -29,7 +29,7 @@ export function Errors({ usage }: { usage: Usage }): JSX.Element {
                 <span>{code}</span>
               )}
               <span class="number">{formatCount(count)}</span>
-              <meter min={0} max={most} value={count} aria-label={code} />
+              <span class="share" style={{ inlineSize: `${(count / most) * 100}%` }} />
             </li>
           ))}
         </ul>

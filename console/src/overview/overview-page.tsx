@@ -23,6 +23,7 @@ export function OverviewPage(): JSX.Element {
   const usage = useResource(`usage ${range}`, (signal) =>
     api.usage.get({ interval, created_after: new Date(Date.now() - lengthMs).toISOString() }, { signal }),
   );
+  const [mayReadLinks, mayReadHooks] = [useMay("links:read"), useMay("webhooks:read")];
   const queue = useResource("queue", (signal) => api.queue.get({ signal }));
   const reload = (): void => {
     usage.reload();
@@ -42,8 +43,8 @@ export function OverviewPage(): JSX.Element {
             <div class="columns">
               <Errors usage={counts} />
               <div>
-                {useMay("links:read") && <LinkStates />}
-                {useMay("webhooks:read") && <FailingEndpoints />}
+                {mayReadLinks && <LinkStates />}
+                {mayReadHooks && <FailingEndpoints />}
               </div>
             </div>
           </>

@@ -40,10 +40,20 @@ export function Chart({ title, kind, times, series, format, top = 0 }: ChartProp
       </figcaption>
       <div class="plot">
         <span class="top">{isEmpty ? "" : format(highest)}</span>
-        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true" onPointerMove={onMove} onPointerLeave={() => setAt(undefined)}>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+          onPointerMove={onMove}
+          onPointerLeave={() => setAt(undefined)}
+        >
           <line class="base" x1="0" x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
           {at !== undefined && <rect class="here" x={(at * WIDTH) / times.length} width={WIDTH / times.length} y="0" height={HEIGHT} />}
-          {kind === "bars" ? <Bars series={series} count={times.length} highest={highest} /> : <Lines series={series} count={times.length} highest={highest} />}
+          {kind === "bars" ? (
+            <Bars series={series} count={times.length} highest={highest} />
+          ) : (
+            <Lines series={series} count={times.length} highest={highest} />
+          )}
         </svg>
         {isEmpty && <p class="none quiet">Nothing in this time</p>}
       </div>
@@ -62,7 +72,9 @@ const told = (value: number | null | undefined, format: (value: number) => strin
 
 function heights(kind: ChartProps["kind"], count: number, series: readonly Series[]): number[] {
   const at = (place: number): number[] => series.map(({ values }) => values[place] ?? 0);
-  return Array.from({ length: count }, (_, place) => (kind === "bars" ? at(place).reduce((sum, value) => sum + value, 0) : Math.max(0, ...at(place))));
+  return Array.from({ length: count }, (_, place) =>
+    kind === "bars" ? at(place).reduce((sum, value) => sum + value, 0) : Math.max(0, ...at(place)),
+  );
 }
 
 type Drawn = { series: readonly Series[]; count: number; highest: number };
@@ -76,7 +88,8 @@ function Bars({ series, count, highest }: Drawn): JSX.Element {
     for (const { name, tone, values } of series) {
       const height = highest === 0 ? 0 : ((values[place] ?? 0) / highest) * HEIGHT;
       y -= height;
-      if (height > 0) rects.push(<rect key={`${name} ${place}`} class={tone} x={place * step + gap / 2} y={y} width={step - gap} height={height} />);
+      if (height > 0)
+        rects.push(<rect key={`${name} ${place}`} class={tone} x={place * step + gap / 2} y={y} width={step - gap} height={height} />);
     }
   }
   return <>{rects}</>;
@@ -97,7 +110,12 @@ function Lines({ series, count, highest }: Drawn): JSX.Element {
         return (
           <g key={name} class={tone}>
             <path class="line" d={path} />
-            {alone.map((point) => point && <line key={point[0]} class="line dot" x1={point[0] - step / 4} x2={point[0] + step / 4} y1={point[1]} y2={point[1]} />)}
+            {alone.map(
+              (point) =>
+                point && (
+                  <line key={point[0]} class="line dot" x1={point[0] - step / 4} x2={point[0] + step / 4} y1={point[1]} y2={point[1]} />
+                ),
+            )}
           </g>
         );
       })}
