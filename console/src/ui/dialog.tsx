@@ -1,13 +1,14 @@
 /** A question that has to be answered before anything else: the browser's own dialog, which keeps the focus and knows Escape. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
 import { Problem } from "./problem.tsx";
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
-  useEffect(() => {
+  // Before it is painted: who presses Escape at once means this dialog.
+  useLayoutEffect(() => {
     const { current } = dialog;
     if (current?.open === false) current.showModal();
     return () => current?.close();
