@@ -12,6 +12,7 @@ export type {
   BatchItem,
   CheckedVerification,
   components,
+  Credential,
   DeliveryAttempt,
   EditMessage,
   EditTemplate,

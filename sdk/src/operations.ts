@@ -26,6 +26,7 @@ export const OPERATIONS = {
   get_keys_id: ["GET", "/v1/keys/{id}"],
   delete_keys_id: ["DELETE", "/v1/keys/{id}"],
   post_keys_id_rotate: ["POST", "/v1/keys/{id}/rotate"],
+  get_credential: ["GET", "/v1/credential"],
   get_webhook_endpoints_id_deliveries: ["GET", "/v1/webhook_endpoints/{id}/deliveries"],
   get_webhook_endpoints_id_deliveries_delivery_id: ["GET", "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}"],
   post_webhook_endpoints_id_deliveries_delivery_id_retry: ["POST", "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/retry"],

@@ -439,6 +439,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/credential": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the credential that asks
+         * @description What the API key or access token of this very request is: whose it is, what it may do, how often, and until when.
+         *
+         *     No scope is needed: any credential may ask.
+         */
+        get: operations["get_credential"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook_endpoints/{id}/deliveries": {
         parameters: {
             query?: never;
@@ -1673,6 +1695,45 @@ export interface components {
             /** @description How long the old key goes on working. Default 86400: a day. */
             overlap_seconds?: number | null;
         };
+        /** @description What the credential of a request is. */
+        Credential: {
+            /** @constant */
+            object: "credential";
+            /**
+             * @description One of api_key, access_token; may grow.
+             * @example api_key
+             */
+            type: "api_key" | "access_token" | (string & {});
+            /**
+             * @description The key, or the one that bought the token.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            key_id: string;
+            account_id: string;
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The key's name, for people. */
+            name: string | null;
+            /** @description What this credential may do: a token may do less than its key. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /** @description How often the environment may ask, all its credentials together. */
+            tier: {
+                /** @example sandbox */
+                name: string;
+                /** @description Null on a tier without limit. */
+                requests_per_second: number | null;
+                /** @description Null on a tier without limit. */
+                burst: number | null;
+            };
+            /**
+             * Format: date-time
+             * @description When it stops working: a token at its own end, or at that of its key if that is sooner. Null for a key that lives until it is revoked.
+             */
+            expires_at: string | null;
+        };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
@@ -2406,6 +2467,7 @@ export type KeyWithSecret = components['schemas']['KeyWithSecret'];
 export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type RotateKey = components['schemas']['RotateKey'];
+export type Credential = components['schemas']['Credential'];
 export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
@@ -3231,6 +3293,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    get_credential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credential. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Credential"];
                 };
             };
         };

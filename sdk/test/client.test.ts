@@ -87,6 +87,8 @@ test("validation, a batch, a template, a verification and the counts are there",
   assert.ok((await client.usage.get({ interval: "hour" })).totals.messages > 0);
   assert.equal((await client.queue.get()).object, "queue");
   assert.ok((await client.links.list()).data.length > 0);
+  const { type, environment, scopes } = await client.credential.get();
+  assert.deepEqual([type, environment, scopes.includes("messages:send")], ["api_key", "test", true]);
 });
 
 describe("a list", () => {
