@@ -23,6 +23,7 @@ export type {
   KeyWithSecret,
   Link,
   Message,
+  MessagePart,
   MessageValidation,
   NewBatch,
   NewKey,

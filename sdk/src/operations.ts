@@ -9,6 +9,7 @@ export const OPERATIONS = {
   post_messages_id_cancel: ["POST", "/v1/messages/{id}/cancel"],
   post_messages_id_redact: ["POST", "/v1/messages/{id}/redact"],
   get_messages_id_events: ["GET", "/v1/messages/{id}/events"],
+  get_messages_id_parts: ["GET", "/v1/messages/{id}/parts"],
   post_batches: ["POST", "/v1/batches"],
   get_batches_id: ["GET", "/v1/batches/{id}"],
   get_events: ["GET", "/v1/events"],

@@ -145,6 +145,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a message's parts
+         * @description The parts of an SMS on the wire, in their order, on one page: each with its name at the carrier and what became of it. One for a message that went in one piece, or that the carrier splits itself. None before a carrier has taken the message, none on channels without parts, and none for an inbound message.
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_messages_id_parts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/batches": {
         parameters: {
             query?: never;
@@ -1285,6 +1307,41 @@ export interface components {
                 [key: string]: string;
             };
         } | null;
+        MessagePartPage: {
+            data: components["schemas"]["MessagePart"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One part of a message, as its carrier knows it. */
+        MessagePart: {
+            /** @constant */
+            object: "part";
+            /** @description Its place in the message. */
+            number: number;
+            /** @description What the carrier calls it. Null where only a receipt says that the carrier has it, and gives no name. */
+            provider_message_id: string | null;
+            /**
+             * @description One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @example scheduled
+             */
+            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            error: {
+                /** @example invalid_destination */
+                code: string;
+                /** @description For people. */
+                message: string;
+                /** @description The same message would fail again. */
+                permanent: boolean;
+                /** @description The carrier's own code. */
+                provider_code: string | null;
+            } | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+        };
         NewBatch: {
             defaults?: components["schemas"]["BatchItem"];
             /** @description Each is a message: the defaults, with the item's own fields in their place; null takes a default away. */
@@ -2450,6 +2507,8 @@ export type TimelinePage = components['schemas']['TimelinePage'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Attempt = components['schemas']['Attempt'];
 export type Receipt = components['schemas']['Receipt'];
+export type MessagePartPage = components['schemas']['MessagePartPage'];
+export type MessagePart = components['schemas']['MessagePart'];
 export type NewBatch = components['schemas']['NewBatch'];
 export type BatchItem = components['schemas']['BatchItem'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
@@ -2755,6 +2814,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimelinePage"];
+                };
+            };
+        };
+    };
+    get_messages_id_parts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The parts. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagePartPage"];
                 };
             };
         };
