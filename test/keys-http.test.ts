@@ -1,7 +1,9 @@
-/** /v1/keys: a key makes, shows, rotates and revokes keys of its environment, and never gives more than it has. */
+/** /v1/keys: a key makes, shows, rotates and revokes keys of its environment, and never gives more than it has. /v1/credential: any credential is
+ *  told what it is. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { decodeJwt } from "jose";
 import pg from "pg";
 import { newApiKey } from "../src/access/api-key.ts";
 import { SCOPES, type Scope } from "../src/access/scope.ts";
@@ -460,6 +462,112 @@ describe("the list", () => {
   test("refuses what it does not know", async () => {
     for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x", "status=active"])
       assertProblem(await godwit.request("GET", `/v1/keys?${query}`, { key: root.secret }), "invalid_request_payload");
+  });
+});
+
+describe("the credential that asks", () => {
+  const tell = (key: string | undefined, node = godwit): Promise<Reply> => node.request("GET", "/v1/credential", { key });
+
+  async function told(key: string, node = godwit): Promise<Reply["json"]> {
+    const { status, json, text } = await tell(key, node);
+    assert.equal(status, 200, text);
+    return json;
+  }
+
+  test("is told what it is, on every node: a key, its scopes in one order, until it is revoked", async () => {
+    const { key, id, record } = made(await create({ scopes: ["usage:read", "messages:read", "messages:send"], name: "console" }));
+    const expected = {
+      object: "credential",
+      type: "api_key",
+      key_id: id,
+      account_id: record["account_id"],
+      environment: "test",
+      name: "console",
+      scopes: ["messages:send", "messages:read", "usage:read"],
+      tier: { name: "unlimited", requests_per_second: null, burst: null },
+      expires_at: null,
+    };
+    assert.deepEqual([await told(key), await told(key, other)], [expected, expected]);
+    const live = await newClient(godwit, { environment: "live" });
+    const { key_id: liveId, environment, name, scopes } = await told(live.secret);
+    assert.deepEqual([liveId, environment, name, scopes], [live.id, "live", null, [...SCOPES]]);
+  });
+
+  test("may be a key without any scope, which is told so and may do nothing else", async () => {
+    const poor = await newClient(godwit, { scopes: [] });
+    assert.deepEqual((await told(poor.secret))["scopes"], []);
+    assertProblem(await godwit.request("GET", "/v1/keys", { key: poor.secret }), "forbidden_insufficient_scope");
+    const nosy = await newClient(godwit, { scopes: ["links:read"] });
+    assert.deepEqual((await told(nosy.secret))["scopes"], ["links:read"]);
+  });
+
+  test("counts in the quota, and is told the tier that it was admitted by", async () => {
+    const metered = await godwit.key({ account: "metered" });
+    const first = await tell(metered);
+    assert.deepEqual(first.json["tier"], { name: "sandbox", requests_per_second: 25, burst: 50 });
+    assert.equal(first.headers.get("ratelimit-policy"), '"sandbox";q=50;w=2');
+    assert.match(first.headers.get("ratelimit") ?? "", /^"sandbox";r=\d+;t=\d+$/);
+    const refused = await until("the quota to be used up", async () => {
+      const replies = await Promise.all(Array.from({ length: 60 }, () => tell(metered)));
+      return replies.find(({ status }) => status === 429);
+    });
+    assertProblem(refused, "rate_limit_exceeded");
+  });
+
+  test("may be a token, with its own scopes and its own end; its key is told its own", async () => {
+    const client = await newClient(godwit);
+    const token = await buy(godwit, client, "usage:read messages:read");
+    const { exp = 0 } = decodeJwt(token);
+    const { account_id: account, ...rest } = await told(token, other);
+    assert.match(String(account), /^acct_/);
+    assert.deepEqual(rest, {
+      object: "credential",
+      type: "access_token",
+      key_id: client.id,
+      environment: "test",
+      name: null,
+      scopes: ["messages:read", "usage:read"],
+      tier: { name: "unlimited", requests_per_second: null, burst: null },
+      expires_at: new Date(exp * 1_000).toISOString(),
+    });
+    const { type, scopes, expires_at: end } = await told(client.secret);
+    assert.deepEqual([type, scopes, end], ["api_key", [...SCOPES], null]);
+  });
+
+  test("may be a token that says more than its key has by now: neither scopes nor time beyond it", async () => {
+    const client = await newClient(godwit);
+    const token = await buy(godwit, client);
+    const end = new Date(Date.now() + 600_000);
+    await godwit.rows("update api_keys set expires_at = $2, scopes = '{links:read,messages:read}' where id = $1", [
+      decodeId("key", client.id),
+      end,
+    ]);
+    const { type, scopes, expires_at: shown } = await told(token);
+    assert.deepEqual([type, scopes, shown], ["access_token", ["messages:read", "links:read"], end.toISOString()]);
+    assert.equal((await told(client.secret))["expires_at"], end.toISOString());
+    const { exp = 0 } = decodeJwt(await buy(godwit, client));
+    assert.ok(exp * 1_000 <= end.getTime());
+  });
+
+  test("is a 401 when it is missing, unknown or expired, and the moment it is revoked, whatever a node remembers", async () => {
+    assertProblem(await tell(undefined), "unauthorized_missing_token");
+    const expired = await godwit.key({ expiresAt: new Date(Date.now() - 1_000) });
+    for (const key of [newApiKey("test"), expired]) assertProblem(await tell(key), "unauthorized_invalid_token");
+    const doomed = await newClient(godwit);
+    const token = await buy(godwit, doomed);
+    for (const key of [doomed.secret, token]) await told(key, other);
+    assert.equal((await revoke(doomed.id)).status, 200);
+    for (const key of [doomed.secret, token]) {
+      const reply = await tell(key, other);
+      assertProblem(reply, "unauthorized_invalid_token");
+      assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
+    }
+  });
+
+  test("asks for nothing: a parameter is a 400, another method a 405", async () => {
+    assertProblem(await godwit.request("GET", "/v1/credential?id=x", { key: root.secret }), "invalid_request_payload");
+    const reply = await godwit.request("DELETE", "/v1/credential", { key: root.secret });
+    assertProblem(reply, "method_not_allowed");
   });
 });
 

@@ -18,6 +18,8 @@ import { withoutDatabase } from "./without-database.ts";
 type Declared = { description: string; headers: Record<string, unknown>; content: Record<string, { schema: object }> };
 type Operation = {
   operationId: string;
+  description: string;
+  security: Record<string, string[]>[];
   parameters: { name: string; in: string }[];
   requestBody?: object;
   responses: Record<string, Declared>;
@@ -277,7 +279,7 @@ function tableOf({ path }: Route): string {
   if (path === "/v1/links") return "link_states";
   if (path === "/v1/suppressions/{id}/history") return "suppression_changes";
   if (path === JWKS) return "signing_keys";
-  if (path === TOKEN_PATH || path.startsWith("/v1/keys")) return "api_keys";
+  if (path === TOKEN_PATH || path === "/v1/credential" || path.startsWith("/v1/keys")) return "api_keys";
   const [, , noun = ""] = path.split("/");
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
@@ -406,6 +408,21 @@ describe("the document", () => {
         declared,
         Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name),
       );
+    }
+  });
+
+  test("says which scope an operation needs, and of one that needs none that it does, without a 403", () => {
+    const scoped = ROUTES.filter(({ path }) => path !== TOKEN_PATH && path !== JWKS);
+    const free = scoped.filter(({ operation }) => /\n\nNo scope is needed: any credential may ask\.$/.test(operation.description));
+    assert.deepEqual(
+      free.map(({ path }) => path),
+      ["/v1/credential"],
+    );
+    for (const { path, operation } of scoped) {
+      const [, scope] = /\n\nScope: `([\w:]+)`\.$/.exec(operation.description) ?? [];
+      assert.deepEqual(operation.security, [{ bearer: [] }, { oauth2: scope === undefined ? [] : [scope] }], path);
+      assert.equal(Object.hasOwn(operation.responses, "403"), scope !== undefined, path);
+      assert.equal(scope === undefined, path === "/v1/credential", path);
     }
   });
 });

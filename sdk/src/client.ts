@@ -4,6 +4,7 @@ import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
 import { Links } from "./links.ts";
 import { Messages } from "./messages.ts";
+import { OwnCredential } from "./own-credential.ts";
 import { QueueDepth } from "./queue.ts";
 import { Suppressions } from "./suppressions.ts";
 import { Templates } from "./templates.ts";
@@ -26,6 +27,7 @@ export class Godwit {
   readonly queue: QueueDepth;
   readonly links: Links;
   readonly keys: Keys;
+  readonly credential: OwnCredential;
 
   constructor(options: GodwitOptions) {
     const transport = new Transport(options);
@@ -40,5 +42,6 @@ export class Godwit {
     this.queue = new QueueDepth(transport);
     this.links = new Links(transport);
     this.keys = new Keys(transport);
+    this.credential = new OwnCredential(transport);
   }
 }

@@ -31,6 +31,11 @@ export class Messages {
     return pagesOf(this.#transport, "get_messages_id_events", { path: { id }, query }, options);
   }
 
+  /** Its parts on the wire, in their order, with what became of each. None before a carrier has taken it. */
+  parts(id: string, options?: CallOptions): PagesOf<"get_messages_id_parts"> {
+    return pagesOf(this.#transport, "get_messages_id_parts", { path: { id } }, options);
+  }
+
   /** While it is `scheduled`. */
   edit(id: string, changes: EditMessage, options?: WriteOptions): Call<Message> {
     return this.#transport.ask("patch_messages_id", { path: { id }, body: changes }, options);

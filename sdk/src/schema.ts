@@ -145,6 +145,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a message's parts
+         * @description The parts of an SMS on the wire, in their order, on one page: each with its name at the carrier and what became of it. One for a message that went in one piece, or that the carrier splits itself. None before a carrier has taken the message, none on channels without parts, and none for an inbound message.
+         *
+         *     Scope: `messages:read`.
+         */
+        get: operations["get_messages_id_parts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/batches": {
         parameters: {
             query?: never;
@@ -433,6 +455,28 @@ export interface paths {
          *     Scope: `keys:write`.
          */
         post: operations["post_keys_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/credential": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the credential that asks
+         * @description What the API key or access token of this very request is: whose it is, what it may do, how often, and until when.
+         *
+         *     No scope is needed: any credential may ask.
+         */
+        get: operations["get_credential"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1263,6 +1307,41 @@ export interface components {
                 [key: string]: string;
             };
         } | null;
+        MessagePartPage: {
+            data: components["schemas"]["MessagePart"][];
+            has_more: boolean;
+            /** @description Null on the last page. */
+            next_cursor: string | null;
+        };
+        /** @description One part of a message, as its carrier knows it. */
+        MessagePart: {
+            /** @constant */
+            object: "part";
+            /** @description Its place in the message. */
+            number: number;
+            /** @description What the carrier calls it. Null where only a receipt says that the carrier has it, and gives no name. */
+            provider_message_id: string | null;
+            /**
+             * @description One of scheduled, queued, sending, sent, delivered, read, undelivered, failed, expired, canceled, received; may grow.
+             * @example scheduled
+             */
+            status: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received" | (string & {});
+            error: {
+                /** @example invalid_destination */
+                code: string;
+                /** @description For people. */
+                message: string;
+                /** @description The same message would fail again. */
+                permanent: boolean;
+                /** @description The carrier's own code. */
+                provider_code: string | null;
+            } | null;
+            /**
+             * Format: date-time
+             * @description When it last changed.
+             */
+            updated_at: string;
+        };
         NewBatch: {
             defaults?: components["schemas"]["BatchItem"];
             /** @description Each is a message: the defaults, with the item's own fields in their place; null takes a default away. */
@@ -1672,6 +1751,45 @@ export interface components {
         RotateKey: {
             /** @description How long the old key goes on working. Default 86400: a day. */
             overlap_seconds?: number | null;
+        };
+        /** @description What the credential of a request is. */
+        Credential: {
+            /** @constant */
+            object: "credential";
+            /**
+             * @description One of api_key, access_token; may grow.
+             * @example api_key
+             */
+            type: "api_key" | "access_token" | (string & {});
+            /**
+             * @description The key, or the one that bought the token.
+             * @example key_01k9zs3v8mf4tb2xg1qj6n0d5c
+             */
+            key_id: string;
+            account_id: string;
+            /**
+             * @description One of test, live; may grow.
+             * @example test
+             */
+            environment: "test" | "live" | (string & {});
+            /** @description The key's name, for people. */
+            name: string | null;
+            /** @description What this credential may do: a token may do less than its key. */
+            scopes: ("messages:send" | "messages:read" | "templates:read" | "templates:write" | "webhooks:read" | "webhooks:write" | "events:read" | "keys:read" | "keys:write" | "suppressions:read" | "suppressions:write" | "usage:read" | "links:read" | "verifications:read" | "verifications:write" | (string & {}))[];
+            /** @description How often the environment may ask, all its credentials together. */
+            tier: {
+                /** @example sandbox */
+                name: string;
+                /** @description Null on a tier without limit. */
+                requests_per_second: number | null;
+                /** @description Null on a tier without limit. */
+                burst: number | null;
+            };
+            /**
+             * Format: date-time
+             * @description When it stops working: a token at its own end, or at that of its key if that is sooner. Null for a key that lives until it is revoked.
+             */
+            expires_at: string | null;
         };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
@@ -2389,6 +2507,8 @@ export type TimelinePage = components['schemas']['TimelinePage'];
 export type TimelineEntry = components['schemas']['TimelineEntry'];
 export type Attempt = components['schemas']['Attempt'];
 export type Receipt = components['schemas']['Receipt'];
+export type MessagePartPage = components['schemas']['MessagePartPage'];
+export type MessagePart = components['schemas']['MessagePart'];
 export type NewBatch = components['schemas']['NewBatch'];
 export type BatchItem = components['schemas']['BatchItem'];
 export type AcceptedBatch = components['schemas']['AcceptedBatch'];
@@ -2406,6 +2526,7 @@ export type KeyWithSecret = components['schemas']['KeyWithSecret'];
 export type KeyPage = components['schemas']['KeyPage'];
 export type Key = components['schemas']['Key'];
 export type RotateKey = components['schemas']['RotateKey'];
+export type Credential = components['schemas']['Credential'];
 export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
@@ -2693,6 +2814,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimelinePage"];
+                };
+            };
+        };
+    };
+    get_messages_id_parts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The message's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The parts. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagePartPage"];
                 };
             };
         };
@@ -3231,6 +3378,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+        };
+    };
+    get_credential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credential. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["X-Request-ID"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Credential"];
                 };
             };
         };

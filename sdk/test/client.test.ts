@@ -49,12 +49,14 @@ async function answering(context: TestContext, answer: (request: IncomingMessage
   return `http://127.0.0.1:${(fake.address() as AddressInfo).port}`;
 }
 
-test("a message is sent, delivered, and its timeline read", async () => {
+test("a message is sent, delivered, and its timeline and parts read", async () => {
   const { id, status, object } = await client.messages.send(MESSAGE);
   assert.deepEqual([object, status], ["message", "queued"]);
   await until("it is delivered", async () => ((await client.messages.get(id)).status === "delivered" ? true : undefined));
   const timeline = await Array.fromAsync(client.messages.events(id, { limit: 1 }));
   assert.ok(timeline.length >= 4);
+  const parts = await Array.fromAsync(client.messages.parts(id), ({ number, status: is }) => [number, is]);
+  assert.deepEqual(parts, [[1, "delivered"]]);
 });
 
 test("validation, a batch, a template, a verification and the counts are there", async () => {
@@ -87,6 +89,8 @@ test("validation, a batch, a template, a verification and the counts are there",
   assert.ok((await client.usage.get({ interval: "hour" })).totals.messages > 0);
   assert.equal((await client.queue.get()).object, "queue");
   assert.ok((await client.links.list()).data.length > 0);
+  const { type, environment, scopes } = await client.credential.get();
+  assert.deepEqual([type, environment, scopes.includes("messages:send")], ["api_key", "test", true]);
 });
 
 describe("a list", () => {

@@ -6,7 +6,7 @@ import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Environment, Tier } from "./environment.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
-import { looksLikeToken, type ReadToken } from "./token.ts";
+import { looksLikeToken, type ReadToken, type TokenClaims } from "./token.ts";
 
 export type Credential = {
   accountId: Uuid;
@@ -16,6 +16,8 @@ export type Credential = {
   environmentKey: string;
   scopes: ReadonlySet<Scope>;
   tier: Tier;
+  /** When the access token ends, by itself; null for an API key. */
+  tokenEndsAtMs: number | null;
 };
 
 // A revoked key must be refused "within a second or so" on every node, so no answer is trusted for longer than that.
@@ -73,7 +75,7 @@ export class Authenticator {
     // Not remembered: nobody knows how many can be made up.
     if (claims === undefined) return undefined;
     const [row] = await findCredentialOf(this.#db, claims.accountId, claims.keyId);
-    const credential = row && this.#found(row, claims.scopes);
+    const credential = row && this.#found(row, claims);
     return this.#keep(token, credential, askedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#now()));
   }
 
@@ -85,12 +87,12 @@ export class Authenticator {
 
   async #ask(hash: Buffer): Promise<Credential | undefined> {
     const [row] = await findCredential(this.#db, hash);
-    return row && this.#found(row, row.scopes);
+    return row && this.#found(row);
   }
 
-  #found(row: CredentialRow, scopes: readonly Scope[]): Credential {
+  #found(row: CredentialRow, token?: TokenClaims): Credential {
     this.touch(row);
-    return toCredential(row, scopes);
+    return toCredential(row, token);
   }
 
   /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
@@ -104,8 +106,8 @@ export class Authenticator {
   }
 }
 
-/** A token has no more than its key. */
-export function toCredential(row: CredentialRow, scopes: readonly Scope[]): Credential {
+/** The key itself, or a token that it bought, which has no more than its key. */
+export function toCredential(row: CredentialRow, token?: TokenClaims): Credential {
   const limit =
     row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
   return {
@@ -113,8 +115,9 @@ export function toCredential(row: CredentialRow, scopes: readonly Scope[]): Cred
     keyId: row.key_id,
     environment: row.environment,
     environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
-    scopes: new Set(scopes.filter((scope) => row.scopes.includes(scope))),
+    scopes: new Set(token === undefined ? row.scopes : token.scopes.filter((scope) => row.scopes.includes(scope))),
     tier: { name: row.tier, limit },
+    tokenEndsAtMs: token?.expiresAtMs ?? null,
   };
 }
 

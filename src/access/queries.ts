@@ -10,6 +10,7 @@ export type CredentialRow = {
   account_id: Uuid;
   key_id: Uuid;
   environment: Environment;
+  name: string | null;
   scopes: Scope[];
   expires_at: Date | null;
   tier: string;
@@ -20,7 +21,7 @@ export type CredentialRow = {
 /** The living key behind a hash: neither revoked nor expired, by the database's clock. */
 export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
     from api_key_hashes h
     join api_keys k on k.account_id = h.account_id and k.id = h.key_id
     join environments e on e.account_id = k.account_id and e.environment = k.environment
@@ -32,7 +33,7 @@ export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialR
 /** The living key that a token was bought with. */
 export const findCredentialOf = (db: Queryable, accountId: Uuid, keyId: Uuid): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
-  select k.account_id, k.id as key_id, k.environment, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
+  select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
     from api_keys k
     join environments e on e.account_id = k.account_id and e.environment = k.environment
     join tiers t on t.name = e.tier

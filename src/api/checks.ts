@@ -32,7 +32,7 @@ function admitWithin(
 ): Credential | Promise<Credential> {
   const check = (verdict: Verdict | undefined): Credential => {
     if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
-    requireScope(credential, route.scope);
+    if (route.scope !== null) requireScope(credential, route.scope);
     if (route.body !== undefined) checkMediaType(request, route.maxBodyBytes);
     return credential;
   };

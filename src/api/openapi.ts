@@ -10,13 +10,13 @@ const CHECKED: readonly ErrorCode[] = [
   "invalid_request_payload",
   "unauthorized_missing_token",
   "unauthorized_invalid_token",
-  "forbidden_insufficient_scope",
   "rate_limit_exceeded",
   "request_timeout",
   "request_header_fields_too_large",
   "internal_server_error",
   "service_unavailable",
 ];
+const WITH_SCOPE: readonly ErrorCode[] = ["forbidden_insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
@@ -97,13 +97,19 @@ const toldOperation = (event: TSchema): Json => ({
 
 function operation(route: Route): Json {
   const { method, path, summary, description, tag, scope, body, documentedBody, query, params, isIdempotent, keepsTrace, problems } = route;
-  const codes = [...CHECKED, ...(body === undefined ? [] : WITH_BODY), ...(isIdempotent ? IDEMPOTENT : []), ...problems];
+  const codes = [
+    ...CHECKED,
+    ...(scope === null ? [] : WITH_SCOPE),
+    ...(body === undefined ? [] : WITH_BODY),
+    ...(isIdempotent ? IDEMPOTENT : []),
+    ...problems,
+  ];
   return {
     operationId: operationId(method, path),
     summary,
-    description: `${description}\n\nScope: \`${scope}\`.`,
+    description: `${description}\n\n${scope === null ? "No scope is needed: any credential may ask." : `Scope: \`${scope}\`.`}`,
     tags: [tag],
-    security: [{ bearer: [] }, { oauth2: [scope] }],
+    security: [{ bearer: [] }, { oauth2: scope === null ? [] : [scope] }],
     parameters: [
       ...parameters(params, "path"),
       ...parameters(query, "query"),

@@ -54,7 +54,8 @@ export type Route = {
   summary: string;
   description: string;
   tag: string;
-  scope: Scope;
+  /** Null: any living credential may ask. */
+  scope: Scope | null;
   isIdempotent: boolean;
   /** The messages it makes belong to the trace that the request names. */
   keepsTrace?: true;

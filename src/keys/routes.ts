@@ -6,6 +6,7 @@ import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { findOwn, type KeyChanger } from "./change-key.ts";
+import { CredentialRecord, readCredential } from "./credential.ts";
 import { KeyRecord, KeyWithSecret, toRecord } from "./key.ts";
 import { checkNewKey, NewKeyBody, RotateKeyBody } from "./new-key.ts";
 
@@ -86,5 +87,16 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
       status: 200,
       body: JSON.stringify(toRecord(await changer.revoke(credential, decodeId("key", params.id)))),
     }),
+  }),
+  route({
+    ...READ,
+    scope: null,
+    method: "GET",
+    path: "/v1/credential",
+    summary: "Read the credential that asks",
+    description: "What the API key or access token of this very request is: whose it is, what it may do, how often, and until when.",
+    reply: { status: 200, description: "The credential.", schema: CredentialRecord },
+    problems: [],
+    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify(await readCredential(db, credential)) }),
   }),
 ];

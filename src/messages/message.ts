@@ -22,7 +22,7 @@ export const DEFAULT_TTL_SECONDS = 172_800;
 /** The whole record travels in every event, and webhooks keep under 20 kB. */
 export const MAX_RECORD_BYTES = 16_384;
 
-const MessageError = Type.Object({
+export const MessageError = Type.Object({
   code: Type.String({ examples: ["invalid_destination"] }),
   message: Type.String({ description: "For people." }),
   permanent: Type.Boolean({ description: "The same message would fail again." }),

@@ -13,6 +13,7 @@ import type { Acceptor } from "./accept.ts";
 import type { ChangeCall, MessageChanger } from "./change-message.ts";
 import type { Composer } from "./compose.ts";
 import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
+import { listParts, PartRecord } from "./list-parts.ts";
 import { DIRECTIONS, MessageRecord, toRecord, type Message } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
@@ -195,6 +196,23 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
       const page = entries.slice(0, limit);
       const next = entries.length > limit ? (page.at(-1)?.id ?? null) : null;
       return { status: 200, body: JSON.stringify(toPage(page.map(toTimelineEntry), next)) };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/messages/{id}/parts",
+    summary: "Read a message's parts",
+    description:
+      "The parts of an SMS on the wire, in their order, on one page: each with its name at the carrier and what became of it. One for a message that went in one piece, or that the carrier splits itself. None before a carrier has taken the message, none on channels without parts, and none for an inbound message.",
+    tag: "Messages",
+    scope: "messages:read",
+    isIdempotent: false,
+    params: IdParams,
+    reply: { status: 200, description: "The parts.", schema: pageOf("MessagePartPage", PartRecord) },
+    problems: ["not_found"],
+    handle: async ({ params, credential }) => {
+      const parts = await listParts(db, await findOwn(db, credential, params.id));
+      return { status: 200, body: JSON.stringify(toPage(parts, null)) };
     },
   }),
 ];

@@ -2,9 +2,9 @@
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { FURTHER_PARTS } from "../receipts/queries.ts";
-import type { Tx } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { Part } from "./part.ts";
+import type { KnownPart, Part } from "./part.ts";
 
 type Whose = { accountId: Uuid; environment: Environment; id: Uuid };
 
@@ -24,9 +24,9 @@ export const insertParts = `
      set provider_message_id = excluded.provider_message_id, status = excluded.status, error = null, updated_at = excluded.updated_at`;
 
 /** In their order. */
-export const readParts = <S, F>(tx: Tx, { accountId, environment, id }: Whose): Promise<Part<S, F>[]> =>
-  tx.rows<Part<S, F>>(sql`
-  select number, status, error
+export const readParts = <S, F>(db: Queryable, { accountId, environment, id }: Whose): Promise<KnownPart<S, F>[]> =>
+  db.rows<KnownPart<S, F>>(sql`
+  select number, provider_message_id, status, error, updated_at
     from message_parts
    where account_id = ${accountId} and environment = ${environment} and message_id = ${id}
    order by number`);

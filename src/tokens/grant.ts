@@ -33,7 +33,7 @@ export class Grants {
   async grant(request: TokenRequest): Promise<Granted> {
     const { client, grantType, scope } = readAsk(request);
     const row = await this.#find(client);
-    const credential = toCredential(row, row.scopes);
+    const credential = toCredential(row);
     const headers = await this.#charge(credential);
     if (grantType !== GRANT_TYPE)
       throw withHeaders(refusal("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
