@@ -11,8 +11,9 @@ const REFRESHED_MS = 5_000;
 export function LinksPage(): JSX.Element {
   const api = useApi();
   const isTest = useSession().identity.environment === "test";
-  const links = useResource("links", (signal) => api.links.list({ signal }));
-  useInterval(links.reload, REFRESHED_MS);
+  // The next look is the next try: an outage is told at once.
+  const links = useResource("links", (signal) => api.links.list({ signal, maxRetries: 0 }));
+  useInterval(links.reload, links.isLoading ? null : REFRESHED_MS);
   return (
     <Page title="Links" lead="How each connection to a carrier is doing, as the nodes that have it open said within the last seconds.">
       {isTest && (

@@ -26,7 +26,7 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
       <div class="stack">
         {isChanged && (
           <p class="notice" role="status">
-            You have unsaved changes. The preview shows the saved version, {template.version}.
+            You have unsaved changes. The preview shows the saved version {template.version}.
           </p>
         )}
         <Loaded resource={preview}>{(data) => <Shown preview={data} template={template} />}</Loaded>

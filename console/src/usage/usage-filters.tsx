@@ -20,19 +20,20 @@ const CHANNEL_WORDS = [
 ] as const;
 
 export function UsageFilters({ query, range }: { query: URLSearchParams; range: Range }): JSX.Element {
-  const set = (changes: Readonly<Record<string, string>>): void => {
+  const set = (changes: Readonly<Record<string, string | null>>): void => {
     const next = new URLSearchParams(query);
     for (const [name, value] of Object.entries(changes)) {
-      if (value === "") next.delete(name);
+      if (value === null) next.delete(name);
       else next.set(name, value);
     }
     replaceQuery(next);
   };
   const { name, interval, intervals, from, to, fault } = range;
-  const setRange = (value: string): void => set({ range: value, ...(value === "dates" ? { from, to } : { from: "", to: "" }) });
+  const setRange = (value: string): void => set({ range: value, ...(value === "dates" ? { from, to } : { from: null, to: null }) });
   return (
     <div class="filters" role="search" aria-label="Usage">
       <SelectField label="Range" value={name} onValue={setRange} options={RANGE_WORDS} />
+      {/* A day that is half typed is empty to the browser, and stays so in the address: a default would be typed over it. */}
       {name === "dates" && (
         <>
           <TextField label="First day" type="date" value={from} onValue={(value) => set({ from: value })} error={fault} />
@@ -45,7 +46,12 @@ export function UsageFilters({ query, range }: { query: URLSearchParams; range: 
         onValue={(value) => set({ interval: value })}
         options={intervals.map((one) => [one, INTERVAL_WORDS[one]] as const)}
       />
-      <SelectField label="Channel" value={query.get("channel") ?? ""} onValue={(channel) => set({ channel })} options={CHANNEL_WORDS} />
+      <SelectField
+        label="Channel"
+        value={query.get("channel") ?? ""}
+        onValue={(value) => set({ channel: value || null })}
+        options={CHANNEL_WORDS}
+      />
     </div>
   );
 }

@@ -23,7 +23,7 @@ export function UsagePage(): JSX.Element {
   const usage = useResource(fault === undefined ? key : null, (signal) =>
     api.usage.get(toUsageQuery(range, channel, Date.now()), { signal }),
   );
-  useInterval(usage.reload, fault === undefined ? REFRESHED_MS : null);
+  useInterval(usage.reload, fault !== undefined || usage.isLoading ? null : REFRESHED_MS);
   const { data } = usage;
   return (
     <Page
