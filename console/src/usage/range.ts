@@ -6,9 +6,9 @@ const DAY_MS = 24 * HOUR_MS;
 // What the API takes.
 const MOST_DAYS = { hour: 31, day: 400 } as const;
 
-export const RANGES = ["24h", "7d", "30d", "dates"] as const;
-export type RangeName = (typeof RANGES)[number];
-export type Interval = "hour" | "day";
+const RANGES = ["24h", "7d", "30d", "dates"] as const;
+type RangeName = (typeof RANGES)[number];
+type Interval = "hour" | "day";
 
 export type Range = {
   name: RangeName;
