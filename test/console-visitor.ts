@@ -60,7 +60,7 @@ export class Visitor {
   async enter(key: string): Promise<void> {
     await this.page.getByLabel("API key").fill(key);
     await this.page.getByRole("button", { name: "Sign in" }).click();
-    await this.page.getByRole("navigation", { name: "Console" }).waitFor({ state: "attached" });
+    await this.page.locator("#main h1").waitFor();
   }
 
   heading(name: string | RegExp): Locator {

@@ -20,6 +20,14 @@ type Count = {
   segments: number;
   time_to_delivered_ms: Times;
 };
+type Totals = {
+  messages: number;
+  segments: number;
+  by_status: Record<string, number>;
+  by_error_code: Record<string, number>;
+  delivery_rate: number | null;
+  time_to_delivered_ms: Times;
+};
 type Usage = {
   object: string;
   environment: string;
@@ -27,14 +35,8 @@ type Usage = {
   from: string;
   to: string;
   data: Count[];
-  totals: {
-    messages: number;
-    segments: number;
-    by_status: Record<string, number>;
-    by_error_code: Record<string, number>;
-    delivery_rate: number | null;
-    time_to_delivered_ms: Times;
-  };
+  intervals: (Totals & { start: string })[];
+  totals: Totals;
 };
 
 let godwit: Godwit;
@@ -89,7 +91,7 @@ describe("usage", () => {
     const key = await freshKey("nothing");
     const { from, to, ...rest } = await usage(key);
     const totals = { messages: 0, segments: 0, by_status: {}, by_error_code: {}, delivery_rate: null, time_to_delivered_ms: null };
-    assert.deepEqual(rest, { object: "usage", environment: "live", interval: "day", data: [], totals });
+    assert.deepEqual(rest, { object: "usage", environment: "live", interval: "day", data: [], intervals: [], totals });
     assert.ok(Date.parse(to) > Date.now() && Date.parse(to) <= Date.now() + HOUR_MS);
     assert.equal(Date.parse(to) % HOUR_MS, 0);
     const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -107,7 +109,7 @@ describe("usage", () => {
       { atMs: MIDNIGHT - DAY_MS, status: "undelivered", errorCode: "blocked_by_carrier", messages: 2 },
       { atMs: MIDNIGHT - DAY_MS, status: "canceled", messages: 5 },
     ]);
-    const { data, totals } = await usage(key);
+    const { data, intervals, totals } = await usage(key);
     const [today, yesterday] = [iso(MIDNIGHT), iso(MIDNIGHT - DAY_MS)];
     const row = (start: string, fields: Partial<Count>): Count => ({
       start,
@@ -135,6 +137,13 @@ describe("usage", () => {
       timed.map(({ status }) => status),
       ["delivered", "read"],
     );
+    const [first, second, ...more] = intervals;
+    assert.deepEqual([first?.start, second?.start, more], [today, yesterday, []]);
+    assert.deepEqual([first?.messages, first?.by_status, first?.delivery_rate, first?.time_to_delivered_ms], [4, { queued: 4 }, null, null]);
+    assert.deepEqual([second?.messages, second?.segments, second?.delivery_rate], [105, 125, 0.9]);
+    assert.deepEqual(second?.by_error_code, totals.by_error_code);
+    // All that were delivered are of one day, in three rows: the sums are of their histograms, not of their percentiles.
+    assert.deepEqual(second?.time_to_delivered_ms, totals.time_to_delivered_ms);
     const { time_to_delivered_ms: times, ...sums } = totals;
     assert.deepEqual(sums, {
       messages: 109,

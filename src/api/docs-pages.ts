@@ -18,6 +18,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["rate-limits", "Rate limits", "quotas, how they are told, how to keep within them"],
       ["http", "HTTP", "order of checks, problems, lists"],
       ["access", "Access", "keys, tokens, scopes, tiers"],
+      ["console", "Console", "see, send and understand messages in the browser"],
     ],
   },
   {
@@ -79,7 +80,7 @@ export function docsIndex(): string {
     ({ group, pages }) =>
       `<h2>${group}</h2><ul>${pages.map(([name, title, about]) => `<li><a href="/docs/${name}">${escapeHtml(title)}</a>: ${escapeHtml(about)}`).join("")}</ul>`,
   );
-  const intro = `<h1>Godwit documentation</h1><p>One retry-safe <code>POST /v1/messages</code> in front of any carrier. Every route with its fields is in the <a href="/docs/reference">API reference</a>.</p>`;
+  const intro = `<h1>Godwit documentation</h1><p>One retry-safe <code>POST /v1/messages</code> in front of any carrier. Every route with its fields is in the <a href="/docs/reference">API reference</a>; to look and try, open the <a href="/console">console</a>.</p>`;
   return framed("Documentation", "/docs", intro + groups.join(""));
 }
 

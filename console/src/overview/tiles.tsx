@@ -30,9 +30,9 @@ export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue
 }
 
 const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }): JSX.Element => (
-  <section class="tile" aria-label={name}>
+  <div class="tile">
     <h2>{name}</h2>
     <p class="figure">{value}</p>
     <p class="quiet">{children}</p>
-  </section>
+  </div>
 );

@@ -1,5 +1,5 @@
 /** Light or dark: as the system has it, unless a person has chosen. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -17,9 +17,9 @@ export const showStoredTheme = (): void => show(stored());
 
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(stored);
-  useEffect(() => show(theme), [theme]);
   const choose = (chosen: Theme): void => {
     localStorage.setItem(STORED, chosen);
+    show(chosen);
     setTheme(chosen);
   };
   return [theme, choose];
