@@ -275,14 +275,20 @@ describe("after an outcome that nobody knew", () => {
     );
   });
 
-  test("one that had failed when the carrier's answer came is one part, by the name that its record then has", async () => {
+  test("one that had failed when the carrier's answer came has the parts of that answer, and their receipts still deliver it", async () => {
     const { message, id } = await accept(TOO_LATE, "strict");
     await rig.untilStatus(message, "failed", 8_000);
     assert.deepEqual(await partsOf(node, key, id), []);
     late.resolve(acceptedParts("a-1", "a-2"));
     await until("the late answer", async () => (await rig.message(message)).provider?.messageId ?? undefined);
-    const [part, ...more] = await partsOf(node, key, id);
-    assert.deepEqual([part?.number, part?.provider_message_id, part?.status, part?.error?.code], [1, "a-1", "failed", "outcome_unknown"]);
-    assert.deepEqual(more, []);
+    const shown = (await partsOf(node, key, id)).map(({ number, provider_message_id: name, status }) => [number, name, status]);
+    assert.deepEqual(shown, [
+      [1, "a-1", "sent"],
+      [2, "a-2", "sent"],
+    ]);
+    await carrier.receive([receipt("a-1", "delivered")], 1);
+    assert.equal((await rig.message(message)).status, "failed", "half of it is not all of it");
+    await carrier.receive([receipt("a-2", "delivered")], 1);
+    assert.equal((await rig.message(message)).status, "delivered");
   });
 });
