@@ -6,6 +6,7 @@ import { listAccounts } from "./access/queries.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { Limiter } from "./access/limiter.ts";
 import { checkSecretKey } from "./access/secret-key.ts";
+import { SCOPES } from "./access/scope.ts";
 import { createMetrics, type Metrics } from "./api/metrics.ts";
 import { openApiDocument } from "./api/openapi.ts";
 import { publicPages } from "./api/pages.ts";
@@ -334,12 +335,12 @@ function startWebhooks({ config, db, clock, announcer, metrics, log, stops, trac
 // Carriers answer in tenths of a second; one that needs a minute has lost the request.
 const ANSWER_WITHIN_MS = 60_000;
 
-/** The key of the very first start, with which the first request can be sent. */
+/** The key of the very first start: the first request is sent with it, and the console opened. It is of test, so it may do everything. */
 async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {
   const account = await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
   if (account === undefined) return undefined;
   const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
-  return (await createKey(db, clock, { ...request, scopes: ["messages:send", "messages:read", "events:read"] })).secret;
+  return (await createKey(db, clock, { ...request, scopes: SCOPES })).secret;
 }
 
 async function warnAboutDurability(db: Database, log: Log): Promise<void> {

@@ -1,4 +1,5 @@
-/** Once before all tests: one real PostgreSQL, on which every test file gets databases of its own. */
+/** Once before all tests: one real PostgreSQL, on which every test file gets databases of its own, and the console as its sources are now. */
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, chmodSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,8 @@ let server: EmbeddedPostgres | undefined;
 let folder: string | undefined;
 
 export async function globalSetup(): Promise<void> {
+  const built = spawnSync(process.execPath, [join(import.meta.dirname, "..", "scripts", "console.ts")], { stdio: "inherit" });
+  if (built.status !== 0) throw new Error("the console cannot be built");
   // A server from outside (the Debian package, say) can be put in its place.
   if (process.env["TEST_DATABASE_URL"] !== undefined) return;
   folder = mkdtempSync(join(tmpdir(), "godwit-test-"));

@@ -5,7 +5,8 @@ import { deliveryBucket } from "../src/usage/usage.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "./expect.ts";
 import { startGodwit, type Godwit, type Reply } from "./harness.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 
@@ -62,7 +63,7 @@ type Counts = {
 async function count(account: string, counts: readonly Counts[]): Promise<void> {
   for (const { atMs = MIDNIGHT, channel = "sms", status = "queued", errorCode = "", tookMs, messages = 1, segments = messages } of counts) {
     await godwit.rows(
-      `insert into usage_changes (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
+      `insert into usage_changes (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
        select id, 'live', to_timestamp($2::float8), $3, $4, $5, $6, $7, $8
          from accounts
         where name = $1`,
@@ -249,6 +250,9 @@ describe("usage", () => {
     ["created_after=2026-01-02T00:00:00Z&created_before=2026-01-01T00:00:00Z", "created_after"],
     ["created_after=2026-01-01T00:00:00Z&created_before=2026-01-01T00:00:00Z", "created_after"],
     ["created_after=9999-01-01T00:00:00Z", "created_after"],
+    ["interval=minute&created_after=2026-01-01T00:00:00Z", "created_after"],
+    ["interval=minute&created_before=2026-01-01T00:00:00Z", "created_after"],
+    ["interval=second", "interval"],
     ["limit=10", "limit"],
   ];
   for (const [query, parameter] of WRONG) {
@@ -258,6 +262,110 @@ describe("usage", () => {
       assert.deepEqual(new Set(faultsOf(reply).map((fault) => fault.parameter)), new Set([parameter]));
     });
   }
+});
+
+describe("usage by the minute", () => {
+  const minuteNow = (): number => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+
+  test("is that of the last hour, newest first, and adds up", async () => {
+    const key = await freshKey("minutes");
+    const now = minuteNow();
+    await count("minutes", [
+      { atMs: now, status: "delivered", tookMs: 100 },
+      { atMs: now - 30 * MINUTE_MS, status: "failed", errorCode: "no_route", messages: 2 },
+      { atMs: now - 30 * MINUTE_MS, status: "delivered", tookMs: 200, messages: 6, segments: 9 },
+      { atMs: now - 70 * MINUTE_MS, messages: 50 },
+    ]);
+    const { data, interval, from, to, totals } = await usage(key, { interval: "minute" });
+    assert.equal(interval, "minute");
+    assert.equal(Date.parse(to) - Date.parse(from), HOUR_MS + MINUTE_MS);
+    assert.ok(Date.parse(to) > now && Date.parse(to) <= minuteNow() + MINUTE_MS);
+    assert.deepEqual(
+      data.map(({ start, status, error_code: code, messages }) => [start, status, code, messages]),
+      [
+        [iso(now), "delivered", null, 1],
+        [iso(now - 30 * MINUTE_MS), "delivered", null, 6],
+        [iso(now - 30 * MINUTE_MS), "failed", "no_route", 2],
+      ],
+    );
+    assert.deepEqual([totals.messages, totals.segments, totals.delivery_rate], [9, 12, 0.7778]);
+    assert.deepEqual(totals.by_status, { delivered: 7, failed: 2 });
+    assert.equal((await usage(key, { interval: "minute", status: "failed" })).totals.messages, 2);
+  });
+
+  test("counts the minutes that the range touches", async () => {
+    const key = await freshKey("minute range");
+    const end = minuteNow() - HOUR_MS;
+    await count(
+      "minute range",
+      [-4, -3, -2, -1].map((minutes) => ({ atMs: end + minutes * MINUTE_MS })),
+    );
+    const asked = async (afterMs: number, beforeMs: number) => {
+      const { from, to, totals } = await usage(key, { interval: "minute", created_after: iso(afterMs), created_before: iso(beforeMs) });
+      return [(Date.parse(from) - end) / MINUTE_MS, (Date.parse(to) - end) / MINUTE_MS, totals.messages];
+    };
+    assert.deepEqual(await asked(end - 3 * MINUTE_MS, end - MINUTE_MS), [-3, -1, 2]);
+    assert.deepEqual(await asked(end - 2 * MINUTE_MS - 1, end - MINUTE_MS + 1), [-3, 0, 3]);
+    assert.deepEqual(await asked(end - MINUTE_MS, end - MINUTE_MS + 1), [-1, 0, 1]);
+  });
+
+  test("reaches back 24 hours, asked for by any clock that is about right, and no further", async () => {
+    const key = await freshKey("minutes ago");
+    const yesterday = minuteNow() - DAY_MS;
+    await count("minutes ago", [{ atMs: yesterday + MINUTE_MS }, { atMs: yesterday - HOUR_MS }]);
+    for (const early of [0, MINUTE_MS]) {
+      const { totals } = await usage(key, { interval: "minute", created_after: iso(yesterday - early) });
+      assert.equal(totals.messages, 1);
+    }
+    const reply = await ask(key, { interval: "minute", created_after: iso(yesterday - HOUR_MS), created_before: iso(yesterday) });
+    assertProblem(reply, "invalid_request_payload");
+    const [fault] = faultsOf(reply);
+    assert.deepEqual([fault?.parameter, fault?.code], ["created_after", "out_of_range"]);
+    assert.match(fault?.detail ?? "", /at most 24 hours ago where interval is minute/);
+  });
+
+  test("says by `from` where minutes begin, in a database that is older than they are", async () => {
+    const key = await freshKey("minutes begin");
+    const begin = minuteNow() - 10 * MINUTE_MS;
+    // A message of which the minutes knew nothing moves: only half of it could be counted.
+    await count("minutes begin", [
+      { atMs: begin - MINUTE_MS, status: "queued", messages: -1 },
+      { atMs: begin - MINUTE_MS, status: "delivered" },
+      { atMs: begin, status: "sent" },
+    ]);
+    await godwit.rows("update usage_minutes_kept set since = to_timestamp($1::float8)", [begin / 1_000]);
+    try {
+      const { from, data } = await usage(key, { interval: "minute" });
+      assert.equal(from, iso(begin));
+      assert.deepEqual(
+        data.map(({ start, status, messages }) => [start, status, messages]),
+        [[iso(begin), "sent", 1]],
+      );
+      const earlier = await usage(key, { interval: "minute", created_before: iso(begin) });
+      assert.deepEqual([earlier.from, earlier.to, earlier.data], [iso(begin), iso(begin), []]);
+    } finally {
+      await godwit.rows("update usage_minutes_kept set since = to_timestamp(0)");
+    }
+  });
+
+  test("that would have very many rows is refused", async () => {
+    const key = await freshKey("dense");
+    const now = minuteNow();
+    await godwit.rows(
+      `insert into usage_minutes (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
+       select id, 'live', to_timestamp($1::float8) - make_interval(mins => minute), 'sms', 'failed', 'error_' || error, -1, 1, 1
+         from accounts, generate_series(1, 1000) minute, generate_series(1, 10) error
+        where name = 'dense'`,
+      [now / 1_000],
+    );
+    const range = { interval: "minute", created_after: iso(now - 20 * HOUR_MS) };
+    assert.equal((await usage(key, range)).data.length, 10_000);
+    await count("dense", [{ atMs: now }]);
+    const reply = await ask(key, range);
+    assertProblem(reply, "invalid_request_payload");
+    assert.match(faultsOf(reply)[0]?.detail ?? "", /10,000 rows/);
+    assert.equal((await usage(key, { ...range, status: "failed" })).data.length, 10_000);
+  });
 });
 
 describe("the queue", () => {
@@ -322,4 +430,8 @@ test("a message that was accepted is counted at once", async () => {
   const { totals } = await usage(key);
   assert.equal(totals.messages, 3);
   assert.equal(totals.segments, 3);
+  const minutes = await usage(key, { interval: "minute" });
+  assert.equal(minutes.totals.messages, 3);
+  const sum = minutes.data.reduce((messages, row) => messages + row.messages, 0);
+  assert.equal(sum, 3);
 });

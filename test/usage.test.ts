@@ -1,28 +1,14 @@
 /** The counts of messages: exact at every moment, whoever writes, folds and reads at the same time. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import pg from "pg";
-import { firstUuidAt, newUuid, uuidToText, type Uuid } from "../src/lib/uuid.ts";
+import { firstUuidAt, newUuid, type Uuid } from "../src/lib/uuid.ts";
 import { oldestDue } from "../src/queue/depth.ts";
-import { batchStatement, column } from "../src/storage/batch.ts";
-import { Database, type Queryable } from "../src/storage/database.ts";
+import { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
-import type { Sql } from "../src/storage/sql.ts";
 import { keepFolding } from "../src/usage/fold.ts";
-import {
-  countChange,
-  countNew,
-  foldUsage,
-  forgetUsage,
-  newUsageColumns,
-  readDepth,
-  readUsage,
-  usageColumns,
-  type Counting,
-  type UsageFilter,
-  type UsageRow,
-} from "../src/usage/queries.ts";
+import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../src/usage/queries.ts";
 import { countedOf, type Countable } from "../src/usage/usage.ts";
+import { acceptIn, changeIn, countable, freshOwner, planOf, rowsOf, statementOf, type Move, type Owned } from "./counting.ts";
 import { until } from "./expect.ts";
 import { createDatabase } from "./harness.ts";
 import { seeded } from "./seed.ts";
@@ -40,48 +26,11 @@ before(async () => {
 });
 after(() => db.close());
 
-let statements = 0;
-const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
-  db.rows<T>({ name: `usage_test_${(statements += 1)}`, text, values });
+const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> => rowsOf<T>(db, text, values);
+const accept = (owner: Owned, messages: readonly (Countable | null)[]): Promise<unknown> => acceptIn(db, owner, messages);
+const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> => changeIn(db, owner, moves);
 
-type Owned = { accountId: Uuid; environment: "test" | "live" };
-type Item = Owned & Counting;
-
-const ownerColumns = [
-  column<Owned, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
-  column<Owned, "text">("environment", "text", ({ environment }) => environment),
-];
-
-/** Statements as those that write messages are: fragments that read the relation `accepted`. */
-const insertStatement = batchStatement<Item>(
-  [...ownerColumns, ...newUsageColumns],
-  (items) => `with accepted as (select item.* from ${items}), counted as (${countNew}) select ordinal from accepted`,
-);
-const changeStatement = batchStatement<Item>(
-  [...ownerColumns, ...usageColumns],
-  (items) => `with accepted as (select item.* from ${items}), counted as (${countChange}) select ordinal from accepted`,
-);
-
-const message = (fields: Partial<Countable> = {}): Countable => ({
-  id: firstUuidAt(NOON + 1),
-  channel: "sms",
-  status: "queued",
-  error: null,
-  segments: { count: 1 },
-  deliveredAtMs: null,
-  ...fields,
-});
-
-/** An owner that no other test has. */
-const freshOwner = (): Owned => ({ accountId: newUuid(Date.now()), environment: "live" });
-
-const accept = (owner: Owned, messages: readonly (Countable | null)[]): Promise<unknown> =>
-  db.rows(insertStatement(messages.map((each) => ({ ...owner, counted: each && countedOf(each), countedBefore: null }))));
-
-type Move = readonly [before: Countable | null, after: Countable | null];
-
-const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> =>
-  db.rows(changeStatement(moves.map(([from, to]) => ({ ...owner, counted: to && countedOf(to), countedBefore: from && countedOf(from) }))));
+const message = (fields: Partial<Countable> = {}): Countable => countable(NOON + 1, fields);
 
 const changesOf = ({ accountId }: Owned) =>
   rows<{ status: string; error_code: string; delivery_bucket: number; messages: number; segments: number }>(
@@ -292,7 +241,8 @@ test("with many writers and folders, every reader finds every message exactly on
   const writers = Promise.all(Array.from({ length: WRITERS }, writer)).finally(() => over.abort());
   await Promise.all([writers, others]);
 
-  const kind = (of: { status: string; errorCode: string; hourMs: number }): string => `${of.hourMs} ${of.status} ${of.errorCode}`;
+  const kind = (of: { status: string; errorCode: string; minuteMs: number }): string =>
+    `${of.minuteMs - (of.minuteMs % HOUR_MS)} ${of.status} ${of.errorCode}`;
   const expected = new Map<string, [number, number]>();
   for (const counted of finals.map(countedOf)) {
     const [messages, segments] = expected.get(kind(counted)) ?? [0, 0];
@@ -301,7 +251,7 @@ test("with many writers and folders, every reader finds every message exactly on
   const found = async () =>
     new Map(
       (await read(owner, { interval: "hour" })).map((row) => [
-        kind({ ...row, errorCode: row.error_code, hourMs: row.start.getTime() }),
+        kind({ ...row, errorCode: row.error_code, minuteMs: row.start.getTime() }),
         [row.messages, row.segments],
       ]),
     );
@@ -415,38 +365,11 @@ test("hours of more than 400 days ago are forgotten, those of every account, a b
   assert.ok(old !== undefined && young !== undefined);
   await Promise.all(owners.map((owner) => accept(owner, [old, { ...old, status: "sent" }, young])));
   await foldAll();
-  assert.equal(await forgetUsage(db, 5), 5);
-  assert.equal(await forgetUsage(db, 5), 1);
-  assert.equal(await forgetUsage(db, 5), 0);
+  assert.equal(await forgetHours(db, 5), 5);
+  assert.equal(await forgetHours(db, 5), 1);
+  assert.equal(await forgetHours(db, 5), 0);
   for (const owner of owners) assert.deepEqual(await hoursOf(owner), [{ status: "queued", messages: 1, segments: 1 }]);
 });
-
-/** The statement that a function sends. */
-async function statementOf(ask: (fake: Queryable) => Promise<unknown>): Promise<Sql> {
-  const sent: Sql[] = [];
-  await ask({
-    rows: async (statement) => {
-      sent.push(statement);
-      return [];
-    },
-  });
-  const [first] = sent;
-  assert.ok(first !== undefined && sent.length === 1);
-  return first;
-}
-
-const literal = (value: unknown): string =>
-  value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(value) : `${value as string | number}`);
-
-/** The generic plan, which is the one that connections use, with what it did. */
-async function planOf({ text, values }: Sql): Promise<string> {
-  return db.session(30_000, async (run) => {
-    const name = `plan_${(statements += 1)}`;
-    await run(`prepare ${name} as ${text}`);
-    const { rows: lines } = await run(`explain (analyze, costs off, timing off) execute ${name} (${values.map(literal).join(", ")})`);
-    return (lines as Record<string, string>[]).map((line) => Object.values(line)[0]).join("\n");
-  });
-}
 
 describe("very many rows", () => {
   const owner = freshOwner();
@@ -466,7 +389,7 @@ describe("very many rows", () => {
   test("usage is read by the index, the hours in the range alone", async () => {
     const toMs = Date.now();
     const range = { fromMs: toMs - 48 * HOUR_MS, toMs, interval: "day" } as const;
-    const plan = await planOf(await statementOf((fake) => readUsage(fake, owner.accountId, "live", range, 1_000)));
+    const plan = await planOf(db, await statementOf((fake) => readUsage(fake, owner.accountId, "live", range, 1_000)));
     assert.match(plan, /Index.* (using|on) usage_hours_/);
     assert.doesNotMatch(plan, /Seq Scan on usage_hours/);
     const scanned = /Index.* usage_hours_\w+.*\(actual rows=(\d+)/.exec(plan)?.[1];
@@ -474,7 +397,7 @@ describe("very many rows", () => {
   });
 
   test("the depth is read by the index", async () => {
-    const plan = await planOf(await statementOf((fake) => readDepth(fake, owner.accountId, "live")));
+    const plan = await planOf(db, await statementOf((fake) => readDepth(fake, owner.accountId, "live")));
     assert.match(plan, /Index.* (using|on) usage_hours_/);
     assert.doesNotMatch(plan, /Seq Scan on usage_hours/);
     assert.deepEqual(await readDepth(db, owner.accountId, "live"), { scheduled: 0, queued: 8_000, sending: 0 });
@@ -551,7 +474,7 @@ describe("the oldest that is due", () => {
     // The rows took a while to insert.
     assert.ok(seconds >= 100_000 && seconds < 100_100, String(seconds));
     for (const accountId of [owner.accountId, newUuid(Date.now())]) {
-      const plan = await planOf(await statementOf((fake) => oldestDue(fake, accountId, "live")));
+      const plan = await planOf(db, await statementOf((fake) => oldestDue(fake, accountId, "live")));
       assert.doesNotMatch(plan, /Seq Scan/);
       const found = Array.from(plan.matchAll(/Index.* on delivery_queue.*\(actual rows=([\d.]+) loops=(\d+)\)/g));
       assert.ok(found.length > 0 && found.every(([, each, loops]) => Number(each) * Number(loops) <= 100), plan);

@@ -39,6 +39,7 @@ export type {
   TimelineEntry,
   Usage,
   UsageCount,
+  UsageInterval,
   Verification,
   WebhookDelivery,
   WebhookEndpoint,

@@ -896,7 +896,7 @@ export interface paths {
         };
         /**
          * Read the usage
-         * @description Counts of messages by the hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. An answer has 10,000 rows at most; a range that needs more is refused with 400.
+         * @description Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most 400 days by day, 31 by hour. By minute it is in whole minutes, none older than 24 hours. An answer has 10,000 rows at most; a range that needs more is refused with 400.
          *
          *     Scope: `usage:read`.
          */
@@ -2295,7 +2295,7 @@ export interface components {
             /** @description Who has it open. */
             nodes: string[];
         };
-        /** @description Messages by the hour or day in which they were created, and by what they are now. */
+        /** @description Messages by the minute, hour or day in which they were created, and by what they are now. */
         Usage: {
             /** @constant */
             object: "usage";
@@ -2305,22 +2305,24 @@ export interface components {
              */
             environment: "test" | "live" | (string & {});
             /**
-             * @description One of hour, day; may grow.
-             * @example hour
+             * @description One of minute, hour, day; may grow.
+             * @example minute
              */
-            interval: "hour" | "day" | (string & {});
+            interval: "minute" | "hour" | "day" | (string & {});
             /**
              * Format: date-time
-             * @description The first hour that is counted.
+             * @description The first hour that is counted; the first minute where `interval` is `minute`.
              */
             from: string;
             /**
              * Format: date-time
-             * @description The hour before which counting ends.
+             * @description The hour, or minute, before which counting ends.
              */
             to: string;
             /** @description Newest first, then by channel, status and error code. */
             data: components["schemas"]["UsageCount"][];
+            /** @description The sums of each interval, newest first; those without messages are left out. */
+            intervals: components["schemas"]["UsageInterval"][];
             totals: {
                 messages: number;
                 segments: number;
@@ -2344,7 +2346,7 @@ export interface components {
         UsageCount: {
             /**
              * Format: date-time
-             * @description When the hour or day begins, UTC.
+             * @description When the minute, hour or day begins, UTC.
              */
             start: string;
             /**
@@ -2362,6 +2364,31 @@ export interface components {
             messages: number;
             /** @description Parts on the wire. Channels without parts add none. */
             segments: number;
+            /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
+            time_to_delivered_ms: {
+                p50: number;
+                p95: number;
+            } | null;
+        };
+        /** @description What one minute, hour or day comes to. */
+        UsageInterval: {
+            /**
+             * Format: date-time
+             * @description When the minute, hour or day begins, UTC.
+             */
+            start: string;
+            messages: number;
+            segments: number;
+            /** @description Messages by status; a status that no message has is left out. */
+            by_status: {
+                [key: string]: number;
+            };
+            /** @description Messages by error code; those without one are left out. */
+            by_error_code: {
+                [key: string]: number;
+            };
+            /** @description Delivered or read, as a share of those whose end is known: delivered, read, undelivered, failed, expired. Null when there is none. */
+            delivery_rate: number | null;
             /** @description Milliseconds within which half, and 95 of 100, were delivered; to within a fifth or so. Null when none was. */
             time_to_delivered_ms: {
                 p50: number;
@@ -2550,6 +2577,7 @@ export type LinkList = components['schemas']['LinkList'];
 export type Link = components['schemas']['Link'];
 export type Usage = components['schemas']['Usage'];
 export type UsageCount = components['schemas']['UsageCount'];
+export type UsageInterval = components['schemas']['UsageInterval'];
 export type Queue = components['schemas']['Queue'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type TokenRequest = components['schemas']['TokenRequest'];
@@ -4103,12 +4131,12 @@ export interface operations {
     get_usage: {
         parameters: {
             query?: {
-                /** @description From the hour of this moment on. Default: the day 30 days before the end. */
+                /** @description From the hour of this moment on, or from its minute. Default: the day 30 days before the end; by minute, an hour before it. */
                 created_after?: string;
-                /** @description Up to the end of the hour of this moment; a full hour ends before itself. Default: now. */
+                /** @description Up to the end of the hour of this moment, or of its minute; a full hour, or minute, ends before itself. Default: now. */
                 created_before?: string;
                 /** @description What a row stands for. Default: day, in UTC. */
-                interval?: "hour" | "day";
+                interval?: "minute" | "hour" | "day";
                 channel?: "sms" | "whatsapp";
                 status?: "scheduled" | "queued" | "sending" | "sent" | "delivered" | "read" | "undelivered" | "failed" | "expired" | "canceled" | "received";
                 error_code?: string;

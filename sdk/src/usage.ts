@@ -11,7 +11,7 @@ export class UsageCounts {
     this.#transport = transport;
   }
 
-  /** Counts of messages by hour or day, channel, status and error code. */
+  /** Counts of messages by minute, hour or day, channel, status and error code. */
   get(query?: QueryOf<"get_usage">, options?: CallOptions): Call<Usage> {
     return this.#transport.ask("get_usage", { query }, options);
   }

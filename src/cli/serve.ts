@@ -105,11 +105,11 @@ async function reload(service: Service, flags: Flags): Promise<void> {
 }
 
 function welcome({ url, firstKey }: Service): string {
-  const listening = `Godwit listens on ${url}  (documentation: ${url}/docs)`;
+  const listening = `Godwit listens on ${url}  (console: ${url}/console, documentation: ${url}/docs)`;
   if (firstKey === undefined) return listening;
   return `${listening}
 
-This test key is shown once. It sends nothing to anyone:
+This test key is shown once. It sends nothing to anyone, and signs you in at the console:
 
   export GODWIT_KEY=${firstKey}
 

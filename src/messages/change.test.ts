@@ -160,7 +160,7 @@ describe("a change", () => {
     assert.equal(counted.status, "delivered");
     assert.ok(counted.deliveryBucket > 0);
     assert.equal(counted.segments, 2);
-    assert.equal(counted.hourMs, countedBefore.hourMs);
+    assert.equal(counted.minuteMs, countedBefore.minuteMs);
   });
 
   test("is none where the table of states knows none", () => {

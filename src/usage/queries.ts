@@ -1,16 +1,17 @@
-/** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours,
- *  and how both are read as one. */
+/** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours
+ *  and minutes, and how they are read as one with those. */
 import type { Environment } from "../access/environment.ts";
+import { assert } from "../lib/assert.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { column, type Column } from "../storage/batch.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { sql } from "../storage/sql.ts";
-import { HOUR_MS, type Counted } from "./usage.ts";
+import { prepare, sql } from "../storage/sql.ts";
+import { MINUTE_MS, type Counted } from "./usage.ts";
 
 /** Where an item of a batch counts after its change, and where it counted before. Null: nowhere. */
 export type Counting = { counted: Counted | null; countedBefore: Counted | null };
 
-/** A message's place within its hour as one text. It is hashed once for each message of a batch, and taken apart once for
+/** A message's place within its minute as one text. It is hashed once for each message of a batch, and taken apart once for
  *  each place; four columns would be built, sent and hashed for each message. */
 const placeOf = ({ channel, status, deliveryBucket, errorCode }: Counted): string => `${channel}|${status}|${deliveryBucket}|${errorCode}`;
 
@@ -19,21 +20,21 @@ const PLACE_COLUMNS = "channel, status, delivery_bucket, error_code";
 const partsOf = (place: string): string =>
   `split_part(${place}, '|', 1), split_part(${place}, '|', 2), split_part(${place}, '|', 3)::smallint, split_part(${place}, '|', 4)`;
 
-// Hours since 1970: half the bytes of a time, and written without big integers.
-const HOUR = "to_timestamp(usage_hour * 3600::float8)";
+// Minutes since 1970: half the bytes of a time, and written without big integers.
+const MINUTE = "to_timestamp(usage_minute * 60::float8)";
 
 /** For statements that only ever make messages; read by `countNew`. */
 export const newUsageColumns: readonly Column<Pick<Counting, "counted">>[] = [
-  column("usage_hour", "integer", ({ counted }) => counted && counted.hourMs / HOUR_MS),
+  column("usage_minute", "integer", ({ counted }) => counted && counted.minuteMs / MINUTE_MS),
   column("usage_place", "text", ({ counted }) => counted && placeOf(counted)),
   column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
 ];
 
-/** For statements that change messages; read by `countChange`. The hour of a message never changes. */
+/** For statements that change messages; read by `countChange`. The minute of a message never changes. */
 export const usageColumns: readonly Column<Counting>[] = [
-  column("usage_hour", "integer", ({ counted, countedBefore }) => {
+  column("usage_minute", "integer", ({ counted, countedBefore }) => {
     const place = counted ?? countedBefore;
-    return place && place.hourMs / HOUR_MS;
+    return place && place.minuteMs / MINUTE_MS;
   }),
   ...newUsageColumns.slice(1),
   column("was_place", "text", ({ countedBefore }) => countedBefore && placeOf(countedBefore)),
@@ -42,26 +43,26 @@ export const usageColumns: readonly Column<Counting>[] = [
 
 /** Counts the new messages in `accepted`. Rows are only ever added, so writers do not wait for each other. */
 export const countNew = `
-  insert into usage_changes (account_id, environment, hour, ${PLACE_COLUMNS}, messages, segments)
-  select account_id, environment, ${HOUR}, ${partsOf("usage_place")}, count(*), sum(usage_segments)
+  insert into usage_changes (account_id, environment, minute, ${PLACE_COLUMNS}, messages, segments)
+  select account_id, environment, ${MINUTE}, ${partsOf("usage_place")}, count(*), sum(usage_segments)
     from accepted
    where usage_place is not null
-   group by account_id, environment, usage_hour, usage_place`;
+   group by account_id, environment, usage_minute, usage_place`;
 
 /** Moves the messages in `accepted` from the places where they counted to those where they count now. They are gathered by
  *  the way they go, which is few for many messages; only then is each way taken apart into its two ends. */
 export const countChange = `
-  insert into usage_changes (account_id, environment, hour, ${PLACE_COLUMNS}, messages, segments)
-  select account_id, environment, ${HOUR}, ${partsOf("place")}, sum(change.messages), sum(change.segments)
-    from (select account_id, environment, usage_hour, usage_place, was_place, count(*) as moved,
+  insert into usage_changes (account_id, environment, minute, ${PLACE_COLUMNS}, messages, segments)
+  select account_id, environment, ${MINUTE}, ${partsOf("place")}, sum(change.messages), sum(change.segments)
+    from (select account_id, environment, usage_minute, usage_place, was_place, count(*) as moved,
                  sum(usage_segments) as segments_now, sum(was_segments) as segments_before
             from accepted
            where usage_place is distinct from was_place or usage_segments is distinct from was_segments
-           group by account_id, environment, usage_hour, usage_place, was_place) way
+           group by account_id, environment, usage_minute, usage_place, was_place) way
    cross join lateral (values (usage_place, moved, segments_now), (was_place, -moved, -segments_before))
                    as change(place, messages, segments)
    where place is not null
-   group by account_id, environment, usage_hour, place
+   group by account_id, environment, usage_minute, place
   having sum(change.messages) <> 0 or sum(change.segments) <> 0`;
 
 // One node folds at a time. 1 and 2 are taken: migrations and partitions.
@@ -71,95 +72,147 @@ const tryLock = (tx: Tx) => tx.rows<{ is_mine: boolean }>(sql`select pg_try_advi
 // A turn takes a fraction of a second, of which readers and writers notice nothing.
 export const FOLD_ROWS = 20_000;
 
-/** Moves changes into the hours, up to so many, and says how many it were; none when another node is at it. Both tables
- *  change in one transaction, so whoever reads both in one statement finds every change in exactly one of them. */
+/** Moves changes into the hours and the minutes, up to so many, and says how many it were; none when another node is at it.
+ *  All the tables change in one transaction, so whoever reads changes with hours, or with minutes, in one statement finds
+ *  every change in exactly one of the two. */
 export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     const [lock] = await tryLock(tx);
     if (lock?.is_mine !== true) return 0;
-    const [fold] = await moveIntoHours(tx, maxRows);
+    const [fold] = await moveChanges(tx, maxRows);
     if (fold === undefined) return 0;
-    if (fold.emptied.length > 0) await deleteEmpty(tx, fold.emptied);
+    if (fold.empty_hours.length > 0) await deleteEmptyHours(tx, fold.empty_hours);
+    if (fold.empty_minutes.length > 0) await deleteEmptyMinutes(tx, fold.empty_minutes);
     return fold.taken;
   });
 }
 
-/** Changes come in any order, so an hour's count may be below zero while a part of it still waits to be folded. */
-const moveIntoHours = (tx: Tx, maxRows: number) =>
-  tx.rows<{ taken: number; emptied: string[] }>(sql`
+/** Changes come in any order, so a count may be below zero while a part of it still waits to be folded. A minute that has been
+ *  forgotten takes no more changes: it would be a part of a count, and pass for the whole. */
+const moveChanges = (tx: Tx, maxRows: number) =>
+  tx.rows<{ taken: number; empty_hours: string[]; empty_minutes: string[] }>(sql`
   with taken as (
     delete from usage_changes
      where ctid = any (array(select ctid from usage_changes limit ${maxRows}))
-    returning account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments
-  ), folded as (
+    returning account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments
+  ), hours as (
     insert into usage_hours
            (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
-    select account_id, environment, hour, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
+    select account_id, environment, date_bin('1 hour', minute, to_timestamp(0)), channel, status, error_code, delivery_bucket,
+           sum(messages), sum(segments)
       from taken
-     group by account_id, environment, hour, channel, status, error_code, delivery_bucket
+     group by 1, 2, 3, 4, 5, 6, 7
     having sum(messages) <> 0 or sum(segments) <> 0
     on conflict (account_id, environment, hour, channel, status, error_code, delivery_bucket) do update
        set messages = usage_hours.messages + excluded.messages, segments = usage_hours.segments + excluded.segments
     returning ctid, messages, segments
+  ), minutes as (
+    insert into usage_minutes
+           (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
+    select account_id, environment, minute, channel, status, error_code, delivery_bucket, sum(messages), sum(segments)
+      from taken
+     where minute >= (select since from usage_minutes_kept)
+     group by 1, 2, 3, 4, 5, 6, 7
+    having sum(messages) <> 0 or sum(segments) <> 0
+    on conflict (account_id, environment, minute, channel, status, error_code, delivery_bucket) do update
+       set messages = usage_minutes.messages + excluded.messages, segments = usage_minutes.segments + excluded.segments
+    returning ctid, messages, segments
   )
   select (select count(*) from taken) as taken,
-         array(select ctid::text from folded where messages = 0 and segments = 0) as emptied`);
+         array(select ctid::text from hours where messages = 0 and segments = 0) as empty_hours,
+         array(select ctid::text from minutes where messages = 0 and segments = 0) as empty_minutes`);
 
 /** Under the lock nobody else writes to the hours, so a row is still where it was. */
-const deleteEmpty = (tx: Tx, places: readonly string[]) =>
+const deleteEmptyHours = (tx: Tx, places: readonly string[]) =>
   tx.rows(sql`
   delete from usage_hours
    where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
 
+const deleteEmptyMinutes = (tx: Tx, places: readonly string[]) =>
+  tx.rows(sql`
+  delete from usage_minutes
+   where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
+
 // A year can be compared with the one before, with a month to look at it.
 const KEPT_DAYS = 400;
+// An hour more than can be asked for, so that no minute is forgotten while somebody reads it.
+const KEPT_HOURS_BY_MINUTE = 25;
 const FORGET_ROWS = 20_000;
 
-/** Deletes hours that are older than 400 days, up to so many rows, and says how many it were. The table has no index by
- *  time alone: it is walked from environment to environment, and each one's oldest hours lie together. */
-export async function forgetUsage(db: Database, maxRows = FORGET_ROWS): Promise<number> {
-  return db.transaction(async (tx) => {
-    await takeLock(tx);
-    const [forgotten] = await tx.rows<{ rows: number }>(sql`
+/** The tables have no index by time alone, which readers would be led astray by: they are walked from environment to
+ *  environment, and each one's oldest rows lie together. */
+const forgetText = (table: string, unit: string, keptSince: string): string => `
   with recursive owner as (
     (select account_id, environment
-       from usage_hours
+       from ${table}
       order by account_id, environment
       limit 1)
     union all
     select next.account_id, next.environment
       from owner
      cross join lateral (select account_id, environment
-                           from usage_hours
+                           from ${table}
                           where (account_id, environment) > (owner.account_id, owner.environment)
                           order by account_id, environment
                           limit 1) next
   ), old as (
-    select hours.ctid
+    select counted.ctid
       from owner
      cross join lateral (select ctid
-                           from usage_hours
+                           from ${table}
                           where account_id = owner.account_id
                             and environment = owner.environment
-                            and hour < now() - make_interval(days => ${KEPT_DAYS})
-                          order by hour
-                          limit ${maxRows}) hours
-     limit ${maxRows}
+                            and ${unit} < ${keptSince}
+                          order by ${unit}
+                          limit $1) counted
+     limit $1
   ), deleted as (
-    delete from usage_hours
+    delete from ${table}
      where ctid = any (array(select ctid from old))
     returning 1
   )
   select count(*) as rows
-    from deleted`);
+    from deleted`;
+
+const oldHours = prepare(forgetText("usage_hours", "hour", `now() - make_interval(days => ${KEPT_DAYS})`));
+const oldMinutes = prepare(forgetText("usage_minutes", "minute", "(select since from usage_minutes_kept)"));
+
+/** Deletes hours that are older than 400 days, up to so many rows, and says how many it were. */
+export async function forgetHours(db: Database, maxRows = FORGET_ROWS): Promise<number> {
+  return db.transaction(async (tx) => {
+    await takeLock(tx);
+    const [forgotten] = await tx.rows<{ rows: number }>({ ...oldHours, values: [maxRows] });
     return forgotten?.rows ?? 0;
   });
 }
 
-export type UsageRange = { fromMs: number; toMs: number; interval: "hour" | "day" };
+/** Deletes minutes that are older than 25 hours, up to so many rows, and says how many it were. From the first turn on none of
+ *  them is kept any more, however many turns it takes. */
+export async function forgetMinutes(db: Database, maxRows = FORGET_ROWS): Promise<number> {
+  return db.transaction(async (tx) => {
+    await takeLock(tx);
+    await tx.rows(sql`
+  update usage_minutes_kept
+     set since = greatest(since, date_trunc('minute', now()) - make_interval(hours => ${KEPT_HOURS_BY_MINUTE}))`);
+    const [forgotten] = await tx.rows<{ rows: number }>({ ...oldMinutes, values: [maxRows] });
+    return forgotten?.rows ?? 0;
+  });
+}
+
+/** The first minute that is kept. It only ever moves on, and stays more than a day behind; but in its first day a database that
+ *  is older than its minutes has fewer. */
+export async function minutesKeptSince(db: Queryable): Promise<number> {
+  const [kept] = await db.rows<{ since: Date }>(sql`select since from usage_minutes_kept`);
+  assert(kept !== undefined, "usage_minutes_kept has its row from the migration");
+  return kept.since.getTime();
+}
+
+export type UsageInterval = "minute" | "hour" | "day";
+/** In whole hours, or whole minutes where the interval is a minute. */
+export type UsageRange = { fromMs: number; toMs: number; interval: UsageInterval };
 export type UsageFilter = { channel?: string | null; status?: string | null; errorCode?: string | null };
 
-/** The messages of one kind in one hour or day. */
+/** The messages of one kind in one minute, hour or day. */
 export type UsageRow = {
   start: Date;
   channel: string;
@@ -172,32 +225,24 @@ export type UsageRow = {
   buckets: Record<string, number> | null;
 };
 
-/** Newest first. At most `maxRows`: what needs more is not cut off in silence if one more than is wanted is asked for. */
-export const readUsage = (
-  db: Queryable,
-  accountId: Uuid,
-  environment: Environment,
-  { fromMs, toMs, interval, channel = null, status = null, errorCode = null }: UsageRange & UsageFilter,
-  maxRows: number,
-): Promise<UsageRow[]> =>
-  db.rows<UsageRow>(sql`
+const usageText = (table: string, unit: string): string => `
   with counted as (
-    select hour, channel, status, error_code, delivery_bucket, messages, segments
-      from usage_hours
-     where account_id = ${accountId} and environment = ${environment}
-       and hour >= to_timestamp(${fromMs / 1_000}::float8) and hour < to_timestamp(${toMs / 1_000}::float8)
+    select ${unit} as counted_at, channel, status, error_code, delivery_bucket, messages, segments
+      from ${table}
+     where account_id = $1 and environment = $2
+       and ${unit} >= to_timestamp($3::float8) and ${unit} < to_timestamp($4::float8)
     union all
-    select hour, channel, status, error_code, delivery_bucket, messages, segments
+    select minute, channel, status, error_code, delivery_bucket, messages, segments
       from usage_changes
-     where account_id = ${accountId} and environment = ${environment}
-       and hour >= to_timestamp(${fromMs / 1_000}::float8) and hour < to_timestamp(${toMs / 1_000}::float8)
+     where account_id = $1 and environment = $2
+       and minute >= to_timestamp($3::float8) and minute < to_timestamp($4::float8)
   ), bucketed as (
-    select date_bin(${`1 ${interval}`}::interval, hour, to_timestamp(0)) as start, channel, status, error_code, delivery_bucket,
+    select date_bin($5::interval, counted_at, to_timestamp(0)) as start, channel, status, error_code, delivery_bucket,
            sum(messages)::bigint as messages, sum(segments)::bigint as segments
       from counted
-     where (${channel}::text is null or channel = ${channel})
-       and (${status}::text is null or status = ${status})
-       and (${errorCode}::text is null or error_code = ${errorCode})
+     where ($6::text is null or channel = $6)
+       and ($7::text is null or status = $7)
+       and ($8::text is null or error_code = $8)
      group by 1, 2, 3, 4, 5
     having sum(messages) <> 0
   )
@@ -206,7 +251,24 @@ export const readUsage = (
     from bucketed
    group by start, channel, status, error_code
    order by start desc, channel, status, error_code
-   limit ${maxRows}`);
+   limit $9`;
+
+const ofHours = prepare(usageText("usage_hours", "hour"));
+const ofMinutes = prepare(usageText("usage_minutes", "minute"));
+
+/** Newest first. At most `maxRows`: what needs more is not cut off in silence if one more than is wanted is asked for. Minutes are
+ *  right from `minutesKeptSince` on. */
+export const readUsage = (
+  db: Queryable,
+  accountId: Uuid,
+  environment: Environment,
+  { fromMs, toMs, interval, channel = null, status = null, errorCode = null }: UsageRange & UsageFilter,
+  maxRows: number,
+): Promise<UsageRow[]> =>
+  db.rows<UsageRow>({
+    ...(interval === "minute" ? ofMinutes : ofHours),
+    values: [accountId, environment, fromMs / 1_000, toMs / 1_000, `1 ${interval}`, channel, status, errorCode, maxRows],
+  });
 
 /** How many messages are under way, by what they are. */
 export type Depth = { scheduled: number; queued: number; sending: number };

@@ -1,4 +1,4 @@
-/** Counts as the outside sees them: one row for each kind of message in each hour or day, and what they come to. */
+/** Counts as the outside sees them: one row for each kind of message in each minute, hour or day, and what they come to. */
 import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
@@ -8,7 +8,7 @@ import { quantileMs, type Histogram } from "./usage.ts";
 /** The words of messages, which stand above usage and are handed down. */
 export type Words = { channels: readonly string[]; statuses: readonly string[] };
 
-export const INTERVALS = ["hour", "day"] as const;
+export const INTERVALS = ["minute", "hour", "day"] as const;
 
 const TimeToDelivered = nullable(
   Type.Object(
@@ -20,7 +20,7 @@ const TimeToDelivered = nullable(
 const usageCount = ({ channels, statuses }: Words) =>
   Type.Object(
     {
-      start: timestamp("When the hour or day begins, UTC."),
+      start: timestamp("When the minute, hour or day begins, UTC."),
       channel: openEnum(channels),
       status: openEnum(statuses, "What the messages are now."),
       error_code: nullable(Type.String({ description: "The error they have; null for none." })),
@@ -47,18 +47,24 @@ const Totals = Type.Object({
   time_to_delivered_ms: TimeToDelivered,
 });
 
+const Interval = Type.Object(
+  { start: timestamp("When the minute, hour or day begins, UTC."), ...Totals.properties },
+  { title: "UsageInterval", description: "What one minute, hour or day comes to." },
+);
+
 export const usageReport = (words: Words) =>
   Type.Object(
     {
       object: Type.Literal("usage"),
       environment: openEnum(["test", "live"]),
       interval: openEnum(INTERVALS),
-      from: timestamp("The first hour that is counted."),
-      to: timestamp("The hour before which counting ends."),
+      from: timestamp("The first hour that is counted; the first minute where `interval` is `minute`."),
+      to: timestamp("The hour, or minute, before which counting ends."),
       data: Type.Array(usageCount(words), { description: "Newest first, then by channel, status and error code." }),
+      intervals: Type.Array(Interval, { description: "The sums of each interval, newest first; those without messages are left out." }),
       totals: Totals,
     },
-    { title: "Usage", description: "Messages by the hour or day in which they were created, and by what they are now." },
+    { title: "Usage", description: "Messages by the minute, hour or day in which they were created, and by what they are now." },
   );
 
 type UsageReport = Static<ReturnType<typeof usageReport>>;
@@ -79,8 +85,13 @@ export const toReport = (environment: Environment, { fromMs, toMs, interval }: U
     segments: row.segments,
     time_to_delivered_ms: timeToDelivered(histogramOf([row])),
   })),
+  intervals: intervalsOf(rows),
   totals: totalsOf(rows),
 });
+
+/** In the order of the rows, which are sorted by time. */
+const intervalsOf = (rows: readonly UsageRow[]): Static<typeof Interval>[] =>
+  [...Map.groupBy(rows, ({ start }) => start.getTime())].map(([start, within]) => ({ start: isoTime(start), ...totalsOf(within) }));
 
 const DELIVERED: ReadonlySet<string> = new Set(["delivered", "read"]);
 const NOT_DELIVERED: ReadonlySet<string> = new Set(["undelivered", "failed", "expired"]);

@@ -1,28 +1,27 @@
 /** The HTTP face of usage: what was counted, and what is under way. */
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
-import { Problem } from "../http/problem.ts";
 import { nullable, oneOf, openEnum, optional, timeParameter, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import { oldestDue } from "../queue/depth.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { readDepth, readUsage, type UsageRange } from "./queries.ts";
+import { minutesKeptSince, readDepth, readUsage, type UsageRange } from "./queries.ts";
+import { DEFAULT_DAYS, MAX_DAYS, rangeOf, refused } from "./range.ts";
 import { INTERVALS, toReport, usageReport, type Words } from "./report.ts";
-import { HOUR_MS } from "./usage.ts";
 
-const DAY_MS = 24 * HOUR_MS;
-const DEFAULT_DAYS = 30;
-// Counts are kept for 400 days. By the hour a month is 744 times as many rows as there are kinds of messages.
-const MAX_DAYS = { hour: 31, day: 400 } as const;
-// Some two megabytes. A month of hours with a dozen kinds of messages fits; more is asked for in parts.
+// Some two megabytes. A month of hours with a dozen kinds of messages fits, and half a day of minutes; more is asked for in parts.
 const MAX_ROWS = 10_000;
 
 const usageQuery = ({ channels, statuses }: Words) =>
   Type.Object(
     {
-      created_after: timeParameter(`From the hour of this moment on. Default: the day ${DEFAULT_DAYS} days before the end.`),
-      created_before: timeParameter("Up to the end of the hour of this moment; a full hour ends before itself. Default: now."),
+      created_after: timeParameter(
+        `From the hour of this moment on, or from its minute. Default: the day ${DEFAULT_DAYS} days before the end; by minute, an hour before it.`,
+      ),
+      created_before: timeParameter(
+        "Up to the end of the hour of this moment, or of its minute; a full hour, or minute, ends before itself. Default: now.",
+      ),
       interval: optional(oneOf(INTERVALS, { description: "What a row stands for. Default: day, in UTC." })),
       channel: optional(oneOf(channels)),
       status: optional(oneOf(statuses)),
@@ -52,7 +51,8 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     path: "/v1/usage",
     summary: "Read the usage",
     description:
-      `Counts of messages by the hour or day of their creation, and by what they are now. The range is in whole hours: at most ${MAX_DAYS.day} days by day, ${MAX_DAYS.hour} by hour. ` +
+      `Counts of messages by the minute, hour or day of their creation, and by what they are now. The range is in whole hours: at most ${MAX_DAYS.day} days by day, ${MAX_DAYS.hour} by hour. ` +
+      "By minute it is in whole minutes, none older than 24 hours. " +
       `An answer has ${MAX_ROWS.toLocaleString("en-US")} rows at most; a range that needs more is refused with 400.`,
     tag: "Usage",
     scope: "usage:read",
@@ -77,14 +77,21 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
 ];
 
 async function report(db: Database, { accountId, environment }: Credential, query: UsageQuery, nowMs: number): Promise<object> {
-  const range = rangeOf(query, nowMs);
+  const range = await keptPart(db, rangeOf(query, nowMs));
   const { channel = null, status = null, error_code: errorCode = null } = query;
   const rows = await readUsage(db, accountId, environment, { ...range, channel, status, errorCode }, MAX_ROWS + 1);
   if (rows.length > MAX_ROWS) {
     const limit = MAX_ROWS.toLocaleString("en-US");
-    throw refused("created_after", `the answer would have more than ${limit} rows: ask for a shorter range, or filter`);
+    throw refused(`the answer would have more than ${limit} rows: ask for a shorter range, or filter`);
   }
   return toReport(environment, range, rows);
+}
+
+/** In its first day a database that is older than its minutes has fewer: `from` says which were counted. */
+async function keptPart(db: Database, range: UsageRange): Promise<UsageRange> {
+  if (range.interval !== "minute") return range;
+  const sinceMs = await minutesKeptSince(db);
+  return { ...range, fromMs: Math.min(Math.max(range.fromMs, sinceMs), range.toMs) };
 }
 
 async function depth(db: Database, { accountId, environment }: Credential, clock: Clock): Promise<Static<typeof Queue>> {
@@ -99,35 +106,3 @@ async function depth(db: Database, { accountId, environment }: Credential, clock
     oldest_due_seconds: dueAtMs === null ? 0 : Math.max(0, Math.floor((clock.now() - dueAtMs) / 1_000)),
   };
 }
-
-/** The hours that a request asks for: all that its range touches. */
-function rangeOf(query: UsageQuery, nowMs: number): UsageRange {
-  const interval = query.interval ?? "day";
-  const isOpen = typeof query.created_before !== "string";
-  const beforeMs = isOpen ? nowMs : Date.parse(query.created_before ?? "");
-  const afterMs =
-    typeof query.created_after === "string" ? Date.parse(query.created_after) : floorTo(DAY_MS, beforeMs - DEFAULT_DAYS * DAY_MS);
-  checkRange(afterMs, beforeMs, interval);
-  // The hour that has begun is a part of it, were it only for a moment.
-  const toMs = isOpen ? floorTo(HOUR_MS, nowMs) + HOUR_MS : Math.ceil(beforeMs / HOUR_MS) * HOUR_MS;
-  return { fromMs: bounded(floorTo(HOUR_MS, afterMs)), toMs: bounded(toMs), interval };
-}
-
-function checkRange(afterMs: number, beforeMs: number, interval: UsageRange["interval"]): void {
-  if (afterMs >= beforeMs) {
-    throw refused("created_after", "must be earlier than created_before, which is now unless it is given");
-  }
-  const days = MAX_DAYS[interval];
-  if (beforeMs - afterMs > days * DAY_MS) {
-    throw refused("created_after", `must be at most ${days} days before created_before where interval is ${interval}`);
-  }
-}
-
-const refused = (parameter: string, detail: string): Problem =>
-  new Problem("invalid_request_payload", { errors: [{ parameter, code: "out_of_range", detail }] });
-
-const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
-
-// No message is older than the clock its id counts from, and no time of ours has a year of five digits.
-const LAST_HOUR_MS = Date.UTC(9999, 11, 31, 23);
-const bounded = (timeMs: number): number => Math.min(Math.max(timeMs, 0), LAST_HOUR_MS);

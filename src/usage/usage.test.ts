@@ -16,9 +16,9 @@ const message = (fields: Partial<Countable> = {}): Countable => ({
 });
 
 describe("a message is counted", () => {
-  test("in the hour of its creation, under what it is", () =>
+  test("in the minute of its creation, under what it is", () =>
     assert.deepEqual(countedOf(message()), {
-      hourMs: Date.UTC(2026, 2, 31, 13),
+      minuteMs: Date.UTC(2026, 2, 31, 13, 59),
       channel: "sms",
       status: "queued",
       errorCode: "",
@@ -26,8 +26,11 @@ describe("a message is counted", () => {
       segments: 2,
     }));
 
-  test("in the hour that begins with it", () =>
-    assert.equal(countedOf(message({ id: firstUuidAt(AT + 1) })).hourMs, Date.UTC(2026, 2, 31, 14)));
+  test("in the minute that begins with it", () =>
+    assert.equal(countedOf(message({ id: firstUuidAt(AT + 1) })).minuteMs, Date.UTC(2026, 2, 31, 14)));
+
+  test("in the same minute whenever it is delivered", () =>
+    assert.equal(countedOf(message({ status: "delivered", deliveredAtMs: AT + 3_600_000 })).minuteMs, countedOf(message()).minuteMs));
 
   test("under its error", () =>
     assert.equal(countedOf(message({ error: { code: "invalid_destination" } })).errorCode, "invalid_destination"));

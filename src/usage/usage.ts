@@ -1,12 +1,13 @@
-/** Where a message is counted: in the hour of its creation, under what it is now. A message that changes moves from one
+/** Where a message is counted: in the minute of its creation, under what it is now. A message that changes moves from one
  *  place to another. Also the scale on which times to delivery are kept, and what can be read off it. */
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 
-export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 
 /** A message's place among the counts, and what it adds there. */
 export type Counted = {
-  hourMs: number;
+  minuteMs: number;
   channel: string;
   status: string;
   /** Empty: none. */
@@ -30,7 +31,7 @@ export type Countable = {
 export function countedOf({ id, channel, status, error, segments, deliveredAtMs, sendAtMs }: Countable): Counted {
   const createdAtMs = uuidTimeMs(id);
   return {
-    hourMs: createdAtMs - (createdAtMs % HOUR_MS),
+    minuteMs: createdAtMs - (createdAtMs % MINUTE_MS),
     channel,
     status,
     errorCode: error?.code ?? "",

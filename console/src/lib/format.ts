@@ -5,12 +5,17 @@ const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFra
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+// What is counted by UTC days and hours belongs to the same day wherever it is read.
+const UTC_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+const UTC_HOUR = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 export const formatCount = (value: number): string => (Math.abs(value) < 100_000 ? WHOLE : SHORT).format(value);
 export const formatPercent = (share: number | null): string => (share === null ? "–" : PERCENT.format(share));
 export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso));
 export const formatDay = (iso: string): string => DAY.format(new Date(iso));
+export const formatUtcDay = (iso: string): string => UTC_DAY.format(new Date(iso));
+export const formatUtcHour = (iso: string): string => UTC_HOUR.format(new Date(iso));
 export const formatClock = (iso: string): string => CLOCK.format(new Date(iso));
 
 /** As long as it needs to be to be told apart: 340 ms, 4.2 s, 3 min, 2 h, 5 d. */

@@ -97,3 +97,10 @@ export function useInterval(run: () => void, everyMs: number | null): void {
     return () => clearInterval(timer);
   }, [everyMs]);
 }
+
+/** The value; while there is none, the last one that was there. */
+export function useLast<T>(value: T | undefined): T | undefined {
+  const last = useRef(value);
+  if (value !== undefined) last.current = value;
+  return last.current;
+}

@@ -42,7 +42,7 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
               </div>
               <section class="card" aria-label="Record">
                 <h2>Record</h2>
-                <Facts rows={factsOf(shown)} />
+                <Facts rows={Object.entries(factsOf(shown))} />
               </section>
             </div>
             {shown.segments !== null && shown.direction === "outbound" && <Parts message={shown} entries={timeline.data ?? []} />}
@@ -87,35 +87,39 @@ function Said({ message: { status, error, body, segments } }: { message: Message
 const at = (iso: string | null): ComponentChildren => (iso === null ? null : <Moment iso={iso} />);
 const toMessage = (id: string | null): ComponentChildren => (id === null ? null : <Link to={`messages/${id}`}>{id}</Link>);
 
-const factsOf = (message: Message): [string, ComponentChildren][] => [
-  [
-    "Id",
+const factsOf = (message: Message): Readonly<Record<string, ComponentChildren>> => ({
+  Id: (
     <>
       <code>{message.id}</code> <CopyButton text={message.id} />
-    </>,
-  ],
-  ["Channel", message.channel],
-  ["Recipient", message.recipient],
-  ["Sender", message.sender],
-  ["Priority", message.priority],
-  ["Template", message.template_id === null ? null : <Template message={message} />],
-  ["Reference", message.client_reference],
-  ["Batch", message.batch_id === null ? null : <Batch id={message.batch_id} />],
-  ["In place of", toMessage(message.fallback_of)],
-  ["In reply to", toMessage(message.in_reply_to)],
-  ["Metadata", Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />],
-  ["Link", message.provider?.link],
-  ["Carrier's id", message.provider?.message_id == null ? null : <code>{message.provider.message_id}</code>],
-  ["Attempts", message.provider?.attempts],
-  ["Created", at(message.created_at)],
-  ["Send at", at(message.send_at)],
-  ["Expires", at(message.expires_at)],
-  ["Sent", at(message.sent_at)],
-  ["Delivered", message.delivered_at === null ? null : <Delivered message={message} at={message.delivered_at} />],
-  ["Read", at(message.read_at)],
-  ["Failed", at(message.failed_at)],
-  ["Canceled", at(message.canceled_at)],
-];
+    </>
+  ),
+  Channel: message.channel,
+  Recipient: message.recipient,
+  Sender: message.sender,
+  Priority: message.priority,
+  Template: message.template_id === null ? null : <Template message={message} />,
+  Reference: message.client_reference,
+  Batch: message.batch_id === null ? null : <Batch id={message.batch_id} />,
+  "In place of": toMessage(message.fallback_of),
+  "In reply to": toMessage(message.in_reply_to),
+  Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
+  Link: message.provider?.link,
+  "Carrier's id": <CarrierId of={message.provider} />,
+  Attempts: message.provider?.attempts,
+  Created: at(message.created_at),
+  "Send at": at(message.send_at),
+  Expires: at(message.expires_at),
+  Sent: at(message.sent_at),
+  Delivered: message.delivered_at === null ? null : <Delivered message={message} at={message.delivered_at} />,
+  Read: at(message.read_at),
+  Failed: at(message.failed_at),
+  Canceled: at(message.canceled_at),
+});
+
+const CarrierId = ({ of }: { of: Message["provider"] }): JSX.Element | null => {
+  const id = of?.message_id ?? null;
+  return id === null ? <span class="quiet">–</span> : <code>{id}</code>;
+};
 
 const Template = ({ message: { template_id: id, template_version: version } }: { message: Message }): JSX.Element => (
   <>

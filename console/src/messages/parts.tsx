@@ -14,6 +14,7 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
   // A receipt of one part may move nothing but that part: every entry is a reason to look again.
   const key = `${message.id} ${message.sequence} ${entries.length}`;
   const parts = useResource(key, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
+  const count = message.segments?.count ?? 1;
   const receiptsOf = (number: number): string =>
     entries
       .filter(({ receipt }) => receipt !== null && (receipt.part ?? 1) === number)
@@ -22,6 +23,9 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
   return (
     <section class="card" aria-label="Parts">
       <h2>Parts</h2>
+      {parts.data !== undefined && parts.data.length > 0 && parts.data.length < count && (
+        <p class="quiet beside">The carrier knows all {count} parts by one id.</p>
+      )}
       <Loaded resource={parts} lines={2}>
         {(rows) =>
           rows.length === 0 ? (

@@ -48,7 +48,7 @@ function Attempt({ attempt }: { attempt: NonNullable<TimelineEntry["attempt"]> }
   const { number, link, outcome, provider_message_id: id, provider_code: code, detail, retry_at: retryAt } = attempt;
   return (
     <p>
-      Attempt {number} at <strong>{link}</strong>: {outcome === "written" ? "handed over, no answer yet" : outcome}
+      Attempt {number} at <strong>{link}</strong>: {outcome === "written" ? "handed over" : outcome}
       {code !== null && (
         <>
           {" "}

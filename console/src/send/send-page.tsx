@@ -3,7 +3,7 @@ import { newIdempotencyKey, type MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { useResource, useSettled } from "../lib/resource.ts";
+import { useLast, useResource, useSettled } from "../lib/resource.ts";
 import { usePlace } from "../lib/router.tsx";
 import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
@@ -30,8 +30,7 @@ export function SendPage(): JSX.Element {
     api.messages.validate(JSON.parse(settled) as typeof request, { signal, maxRetries: 0 }),
   );
   // The last answer is better than none while the next one is on its way: the text does not jump.
-  const [shown, setShown] = useState<MessageValidation | undefined>(undefined);
-  if (checked.data !== undefined && checked.data !== shown) setShown(checked.data);
+  const shown = useLast(checked.data);
 
   const action = useAction(async () => {
     const message = await api.messages.send(request, { idempotencyKey });

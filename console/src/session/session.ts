@@ -66,7 +66,7 @@ export class Session {
 
   async #renew(key: string): Promise<string> {
     try {
-      this.#held = { ...(await buyToken(this.identity.keyId, key)), identity: this.identity };
+      this.#held = await exchange(key);
       store(this.#held);
     } catch (error) {
       // The key was revoked or has expired. What else went wrong may pass.
@@ -79,8 +79,7 @@ export class Session {
 
 /** Exchanges the key. Throws what the service says against it. */
 export async function signIn(key: string, onEnd: (reason: EndReason) => void): Promise<Session> {
-  const identity = await identify(key);
-  const held = { ...(await buyToken(identity.keyId, key)), identity };
+  const held = await exchange(key);
   store(held);
   return new Session(held, key, onEnd);
 }
@@ -90,6 +89,13 @@ export function resume(onEnd: (reason: EndReason) => void): Session | undefined 
   const held = readStored();
   if (held === undefined || held.endsAtMs <= Date.now()) return undefined;
   return new Session(held, undefined, onEnd);
+}
+
+/** The key itself is asked about first: to a client that it does not know, the token's route answers with a challenge at which browsers
+ *  would ask for a name and a password. */
+async function exchange(key: string): Promise<Held> {
+  const identity = await identify(key);
+  return { ...(await buyToken(identity.keyId, key)), identity };
 }
 
 async function identify(key: string): Promise<Identity> {

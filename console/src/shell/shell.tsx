@@ -72,8 +72,8 @@ function Account(): JSX.Element {
   const [theme, setTheme] = useTheme();
   const { environment, name, keyId } = session.identity;
   return (
-    <div class="account">
-      <p class={`live ${live}`} role="status">
+    <section class="account" aria-label="Session">
+      <p class={`stream ${live}`} role="status">
         {LIVE_WORDS[live]}
       </p>
       <p>
@@ -98,6 +98,6 @@ function Account(): JSX.Element {
           Sign out
         </button>
       </p>
-    </div>
+    </section>
   );
 }

@@ -1,4 +1,88 @@
+/** One template: written, previewed, submitted, archived. */
+import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useState } from "preact/hooks";
+import { useEvents } from "../lib/live.tsx";
+import { useResource } from "../lib/resource.ts";
+import { Link } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Loaded, Needs, Page } from "../ui/page.tsx";
+import { Status } from "../ui/status.tsx";
+import { ArchiveTemplate } from "./archive-template.tsx";
+import { EditTemplate } from "./edit-template.tsx";
+import { NewTemplatePage } from "./new-template.tsx";
+import { ShowTemplate } from "./show-template.tsx";
 
-export const TemplatePage = (_: { id: string }): JSX.Element => <Page title="TemplatePage">…</Page>;
+export function TemplatePage({ id }: { id: string }): JSX.Element {
+  if (id !== "new") return <SavedTemplate id={id} />;
+  return (
+    <Needs scope="templates:write" what="create templates" title="New template">
+      <NewTemplatePage />
+    </Needs>
+  );
+}
+
+function SavedTemplate({ id }: { id: string }): JSX.Element {
+  const api = useApi();
+  const mayWrite = useMay("templates:write");
+  const resource = useResource(`template ${id}`, (signal) => api.templates.get(id, { signal }));
+  const set = (template: Template): void => resource.set(() => template);
+  useEvents((events) => {
+    for (const { data } of events) resource.set((before) => newer(before, data.template));
+  });
+  const { data: template } = resource;
+  const mayEdit = mayWrite && template?.status !== "archived";
+  return (
+    <Page
+      title={template?.name ?? "Template"}
+      lead={template && <Standing of={template} />}
+      actions={template && <Actions template={template} mayEdit={mayEdit} onArchived={set} />}
+    >
+      <Loaded resource={resource} lines={8}>
+        {(shown) => (mayEdit ? <EditTemplate template={shown} onSaved={set} /> : <ShowTemplate template={shown} />)}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** A decision of the carrier, unless we know of something later. */
+const newer = (before: Template | undefined, told: Template | undefined): Template | undefined =>
+  before !== undefined && told?.id === before.id && told.updated_at >= before.updated_at ? told : before;
+
+const Standing = ({ of: { status, status_reason: reason, version, updated_at: updatedAt } }: { of: Template }): JSX.Element => (
+  <>
+    <Status of={status} /> {reason !== null && <span>{reason} · </span>}version {version} · changed <Ago iso={updatedAt} />
+  </>
+);
+
+type ActionsProps = { template: Template; mayEdit: boolean; onArchived: (template: Template) => void };
+
+function Actions({ template, mayEdit, onArchived }: ActionsProps): JSX.Element {
+  const maySend = useMay("messages:send") && template.status === "approved";
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <>
+      {mayEdit && (
+        <button type="button" onClick={() => setAsked(true)}>
+          Archive
+        </button>
+      )}
+      {maySend && (
+        <Link class="button" to="send" query={new URLSearchParams({ template: template.name })}>
+          Send with this template
+        </Link>
+      )}
+      {isAsked && (
+        <ArchiveTemplate
+          template={template}
+          onClose={() => setAsked(false)}
+          onDone={(archived) => {
+            setAsked(false);
+            onArchived(archived);
+          }}
+        />
+      )}
+    </>
+  );
+}

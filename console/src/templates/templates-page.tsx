@@ -1,4 +1,116 @@
+/** The templates of the environment: found, and made. */
+import type { QueryOf, Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useEvents } from "../lib/live.tsx";
+import { useSettled } from "../lib/resource.ts";
+import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { SelectField, TextField } from "../ui/field.tsx";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
+import { Status } from "../ui/status.tsx";
+import { Table, type Column } from "../ui/table.tsx";
+import { CHANNELS } from "./template-draft.ts";
 
-export const TemplatesPage = (): JSX.Element => <Page title="TemplatesPage">…</Page>;
+const STATUSES = ["draft", "pending", "approved", "rejected", "paused", "archived"];
+const FILTERS = ["status", "channel", "name"] as const;
+
+export function TemplatesPage(): JSX.Element {
+  const api = useApi();
+  const mayWrite = useMay("templates:write");
+  const { query } = usePlace();
+  const asked = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])));
+  const settled = useSettled(JSON.stringify(asked), 300);
+  const list = useList(`templates ${settled}`, (cursor, signal) =>
+    api.templates.list(JSON.parse(settled) as QueryOf<"get_templates">, { signal }).page(cursor),
+  );
+  useEvents((events) => {
+    const told = new Map(events.flatMap(({ data: { template } }) => (template === undefined ? [] : [[template.id, template]])));
+    if (told.size === 0) return;
+    list.resource.set((before) => before && { ...before, items: before.items.map((template) => told.get(template.id) ?? template) });
+  });
+  return (
+    <Page
+      title="Templates"
+      lead="Texts with variables, checked once and sent many times. WhatsApp wants one for everything that is not an answer."
+      actions={
+        mayWrite && (
+          <Link class="button" to="templates/new">
+            New template
+          </Link>
+        )
+      }
+    >
+      <Filters query={query} />
+      <section class="card" aria-label="Templates">
+        <Loaded resource={list.resource}>
+          {({ items, cursor }) =>
+            items.length === 0 && cursor === null ? (
+              <Nothing isFiltered={settled !== "{}"} />
+            ) : (
+              <Table label="Templates" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+    </Page>
+  );
+}
+
+function Filters({ query }: { query: URLSearchParams }): JSX.Element {
+  const of = (name: string): string => query.get(name) ?? "";
+  const set = (name: string, value: string): void => {
+    const next = new URLSearchParams(query);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+    replaceQuery(next);
+  };
+  const options = (all: string, words: readonly string[]): (readonly [string, string])[] => [
+    ["", all],
+    ...words.map((word) => [word, word] as const),
+  ];
+  return (
+    <div class="filters" role="search" aria-label="Templates">
+      <SelectField
+        label="Status"
+        value={of("status")}
+        onValue={(value) => set("status", value)}
+        options={options("all but archived", STATUSES)}
+      />
+      <SelectField label="Channel" value={of("channel")} onValue={(value) => set("channel", value)} options={options("any", CHANNELS)} />
+      <TextField label="Name" type="search" placeholder="the whole name" value={of("name")} onValue={(value) => set("name", value)} />
+    </div>
+  );
+}
+
+const Nothing = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
+  isFiltered ? (
+    <Empty title="No template matches">
+      <p>A name is looked for as a whole. Archived templates are shown when their status is asked for.</p>
+    </Empty>
+  ) : (
+    <Empty title="There are no templates yet">
+      <p>
+        <a href="/docs/templates">What a template is for</a>
+      </p>
+    </Empty>
+  );
+
+const COLUMNS: readonly Column<Template>[] = [
+  { name: "Name", cell: ({ id, name }) => <Link to={`templates/${id}`}>{name}</Link> },
+  { name: "Language", cell: ({ language }) => language },
+  { name: "Category", cell: ({ category }) => category },
+  { name: "Channels", cell: ({ channels }) => channels.join(", ") },
+  {
+    name: "Status",
+    cell: ({ status, status_reason: reason }) => (
+      <span>
+        <Status of={status} /> {reason !== null && <span class="quiet">{reason}</span>}
+      </span>
+    ),
+  },
+  { name: "Version", cell: ({ version }) => version },
+  { name: "Updated", cell: ({ updated_at: updatedAt }) => <Ago iso={updatedAt} /> },
+];

@@ -1,6 +1,6 @@
 /** A question that has to be answered before anything else: the browser's own dialog, which keeps the focus and knows Escape. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
 import { Problem } from "./problem.tsx";
 
@@ -16,7 +16,8 @@ export function Dialog({ title, onClose, isHeld = false, children }: DialogProps
   const dialog = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
   const headingId = useId();
-  useEffect(() => {
+  // Before it is painted: who presses Escape at once means this dialog.
+  useLayoutEffect(() => {
     const { current } = dialog;
     if (current?.open === false) current.showModal();
     return () => {

@@ -1,4 +1,99 @@
+/** How many messages there were, and what became of them. */
+import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
+import { useInterval, useResource } from "../lib/resource.ts";
+import { usePlace } from "../lib/router.tsx";
+import { useApi } from "../session/use-session.ts";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { download, fileNameOf, toCsv } from "./csv.ts";
+import { rangeOf, toUsageQuery } from "./range.ts";
+import { UsageFilters } from "./usage-filters.tsx";
+import { IntervalTable, ShareTable } from "./usage-tables.tsx";
 
-export const UsagePage = (): JSX.Element => <Page title="UsagePage">…</Page>;
+const REFRESHED_MS = 60_000;
+
+export function UsagePage(): JSX.Element {
+  const api = useApi();
+  const { query } = usePlace();
+  const range = rangeOf(query, Date.now());
+  const channel = query.get("channel") ?? "";
+  const { name, interval, from, to, fault } = range;
+  const key = ["usage", name, interval, channel, ...(name === "dates" ? [from, to] : [])].join(" ");
+  const usage = useResource(fault === undefined ? key : null, (signal) =>
+    api.usage.get(toUsageQuery(range, channel, Date.now()), { signal }),
+  );
+  useInterval(usage.reload, fault !== undefined || usage.isLoading ? null : REFRESHED_MS);
+  const { data } = usage;
+  return (
+    <Page
+      title="Usage"
+      lead="Messages by the hour or day in which they were created (UTC), and by what they are now."
+      actions={
+        <button
+          type="button"
+          disabled={data === undefined || data.data.length === 0}
+          onClick={() => data && download(fileNameOf(data), toCsv(data))}
+        >
+          Download CSV
+        </button>
+      }
+    >
+      <UsageFilters query={query} range={range} />
+      {fault === undefined && (
+        <Loaded resource={usage} lines={8}>
+          {(counted) => <Counted usage={counted} />}
+        </Loaded>
+      )}
+    </Page>
+  );
+}
+
+function Counted({ usage }: { usage: Usage }): JSX.Element {
+  const { totals, from, to } = usage;
+  if (usage.data.length === 0)
+    return (
+      <section class="card" aria-label="Usage">
+        <Empty title="No messages in this range">
+          <p>
+            From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. <a href="/docs/usage">What is counted</a>
+          </p>
+        </Empty>
+      </section>
+    );
+  return (
+    <>
+      <Totals totals={totals} />
+      <p class="quiet usage-range">
+        From {formatUtcHour(from)} to {formatUtcHour(to)} UTC. Hours and days without messages are left out.{" "}
+        <a href="/docs/usage">What is counted</a>
+      </p>
+      <div class="columns">
+        <ShareTable title="By status" of={totals.by_status} all={totals.messages} isStatus none="No messages" />
+        <ShareTable title="By error code" of={totals.by_error_code} all={totals.messages} none="No message has an error" />
+      </div>
+      <IntervalTable key={`${usage.interval} ${from}`} usage={usage} />
+    </>
+  );
+}
+
+function Totals({ totals }: { totals: Usage["totals"] }): JSX.Element {
+  const { messages, segments, delivery_rate: rate, time_to_delivered_ms: time } = totals;
+  const figures = [
+    ["Messages", formatCount(messages)],
+    ["Segments", formatCount(segments)],
+    ["Delivery rate", formatPercent(rate)],
+    ["Delivered within, p50", time === null ? "–" : formatDuration(time.p50)],
+    ["Delivered within, p95", time === null ? "–" : formatDuration(time.p95)],
+  ] as const;
+  return (
+    <dl class="usage-totals" aria-label="Totals">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,39 @@
+/** One link: its state and the reason for it, what it may carry, and who has it open. */
+import type { Link } from "godwit-sdk";
+import type { JSX } from "preact";
+import { formatCount } from "../lib/format.ts";
+import { Facts } from "../ui/facts.tsx";
+import { Ago } from "../ui/moment.tsx";
+import { Status } from "../ui/status.tsx";
+
+export function LinkCard({ link }: { link: Link }): JSX.Element {
+  const { name, provider, channels, state, reason, sender, rate, window, in_flight: inFlight, nodes } = link;
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2>{name}</h2>
+        <Status of={state} />
+      </div>
+      {reason !== null && <p class="reason">{reason}</p>}
+      <Facts
+        rows={[
+          ["Provider", provider],
+          ["Channels", channels.join(", ")],
+          ["Sender", sender],
+          ["Rate", rate === null ? "no limit" : `${formatCount(rate)} a second`],
+          ["Window", window === null ? "no limit" : `${formatCount(window)} at one time`],
+          ["In flight", formatCount(inFlight)],
+          ["Last error", lastError(link)],
+          ["Nodes", nodes.length === 0 ? "none has it open" : nodes.join(", ")],
+        ]}
+      />
+    </li>
+  );
+}
+
+const lastError = ({ last_error: error, last_error_at: at }: Link): JSX.Element | null =>
+  error === null ? null : (
+    <>
+      {error} {at !== null && <span class="quiet">· {<Ago iso={at} />}</span>}
+    </>
+  );

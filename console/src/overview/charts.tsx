@@ -1,0 +1,55 @@
+/** Throughput, delivery rate and time to delivered, over the time that is looked at. */
+import type { Usage } from "godwit-sdk";
+import type { JSX } from "preact";
+import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";
+import { Chart } from "../ui/chart.tsx";
+import { bucketsOf, type Interval, type RangeName } from "./ranges.ts";
+
+const sumOf = (interval: Interval | undefined, ...statuses: string[]): number =>
+  statuses.reduce((sum, status) => sum + (interval?.by_status[status] ?? 0), 0);
+
+export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JSX.Element {
+  const buckets = bucketsOf(usage, range);
+  const times = buckets.map(({ time }) => time);
+  const of = <T,>(read: (interval: Interval | undefined) => T): T[] => buckets.map(({ interval }) => read(interval));
+  return (
+    <div class="charts">
+      <section class="card wide" aria-label="Throughput">
+        <Chart
+          title="Messages by when they were created"
+          kind="bars"
+          times={times}
+          format={formatCount}
+          series={[
+            { name: "Delivered", tone: "good", values: of((interval) => sumOf(interval, "delivered", "read", "received")) },
+            { name: "Under way", tone: "busy", values: of((interval) => sumOf(interval, "scheduled", "queued", "sending", "sent")) },
+            { name: "Canceled", tone: "wait", values: of((interval) => sumOf(interval, "canceled")) },
+            { name: "Not delivered", tone: "bad", values: of((interval) => sumOf(interval, "undelivered", "failed", "expired")) },
+          ]}
+        />
+      </section>
+      <section class="card" aria-label="Delivery rate">
+        <Chart
+          title="Delivery rate"
+          kind="lines"
+          times={times}
+          top={1}
+          format={formatPercent}
+          series={[{ name: "Delivered", tone: "good", values: of((interval) => interval?.delivery_rate ?? null) }]}
+        />
+      </section>
+      <section class="card" aria-label="Time to delivered">
+        <Chart
+          title="Time to delivered"
+          kind="lines"
+          times={times}
+          format={formatDuration}
+          series={[
+            { name: "p50", tone: "busy", values: of((interval) => interval?.time_to_delivered_ms?.p50 ?? null) },
+            { name: "p95", tone: "wait", values: of((interval) => interval?.time_to_delivered_ms?.p95 ?? null) },
+          ]}
+        />
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+/** Why messages were not delivered, the most frequent reason first. */
+import type { Usage } from "godwit-sdk";
+import type { JSX } from "preact";
+import { formatCount } from "../lib/format.ts";
+import { Link } from "../lib/router.tsx";
+import { useMay } from "../session/use-session.ts";
+import { Empty } from "../ui/page.tsx";
+
+const MOST_SHOWN = 10;
+
+export function Errors({ usage }: { usage: Usage }): JSX.Element {
+  const mayRead = useMay("messages:read");
+  const errors = Object.entries(usage.totals.by_error_code).toSorted(([, a], [, b]) => b - a);
+  const most = errors[0]?.[1] ?? 1;
+  return (
+    <section class="card" aria-label="Errors by code">
+      <h2>Errors by code</h2>
+      {errors.length === 0 ? (
+        <Empty title="No errors in this time" />
+      ) : (
+        <ul class="ranked">
+          {errors.slice(0, MOST_SHOWN).map(([code, count]) => (
+            <li key={code}>
+              {mayRead ? (
+                <Link to="messages" query={new URLSearchParams({ error_code: code, created_after: usage.from })}>
+                  {code}
+                </Link>
+              ) : (
+                <span>{code}</span>
+              )}
+              <span class="number">{formatCount(count)}</span>
+              <span class="share" style={{ inlineSize: `${(count / most) * 100}%` }} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,50 @@
+import type { WebhookEndpoint } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useInterval, useResource } from "../lib/resource.ts";
+import { Link } from "../lib/router.tsx";
+import { useApi } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded } from "../ui/page.tsx";
+import { Status } from "../ui/status.tsx";
+
+const LOOK_AGAIN_MS = 10_000;
+
+/** Its own wish to be left alone is no failure. */
+const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: WebhookEndpoint): boolean =>
+  since !== null || (status === "disabled" && reason !== "requested");
+
+export function FailingEndpoints(): JSX.Element {
+  const api = useApi();
+  const endpoints = useResource("endpoints", async (signal) => (await api.webhookEndpoints.list({ limit: 100 }, { signal }).page()).data);
+  useInterval(endpoints.reload, LOOK_AGAIN_MS);
+  return (
+    <section class="card" aria-label="Failing endpoints">
+      <div class="card-head">
+        <h2>Failing endpoints</h2>
+        <Link to="endpoints">All</Link>
+      </div>
+      <Loaded resource={endpoints} lines={2}>
+        {(all) => {
+          const failing = all.filter(isInTrouble);
+          if (failing.length === 0) return <Empty title={all.length === 0 ? "There are no endpoints" : "None is failing"} />;
+          return (
+            <ul class="plain-list">
+              {failing.map(({ id, url, failing_since: since, status }) => (
+                <li key={id}>
+                  <Link to={`endpoints/${id}`}>{url}</Link>
+                  {status === "disabled" ? <Status of="disabled" /> : since !== null && <FailingSince iso={since} />}
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+const FailingSince = ({ iso }: { iso: string }): JSX.Element => (
+  <span>
+    <Status of="failing" /> <Ago iso={iso} />
+  </span>
+);

@@ -1,0 +1,38 @@
+/** The figures of the moment. */
+import type { Queue, Usage } from "godwit-sdk";
+import type { ComponentChildren, JSX } from "preact";
+import { formatCount, formatDuration, formatPercent, plural } from "../lib/format.ts";
+import { RANGES, type RangeName } from "./ranges.ts";
+
+export function Tiles({ usage, queue, range }: { usage: Usage | undefined; queue: Queue; range: RangeName }): JSX.Element {
+  const totals = usage?.totals;
+  const times = totals?.time_to_delivered_ms ?? null;
+  const perMinute = totals === undefined ? 0 : totals.messages / (RANGES[range].lengthMs / 60_000);
+  return (
+    <div class="tiles">
+      <Tile name="Messages" value={totals === undefined ? "…" : formatCount(totals.messages)}>
+        {perMinute >= 1 ? `${formatCount(Math.round(perMinute))} a minute` : RANGES[range].title.toLowerCase()}
+      </Tile>
+      <Tile name="Delivery rate" value={totals === undefined ? "…" : formatPercent(totals.delivery_rate)}>
+        of those whose end is known
+      </Tile>
+      <Tile name="Time to delivered" value={times === null ? "–" : formatDuration(times.p50)}>
+        {times === null ? "none was delivered" : `p50; p95 is ${formatDuration(times.p95)}`}
+      </Tile>
+      <Tile name="In the queue" value={formatCount(queue.queued + queue.sending)}>
+        {queue.scheduled > 0 ? `${plural(queue.scheduled, "message")} scheduled` : "none scheduled"}
+      </Tile>
+      <Tile name="Oldest due" value={queue.oldest_due_at === null ? "none" : formatDuration(queue.oldest_due_seconds * 1_000)}>
+        {queue.oldest_due_at === null ? "nothing waits" : "has it been waiting"}
+      </Tile>
+    </div>
+  );
+}
+
+const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }): JSX.Element => (
+  <section class="tile" aria-label={name}>
+    <h2>{name}</h2>
+    <p class="figure">{value}</p>
+    <p class="quiet">{children}</p>
+  </section>
+);

@@ -1,0 +1,24 @@
+/** A message as its recipient would see it. */
+import type { Template } from "godwit-sdk";
+import type { JSX } from "preact";
+import { words } from "../lib/format.ts";
+
+type BubbleProps = { header: string | null; body: string; footer: string | null; buttons: Template["buttons"] };
+
+export const Bubble = ({ header, body, footer, buttons }: BubbleProps): JSX.Element => (
+  <div class="template-bubble" role="group" aria-label="Message">
+    {header !== null && <p class="template-bubble-header">{header}</p>}
+    <p>{body}</p>
+    {footer !== null && <p class="template-bubble-footer">{footer}</p>}
+    {buttons !== null && buttons.length > 0 && (
+      <ul aria-label="Buttons">
+        {buttons.map(({ type, text, url, phone_number: phoneNumber }, at) => (
+          // oxlint-disable-next-line react/no-array-index-key -- Two buttons may say the same.
+          <li key={at} title={url ?? phoneNumber ?? words(type)}>
+            {text}
+          </li>
+        ))}
+      </ul>
+    )}
+  </div>
+);

@@ -1,0 +1,89 @@
+/** What a template says: its texts, the variables that are found in them as they are typed, and an example for each. */
+import type { JSX } from "preact";
+import { formatCount } from "../lib/format.ts";
+import { useSettled } from "../lib/resource.ts";
+import { Field, TextField } from "../ui/field.tsx";
+import { faultAt } from "../ui/problem.tsx";
+import { ButtonFields } from "./button-fields.tsx";
+import { oddBraces, placeholderOf } from "./placeholders.ts";
+import { isOnWhatsapp, variablesOfDraft, type Draft } from "./template-draft.ts";
+
+export type DraftProps = { draft: Draft; onDraft: (draft: Draft) => void; error: unknown };
+
+// Braces are odd until they are closed: a fault is told to whoever has stopped typing.
+const TYPING_MS = 700;
+
+export function ContentFields(props: DraftProps): JSX.Element {
+  const { draft, onDraft, error } = props;
+  const isWhole = isOnWhatsapp(draft);
+  return (
+    <>
+      {isWhole && (
+        <TextField
+          label="Header"
+          isOptional
+          hint="WhatsApp alone shows it. One variable at most."
+          value={draft.header}
+          onValue={(header) => onDraft({ ...draft, header })}
+          error={faultAt(error, "/header")}
+        />
+      )}
+      <Body {...props} />
+      {isWhole && (
+        <>
+          <TextField
+            label="Footer"
+            isOptional
+            hint="WhatsApp alone shows it. Without variables."
+            value={draft.footer}
+            onValue={(footer) => onDraft({ ...draft, footer })}
+            error={faultAt(error, "/footer")}
+          />
+          <ButtonFields buttons={draft.buttons} onButtons={(buttons) => onDraft({ ...draft, buttons })} error={error} />
+        </>
+      )}
+      <Examples {...props} />
+    </>
+  );
+}
+
+function Body({ draft, onDraft, error }: DraftProps): JSX.Element {
+  const odd = useSettled(oddBraces(draft.body), TYPING_MS);
+  const most = isOnWhatsapp(draft) ? 1_024 : 1_600;
+  const braces = odd === undefined ? undefined : `${odd} is not a variable: write {{1}} or {{name}}, in small letters and without blanks.`;
+  const hint = (
+    <>
+      {formatCount(Array.from(draft.body).length)} of {formatCount(most)} characters. Write <code>{"{{name}}"}</code> where something is to
+      be filled in.
+    </>
+  );
+  return (
+    <Field label="Body" hint={hint} error={faultAt(error, "/body") ?? braces}>
+      {(tied) => (
+        <textarea {...tied} rows={6} value={draft.body} onInput={(event) => onDraft({ ...draft, body: event.currentTarget.value })} />
+      )}
+    </Field>
+  );
+}
+
+function Examples({ draft, onDraft, error }: DraftProps): JSX.Element | null {
+  const variables = variablesOfDraft(draft);
+  if (variables.length === 0) return null;
+  return (
+    <fieldset class="stack">
+      <legend class="field-legend">Examples</legend>
+      <p class="hint">A value for each variable: for the preview, and for those who review the template.</p>
+      <div class="field-row">
+        {variables.map((name) => (
+          <TextField
+            key={name}
+            label={`Example for ${placeholderOf(name)}`}
+            value={draft.examples[name] ?? ""}
+            onValue={(example) => onDraft({ ...draft, examples: { ...draft.examples, [name]: example } })}
+            error={faultAt(error, `/examples/${name}`)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,96 @@
+/** A template that can be changed: its form, and beside it what is saved. */
+import type { Template } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { useApi } from "../session/use-session.ts";
+import { Problem } from "../ui/problem.tsx";
+import { useToast } from "../ui/toast.tsx";
+import { draftOf, isOnWhatsapp, toChanges, type Draft } from "./template-draft.ts";
+import { TemplateFields } from "./template-fields.tsx";
+import { PreviewCard } from "./template-preview.tsx";
+
+type EditProps = { template: Template; onSaved: (template: Template) => void };
+
+export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  // What nobody has touched follows the template, whoever changes it.
+  const [touched, setTouched] = useState<Draft | undefined>(undefined);
+  const draft = touched ?? draftOf(template);
+  const changes = toChanges(draft, template);
+  const isChanged = Object.keys(changes).length > 0;
+  const action = useAction(async (isSubmitted: boolean) => {
+    const saved = await api.templates.edit(template.id, isSubmitted ? { ...changes, status: "pending" } : changes);
+    setTouched(undefined);
+    onSaved(saved);
+    say(`Saved: ${saved.name} is ${saved.status === "draft" ? "a draft" : saved.status}, version ${saved.version}`);
+  });
+  const discard = (): void => {
+    setTouched(undefined);
+    action.clear();
+  };
+  const onSubmit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (template.status === "rejected") void action.run(true);
+    else if (isChanged) void action.run(false);
+  };
+  return (
+    <div class="columns wide-first">
+      <form class="card stack" onSubmit={onSubmit} noValidate aria-label={`Edit ${template.name}`}>
+        <TemplateFields isNew={false} draft={draft} onDraft={setTouched} error={action.error} />
+        <Problem error={action.error} />
+        <p class="hint">{fateOf(template, draft)}</p>
+        <div class="actions">
+          <SaveButtons
+            status={template.status}
+            isChanged={isChanged}
+            isRunning={action.isRunning}
+            onSubmitted={() => void action.run(true)}
+          />
+          {isChanged && (
+            <button type="button" onClick={discard} disabled={action.isRunning}>
+              Discard changes
+            </button>
+          )}
+        </div>
+      </form>
+      <PreviewCard template={template} isChanged={isChanged} />
+    </div>
+  );
+}
+
+type ButtonsProps = { status: string; isChanged: boolean; isRunning: boolean; onSubmitted: () => void };
+
+/** Enter in a field saves; it never submits a draft. */
+function SaveButtons({ status, isChanged, isRunning, onSubmitted }: ButtonsProps): JSX.Element {
+  if (status === "rejected")
+    return (
+      <button type="submit" class="primary" disabled={isRunning}>
+        {isChanged ? "Save and submit again" : "Submit again"}
+      </button>
+    );
+  if (status !== "draft")
+    return (
+      <button type="submit" class="primary" disabled={isRunning || !isChanged}>
+        Save
+      </button>
+    );
+  return (
+    <>
+      <button type="button" class="primary" onClick={onSubmitted} disabled={isRunning}>
+        Submit
+      </button>
+      <button type="submit" disabled={isRunning || !isChanged}>
+        Save as draft
+      </button>
+    </>
+  );
+}
+
+/** What saving does to it. */
+function fateOf({ status, version }: Template, draft: Draft): string {
+  if (status === "draft") return "A draft cannot be sent. Submit it when it says what it should.";
+  if (!isOnWhatsapp(draft)) return `A change of the content makes version ${version + 1}, which is approved at once.`;
+  return `A change of the content makes version ${version + 1}, which is reviewed, as a change of language or category is. Until it is approved nothing can be sent from the template.`;
+}

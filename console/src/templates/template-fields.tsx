@@ -1,0 +1,54 @@
+/** All fields of a template that can be written, with what the API finds wrong at each. */
+import type { JSX } from "preact";
+import { CheckList, SelectField, TextField } from "../ui/field.tsx";
+import { faultAt } from "../ui/problem.tsx";
+import { ContentFields, type DraftProps } from "./content-fields.tsx";
+import { CATEGORIES, CHANNELS } from "./template-draft.ts";
+
+/** `isNew`: a template keeps the name it was made with. */
+export function TemplateFields({ isNew, ...props }: DraftProps & { isNew: boolean }): JSX.Element {
+  const { draft, onDraft, error } = props;
+  const { name, language, category, channels } = draft;
+  return (
+    <>
+      {isNew && (
+        <TextField
+          label="Name"
+          placeholder="order_shipped"
+          hint="Small letters, digits and underscores. Messages name the template by it; it cannot be changed later."
+          value={name}
+          onValue={(value) => onDraft({ ...draft, name: value })}
+          error={faultAt(error, "/name")}
+        />
+      )}
+      <div class="field-row">
+        <TextField
+          label="Language"
+          placeholder="en-US"
+          hint="A language tag such as en or pt-BR."
+          value={language}
+          onValue={(value) => onDraft({ ...draft, language: value })}
+          error={faultAt(error, "/language")}
+        />
+        <SelectField
+          label="Category"
+          value={category}
+          onValue={(value) => onDraft({ ...draft, category: value })}
+          options={withOwn(CATEGORIES, [category]).map((option) => [option, option] as const)}
+          error={faultAt(error, "/category")}
+        />
+      </div>
+      <CheckList
+        legend="Channels"
+        options={withOwn(CHANNELS, channels)}
+        chosen={channels}
+        onChosen={(chosen) => onDraft({ ...draft, channels: withOwn(CHANNELS, channels).filter((channel) => chosen.includes(channel)) })}
+        error={faultAt(error, "/channels")}
+      />
+      <ContentFields {...props} />
+    </>
+  );
+}
+
+/** The words of today, and what the template has beyond them. */
+const withOwn = (known: readonly string[], own: readonly string[]): string[] => [...new Set([...known, ...own])];

@@ -1,0 +1,106 @@
+/** What would be sent, as the service itself fills the saved template in, with the values that are typed here. */
+import type { Template, TemplatePreview } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { plural } from "../lib/format.ts";
+import { useLast, useResource, useSettled, type Resource } from "../lib/resource.ts";
+import { useApi } from "../session/use-session.ts";
+import { TextField } from "../ui/field.tsx";
+import { Loaded } from "../ui/page.tsx";
+import { Bubble } from "./bubble.tsx";
+import { placeholderOf } from "./placeholders.ts";
+
+type Values = Readonly<Record<string, string>>;
+
+export function PreviewCard({ template, isChanged = false }: { template: Template; isChanged?: boolean }): JSX.Element {
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const [typed, setTyped] = useState<Values>({});
+  const channel = template.channels.find((one) => one === chosen) ?? template.channels[0] ?? "sms";
+  const preview = usePreview(template, channel, useSettled(typed, 300));
+  return (
+    <section class="card template-preview" aria-label="Preview">
+      <div class="card-head">
+        <h2>Preview</h2>
+        {template.channels.length > 1 && <Channels of={template} shown={channel} onChosen={setChosen} />}
+      </div>
+      <div class="stack">
+        {isChanged && (
+          <p class="notice" role="status">
+            You have unsaved changes. The preview shows the saved version {template.version}.
+          </p>
+        )}
+        <Loaded resource={preview}>{(data) => <Shown preview={data} template={template} />}</Loaded>
+        <ValueFields template={template} typed={typed} onTyped={setTyped} />
+      </div>
+    </section>
+  );
+}
+
+/** The last one stays in sight until the next one is there. */
+function usePreview(template: Template, channel: string, typed: Values): Resource<TemplatePreview> {
+  const api = useApi();
+  const values = valuesOf(template, typed);
+  const { id, version, updated_at: updatedAt } = template;
+  const preview = useResource(JSON.stringify([id, version, updatedAt, channel, values]), (signal) =>
+    api.templates.preview(id, { channel: channel as "sms", template_variables: values }, { signal }),
+  );
+  const last = useLast(preview.data);
+  return { ...preview, data: preview.error === undefined ? last : undefined };
+}
+
+/** What is typed, else the example, else the placeholder itself: values are put in as they are, so it stays in its place. */
+const valuesOf = ({ variables }: Template, typed: Values): Record<string, string> =>
+  Object.fromEntries(
+    variables.map(({ name, example }) => [name, [typed[name], example].find((value) => value?.trim()) ?? placeholderOf(name)]),
+  );
+
+type ChannelsProps = { of: Template; shown: string; onChosen: (channel: string) => void };
+
+const Channels = ({ of: { channels }, shown, onChosen }: ChannelsProps): JSX.Element => (
+  <div class="tabs" role="group" aria-label="Channel of the preview">
+    {channels.map((channel) => (
+      <button key={channel} type="button" class="small" aria-pressed={channel === shown} onClick={() => onChosen(channel)}>
+        {channel}
+      </button>
+    ))}
+  </div>
+);
+
+const ENCODINGS: Readonly<Record<string, string>> = { gsm7: "GSM-7", ucs2: "UCS-2" };
+
+function Shown({ preview, template }: { preview: TemplatePreview; template: Template }): JSX.Element {
+  const { channel, header, body, footer, segments } = preview;
+  return (
+    <>
+      <Bubble header={header} body={body} footer={footer} buttons={channel === "sms" ? null : template.buttons} />
+      {segments !== null && (
+        <p class="quiet">
+          {plural(segments.count, "segment")} · {ENCODINGS[segments.encoding] ?? segments.encoding} ·{" "}
+          {plural(segments.characters, "character")}
+        </p>
+      )}
+    </>
+  );
+}
+
+type ValueProps = { template: Template; typed: Values; onTyped: (typed: Values) => void };
+
+function ValueFields({ template: { variables }, typed, onTyped }: ValueProps): JSX.Element | null {
+  if (variables.length === 0) return null;
+  return (
+    <fieldset class="stack">
+      <legend class="field-legend">Try other values</legend>
+      <div class="field-row">
+        {variables.map(({ name, example }) => (
+          <TextField
+            key={name}
+            label={`Value of ${placeholderOf(name)}`}
+            placeholder={example ?? ""}
+            value={typed[name] ?? ""}
+            onValue={(value) => onTyped({ ...typed, [name]: value })}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,61 @@
+/** The range of the usage page: what the address says, and what is asked of the API for it. Days and hours are UTC, as they are counted. */
+import type { QueryOf } from "godwit-sdk";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+// What the API takes.
+const MOST_DAYS = { hour: 31, day: 400 } as const;
+
+const RANGES = ["24h", "7d", "30d", "dates"] as const;
+type RangeName = (typeof RANGES)[number];
+type Interval = "hour" | "day";
+
+export type Range = {
+  name: RangeName;
+  interval: Interval;
+  /** The intervals that the range can be cut into. */
+  intervals: readonly Interval[];
+  /** Of `dates` alone: first and last day, both counted. */
+  from: string;
+  to: string;
+  fault: string | undefined;
+};
+
+const CUTS: Readonly<Record<Exclude<RangeName, "dates">, readonly Interval[]>> = { "24h": ["hour"], "7d": ["day", "hour"], "30d": ["day"] };
+
+export function rangeOf(query: URLSearchParams, nowMs: number): Range {
+  const name = RANGES.find((one) => one === query.get("range")) ?? "7d";
+  const from = query.get("from") ?? dayOf(nowMs - 6 * DAY_MS);
+  const to = query.get("to") ?? dayOf(nowMs);
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+  const intervals = name === "dates" ? intervalsOf(days) : CUTS[name];
+  const interval = intervals.find((one) => one === query.get("interval")) ?? intervals[0] ?? "day";
+  return { name, interval, intervals, from, to, fault: name === "dates" ? faultOf(days) : undefined };
+}
+
+const intervalsOf = (days: number): Interval[] => (days <= MOST_DAYS.hour ? ["day", "hour"] : ["day"]);
+
+function faultOf(days: number): string | undefined {
+  if (Number.isNaN(days)) return "Both days are needed.";
+  if (days < 1) return "The first day must not be after the last.";
+  return days > MOST_DAYS.day ? `At most ${MOST_DAYS.day} days can be asked for.` : undefined;
+}
+
+/** The hour or day that has begun is the last of them. */
+const BEGINS: Readonly<Record<Exclude<RangeName, "dates">, (nowMs: number, interval: Interval) => number>> = {
+  "24h": (nowMs) => floorTo(HOUR_MS, nowMs) - 23 * HOUR_MS,
+  "7d": (nowMs, interval) => (interval === "day" ? floorTo(DAY_MS, nowMs) - 6 * DAY_MS : floorTo(HOUR_MS, nowMs) - 167 * HOUR_MS),
+  "30d": (nowMs) => floorTo(DAY_MS, nowMs) - 29 * DAY_MS,
+};
+
+export function toUsageQuery({ name, interval, from, to }: Range, channel: string, nowMs: number): QueryOf<"get_usage"> {
+  const times =
+    name === "dates"
+      ? { created_after: isoOf(Date.parse(from)), created_before: isoOf(Date.parse(to) + DAY_MS) }
+      : { created_after: isoOf(BEGINS[name](nowMs, interval)) };
+  return { ...times, interval, ...(channel === "" ? {} : { channel: channel as "sms" }) };
+}
+
+const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
+const isoOf = (timeMs: number): string => new Date(timeMs).toISOString();
+const dayOf = (timeMs: number): string => isoOf(timeMs).slice(0, 10);

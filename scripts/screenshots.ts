@@ -1,0 +1,135 @@
+/** Takes a picture of every page of the console, at two widths, light and dark, to be looked at: npm run screenshots [-- folder].
+ *  It starts a service of its own, with an embedded database in a temporary folder, and fills it through the API. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Browser, Page } from "playwright-core";
+import { Godwit } from "../sdk/src/index.ts";
+import { SCOPES } from "../src/access/scope.ts";
+import { findChromium, launchChromium } from "./chromium.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const OUT = process.argv[2] ?? join(ROOT, "screenshots");
+const SIZES = [
+  { width: 360, height: 800 },
+  { width: 1440, height: 900 },
+] as const;
+const THEMES = ["light", "dark"] as const;
+const START_MS = 60_000;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+type Service = { url: string; key: string; stop: () => Promise<void> };
+
+async function startService(): Promise<Service> {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-pictures-"));
+  const env = { ...process.env, GODWIT_PORT: "0", GODWIT_DATA_DIR: folder, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8", GODWIT_LOG: "json" };
+  const child = spawn(process.execPath, ["src/main.ts", "serve"], { cwd: ROOT, env, stdio: ["ignore", "pipe", "inherit"] });
+  const stop = async (): Promise<void> => {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const url = await urlOf(child);
+  const args = ["src/main.ts", "keys", "create", "--environment", "test", "--name", "Pictures", "--scopes", SCOPES.join(","), "--json"];
+  const made = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
+  return { url, key: (JSON.parse(made.stdout) as { key: string }).key, stop };
+}
+
+const urlOf = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    if (child.stdout === null) return;
+    const timer = setTimeout(() => reject(new Error("the service did not start")), START_MS);
+    child.once("exit", () => reject(new Error("the service ended")));
+    createInterface(child.stdout).on("line", (line) => {
+      const found = /"url":"([^"]+)"/.exec(line)?.[1];
+      if (found === undefined) return;
+      clearTimeout(timer);
+      resolve(found);
+    });
+  });
+
+/** Something of everything, so that no page is empty. Answers the addresses of the pages that speak of one thing. */
+async function fill({ url, key }: Service): Promise<string[]> {
+  const api = new Godwit({ baseUrl: url, apiKey: key });
+  const endpoint = await api.webhookEndpoints.create({
+    url: "http://127.0.0.1:9/hook",
+    event_types: ["*"],
+    description: "Nobody listens here",
+  });
+  await api.webhookEndpoints.create({ url: `${url}/livez`, event_types: ["message.delivered"], description: null });
+  const template = await api.templates.create({
+    name: "order_shipped",
+    language: "en",
+    category: "utility",
+    channels: ["sms", "whatsapp"],
+    body: "Hello {{name}}, your order {{order}} is on its way.",
+    examples: { name: "Ada", order: "1815" },
+  });
+  const long = await api.messages.send({
+    recipient: "+15005550006",
+    channel: "sms",
+    body: `A long one – with a dash that is not in the GSM alphabet 🐦. ${"It goes on and on, over several parts. ".repeat(6)}`,
+    client_reference: "order-1815",
+    metadata: { customer: "1815", campaign: "autumn" },
+  });
+  for (const number of ["02", "03", "05", "06", "06", "06", "07", "08", "09", "10", "12"])
+    await api.messages.send({ recipient: `+150055500${number}`, channel: "sms", body: `Your order is on its way (${number}).` });
+  const failed = await api.messages.send({ recipient: "+15005550002", channel: "sms", body: "<script>alert('shown as text')</script>" });
+  await api.messages.send({
+    recipient: "+15005550006",
+    channel: "sms",
+    body: "Tomorrow",
+    send_at: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  await api.suppressions.create({ recipient: "+14155550199", note: "asked by phone" });
+  await sleep(6_000);
+  return [`messages/${long.id}`, `messages/${failed.id}`, `endpoints/${endpoint.id}`, `templates/${template.id}`];
+}
+
+const PAGES = ["", "messages", "send", "templates", "templates/new", "endpoints", "suppressions", "usage", "links", "keys"];
+
+async function picture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
+  say(`${name}.png`);
+}
+
+async function picturesOf(browser: Browser, { url, key }: Service, paths: readonly string[]): Promise<void> {
+  for (const viewport of SIZES) {
+    for (const colorScheme of THEMES) {
+      const context = await browser.newContext({ viewport, colorScheme, locale: "en-GB" });
+      const page = await context.newPage();
+      const nameOf = (path: string): string =>
+        `${path === "" ? "overview" : path.replaceAll(/_[0-9a-z]{26}/g, "").replaceAll("/", "-")}-${viewport.width}-${colorScheme}`;
+      await page.goto(`${url}/console`);
+      await picture(page, nameOf("sign-in"));
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      for (const [at, path] of paths.entries()) {
+        await page.goto(`${url}/console${path === "" ? "" : `/${path}`}`);
+        await page.waitForLoadState("load");
+        // What is fetched after the page is there, and drawn.
+        await sleep(1_200);
+        await picture(page, `${String(at).padStart(2, "0")}-${nameOf(path)}`);
+      }
+      await context.close();
+    }
+  }
+}
+
+const found = findChromium();
+if ("missing" in found) throw new Error(found.missing);
+mkdirSync(OUT, { recursive: true });
+const service = await startService();
+const browser = await launchChromium(found.path);
+try {
+  await picturesOf(browser, service, [...PAGES, ...(await fill(service))]);
+} finally {
+  await browser.close();
+  await service.stop();
+}

@@ -1,0 +1,185 @@
+/** Every page of the console, wide and narrow, light and dark: accessible by axe-core, within its width, without a complaint. */
+import assert from "node:assert/strict";
+import { after, before, describe, test, type TestContext } from "node:test";
+import type { Browser } from "playwright-core";
+import { startBrowser, Visitor, type WindowOptions } from "./console-visitor.ts";
+import { until } from "./expect.ts";
+import { startGodwit, type Godwit } from "./harness.ts";
+import { ALLOW_LOOPBACK, HookServer } from "./hook-server.ts";
+
+let godwit: Godwit;
+let key: string;
+let hook: HookServer;
+let browser: Browser | undefined;
+let missing = "";
+/** An address for each kind of page, with something on it. */
+const paths: string[] = [
+  "",
+  "messages",
+  "send",
+  "templates",
+  "templates/new",
+  "endpoints",
+  "suppressions",
+  "usage",
+  "links",
+  "keys",
+  "nonsense",
+];
+
+const create = async (path: string, body: object): Promise<string> => {
+  const { json, text } = await godwit.request("POST", path, { key, body });
+  assert.equal(typeof json["id"], "string", text);
+  return String(json["id"]);
+};
+
+before(async () => {
+  const started = await startBrowser();
+  if ("missing" in started) missing = started.missing;
+  else browser = started.browser;
+  godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
+  await godwit.unlimited();
+  key = await godwit.key();
+  hook = await HookServer.listen();
+  hook.status = 500;
+  const endpoint = await create("/v1/webhook_endpoints", { url: hook.url(), event_types: ["*"] });
+  const template = await create("/v1/templates", {
+    name: "order_shipped",
+    language: "en",
+    category: "utility",
+    channels: ["sms", "whatsapp"],
+    body: "Hello {{name}}, your order is on its way.",
+    examples: { name: "Ada" },
+  });
+  await create("/v1/suppressions", { recipient: "+14155550199" });
+  const message = await create("/v1/messages", { recipient: "+15005550005", channel: "sms", body: "Hello", metadata: { order: "1815" } });
+  await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "word ".repeat(80), client_reference: "r".repeat(100) });
+  await until("deliveries fail", () => (hook.calls.length >= 4 ? true : undefined), 15_000);
+  paths.push(`messages/${message}`, `endpoints/${endpoint}`, `templates/${template}`);
+});
+after(async () => {
+  await browser?.close();
+  await godwit.stop();
+  await hook[Symbol.asyncDispose]();
+});
+
+async function visit(context: TestContext, options: WindowOptions, act: (visitor: Visitor) => Promise<void>): Promise<void> {
+  if (browser === undefined) return context.skip(missing);
+  const visitor = await Visitor.open(browser, godwit.url, options);
+  try {
+    await act(visitor);
+    visitor.assertClean();
+  } finally {
+    await visitor.close();
+  }
+}
+
+/** Nothing is on its way any more. */
+const settled = async ({ page }: Visitor): Promise<void> => {
+  await page.locator("main h1").waitFor();
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
+};
+
+const WINDOWS: readonly WindowOptions[] = [
+  { width: 360, height: 800, colorScheme: "light" },
+  { width: 360, height: 800, colorScheme: "dark" },
+  { width: 1_440, height: 900, colorScheme: "light" },
+  { width: 1_440, height: 900, colorScheme: "dark" },
+];
+
+describe("every page", () => {
+  for (const options of WINDOWS) {
+    test(`is accessible and fits, ${options.width} pixels wide and ${options.colorScheme}`, (context) =>
+      visit(context, options, async (visitor) => {
+        await visitor.goto();
+        await visitor.page.getByLabel("API key").waitFor();
+        await visitor.assertAccessible("the door");
+        await visitor.enter(key);
+        for (const path of paths) {
+          await visitor.goto(path);
+          await settled(visitor);
+          await visitor.assertAccessible(`/console/${path}`);
+          await visitor.assertFits(`/console/${path}`);
+        }
+      }));
+  }
+});
+
+describe("by keyboard alone", () => {
+  test("one signs in, skips the menu, follows it, and opens and leaves a dialog", (context) =>
+    visit(context, {}, async ({ page, ...visitor }) => {
+      const { keyboard } = page;
+      await page.goto(`${godwit.url}/console`);
+      await page.getByLabel("API key").waitFor();
+      await keyboard.type(key);
+      await keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await page.reload();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await keyboard.press("Tab");
+      assert.equal(await focused(page), "Skip to the content");
+      await keyboard.press("Enter");
+      assert.equal(await page.evaluate("document.activeElement.id"), "main");
+      await page.getByRole("link", { name: "Suppressions", exact: true }).focus();
+      await keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Suppressions" }).waitFor();
+      assert.equal(await focused(page), "Suppressions", "the heading of the new page has the focus");
+      const add = page.getByRole("button", { name: "Add a recipient" });
+      await add.focus();
+      await keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      assert.equal(visitor.complaints.length, 0);
+    }));
+});
+
+const focused = (page: Visitor["page"]): Promise<string> => page.evaluate("document.activeElement.textContent");
+
+describe("dialogs", () => {
+  const DIALOGS: readonly (readonly [path: string, button: string])[] = [
+    ["suppressions", "Add a recipient"],
+    ["endpoints", "Add an endpoint"],
+    ["keys", "Create a key"],
+  ];
+  for (const [path, button] of DIALOGS) {
+    test(`"${button}" is accessible and fits a narrow window`, (context) =>
+      visit(context, { width: 360, height: 800 }, async (visitor) => {
+        await visitor.signIn(key, path);
+        await settled(visitor);
+        await visitor.button(button).click();
+        await visitor.dialog.waitFor();
+        await visitor.assertAccessible(button);
+        await visitor.assertFits(button);
+      }));
+  }
+});
+
+describe("the first load", () => {
+  test("is under 150 kB as it comes over the wire, from this service alone, and works under its policy", (context) =>
+    visit(context, {}, async (visitor) => {
+      let bytes = 0;
+      visitor.page.on("response", (response) => {
+        const length = Number(response.headers()["content-length"] ?? 0);
+        assert.ok(length > 0, `${response.url()} says how long it is`);
+        bytes += length;
+      });
+      await visitor.goto();
+      await visitor.page.getByLabel("API key").waitFor();
+      assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
+    }));
+});
+
+describe("colours", () => {
+  test("are the system's, or what was chosen, and stay so after a reload", (context) =>
+    visit(context, { colorScheme: "dark" }, async (visitor) => {
+      await visitor.signIn(key);
+      const ground = (): Promise<string> => visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");
+      assert.equal(await ground(), "rgb(20, 23, 22)");
+      await visitor.page.getByLabel("Colours").selectOption("light");
+      assert.equal(await ground(), "rgb(247, 246, 243)");
+      await visitor.page.reload();
+      await visitor.heading("Overview").waitFor();
+      assert.equal(await ground(), "rgb(247, 246, 243)");
+    }));
+});

@@ -1,0 +1,345 @@
+/** The console in a real browser, on a real service with its simulator. */
+import assert from "node:assert/strict";
+import { after, before, describe, test, type TestContext } from "node:test";
+import type { Browser } from "playwright-core";
+import { Visitor } from "./console-visitor.ts";
+import { startBrowser, type WindowOptions } from "./console-visitor.ts";
+import { until } from "./expect.ts";
+import { startGodwit, type Godwit } from "./harness.ts";
+import { ALLOW_LOOPBACK, HookServer } from "./hook-server.ts";
+
+let godwit: Godwit;
+let key: string;
+let browser: Browser | undefined;
+let missing = "";
+
+before(async () => {
+  const started = await startBrowser();
+  if ("missing" in started) missing = started.missing;
+  else browser = started.browser;
+  godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
+  await godwit.unlimited();
+  key = await godwit.key();
+});
+after(async () => {
+  await browser?.close();
+  await godwit.stop();
+});
+
+/** With a window of its own, closed at the end; and nothing went wrong in it. */
+async function visit(context: TestContext, act: (visitor: Visitor) => Promise<void>, options: WindowOptions = {}): Promise<void> {
+  if (browser === undefined) return context.skip(missing);
+  const visitor = await Visitor.open(browser, godwit.url, options);
+  try {
+    await act(visitor);
+    visitor.assertClean();
+  } finally {
+    await visitor.close();
+  }
+}
+
+describe("the door", () => {
+  test("takes a key, and keeps only a token of it: a reload goes on, another tab does not", (context) =>
+    visit(context, async (visitor) => {
+      await visitor.signIn(key);
+      await visitor.heading("Overview").waitFor();
+      const stored = (await visitor.page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }])")) as string;
+      assert.ok(!stored.includes(key), "the key is nowhere in the browser's storage");
+      assert.match(stored, /"token\\":\\"eyJ/, "an access token is");
+      await visitor.page.reload();
+      await visitor.heading("Overview").waitFor();
+      const other = await visitor.page.context().newPage();
+      await other.goto(`${godwit.url}/console`);
+      await other.getByLabel("API key").waitFor();
+    }));
+
+  test("says what is wrong with a key that is none, or none any more", (context) =>
+    visit(context, async (visitor) => {
+      await visitor.goto();
+      await visitor.page.getByLabel("API key").fill("hello");
+      await visitor.page.keyboard.press("Enter");
+      await visitor.sees("A key looks like gw_test_… or gw_live_…");
+      await visitor.page.getByLabel("API key").fill(`${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`);
+      await visitor.button("Sign in").click();
+      await visitor.sees(/unknown, expired or revoked/);
+      await visitor.page.getByLabel("API key").fill(key);
+      await visitor.button("Sign in").click();
+      await visitor.heading("Overview").waitFor();
+    }));
+
+  test("lets out: the token is gone, and the address asks again", (context) =>
+    visit(context, async (visitor) => {
+      await visitor.signIn(key, "messages");
+      await visitor.heading("Messages").waitFor();
+      await visitor.button("Sign out").click();
+      await visitor.sees("You are signed out.");
+      assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
+      await visitor.page.reload();
+      await visitor.page.getByLabel("API key").waitFor();
+    }));
+
+  test("a session whose key is revoked ends with a word, and the next one goes on at the same page", (context) =>
+    visit(context, async (visitor) => {
+      const short = await godwit.key();
+      const made = await godwit.request("GET", "/v1/credential", { key: short });
+      await visitor.signIn(short, "suppressions");
+      await visitor.heading("Suppressions").waitFor();
+      await godwit.request("DELETE", `/v1/keys/${String(made.json["key_id"])}`, { key });
+      // By itself: the service ends the stream of a credential that no longer holds.
+      await visitor.page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+      assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
+      await visitor.enter(key);
+      await visitor.heading("Suppressions").waitFor();
+    }));
+});
+
+describe("sending", () => {
+  test("a message to the simulator becomes delivered before one's eyes, without a reload", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(key, "send");
+      await visitor.button("delivered", true).click();
+      await page.getByLabel("Text").fill("Hello from the console");
+      await visitor.sees("1 part");
+      await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "The same in code" }));
+      await visitor.button("TypeScript SDK").click();
+      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
+      const loads = visitor.asked.filter((address) => address.endsWith("/console/send")).length;
+      await visitor.button("Send").click();
+      const followed = page.getByRole("region", { name: "The message you sent" });
+      await visitor.sees(/^delivered$/, followed.getByRole("status"));
+      await visitor.sees("simulator", followed);
+      assert.equal(visitor.asked.filter((address) => address.endsWith("/console/send")).length, loads, "the page was not loaded again");
+      await followed.getByRole("link", { name: /^Open msg_/ }).click();
+      await visitor.heading("To +15005550006").waitFor();
+      await visitor.sees("Hello from the console", page.getByRole("region", { name: "Text" }));
+      await visitor.sees("delivered", page.getByRole("region", { name: "Parts" }));
+    }));
+
+  test("is checked as it is typed: parts, alphabet, the characters that cost it, and what is wrong", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(key, "send");
+      await page.getByLabel("Recipient", { exact: true }).fill("123");
+      await visitor.sees(/E\.164/);
+      await page.getByLabel("Recipient", { exact: true }).fill("+15005550006");
+      await page.getByLabel("Text").fill("It’s here 🐦");
+      await visitor.sees("UCS-2");
+      assert.deepEqual(await page.locator("mark").allTextContents(), ["’", "🐦"]);
+      await visitor.button("Replace what can be replaced").click();
+      assert.equal(await page.getByLabel("Text").inputValue(), "It's here 🐦");
+      await page.getByLabel("Text").fill("It's here");
+      await visitor.sees("GSM 7-bit");
+      assert.equal(await page.locator("mark").count(), 0);
+    }));
+
+  test("shows what the service refuses, and sends one message however often it is asked", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(key, "send");
+      await visitor.button("refused: opted out").click();
+      await page.getByLabel("Text").fill("Hello");
+      await visitor.button("Send").click();
+      await visitor.sees(/recipient_opted_out/);
+      await visitor.button("delivered", true).click();
+      await page.getByText("When, from whom, and more").click();
+      await page.getByLabel("Client reference").fill("pressed-twice");
+      await visitor.button("Send").dblclick();
+      await page.getByRole("region", { name: "The message you sent" }).waitFor();
+      const { json } = await godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key });
+      assert.equal((json["data"] as unknown[]).length, 1);
+    }));
+
+  test("a template asks for its variables and is filled in", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(key, "send");
+      await visitor.button("delivered", true).click();
+      await visitor.button("Template").click();
+      await page.getByLabel("Template", { exact: true }).selectOption("verification_code");
+      const variables = page.locator("label", { hasText: "{{" });
+      await variables.first().waitFor();
+      for (const label of await variables.allTextContents()) await page.getByLabel(label.trim(), { exact: true }).fill("123456");
+      await visitor.sees(/123456/, page.locator(".bubble"));
+      await visitor.button("Send").click();
+      await visitor.sees(/^delivered$/, page.getByRole("region", { name: "The message you sent" }).getByRole("status"));
+    }));
+});
+
+describe("messages", () => {
+  test("appear and change in the list as they happen", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(key, "messages");
+      await visitor.sees(/^Live$/);
+      const { json } = await godwit.send(key, { recipient: "+15005550006", client_reference: "seen-live" });
+      const row = page.getByRole("row").filter({ hasText: "seen-live" });
+      await visitor.sees(/^delivered$/, row);
+      await row.getByRole("link").first().click();
+      await visitor.heading("To +15005550006").waitFor();
+      assert.ok(page.url().endsWith(`/console/messages/${String(json["id"])}`));
+    }));
+
+  test("are filtered by an address that can be passed on, and found by id, recipient and reference", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      const { json } = await godwit.send(key, { recipient: "+15005550002", client_reference: "will-fail" });
+      await godwit.send(key, { recipient: "+15005550006", client_reference: "will-pass" });
+      await until("it fails", async () => {
+        const reply = await godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key });
+        return reply.json["status"] === "failed" ? true : undefined;
+      });
+      await visitor.signIn(key, "messages");
+      await page.getByLabel("Status").selectOption("failed");
+      await visitor.sees("will-fail");
+      await page.getByText("will-pass").waitFor({ state: "detached" });
+      assert.match(page.url(), /\?status=failed$/);
+      await page.reload();
+      await visitor.sees("will-fail");
+      assert.equal(await page.getByLabel("Status").inputValue(), "failed");
+
+      const search = page.getByRole("searchbox", { name: /^Search by id/ });
+      await page.getByLabel("Status").selectOption("");
+      await search.fill("will-pass");
+      await search.press("Enter");
+      await page.getByText("will-fail").waitFor({ state: "detached" });
+      await visitor.sees("will-pass", page.getByRole("table"));
+      await visitor.button("Remove client reference").click();
+      await search.fill("+1 500 555 0002");
+      await search.press("Enter");
+      await visitor.sees("will-fail", page.getByRole("table"));
+      assert.match(page.url(), /recipient=%2B15005550002/);
+      await search.fill(String(json["id"]));
+      await search.press("Enter");
+      await visitor.sees("invalid_destination", page.getByRole("region", { name: "Text" }));
+      await page.goBack();
+      await visitor.heading("Messages").waitFor();
+      assert.match(page.url(), /recipient=%2B15005550002/);
+    }));
+
+  test("a scheduled one is rescheduled, canceled, redacted, and sent again as new", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { json } = await godwit.send(key, { recipient: "+15005550006", body: "For later", send_at: sendAt });
+      await visitor.signIn(key, `messages/${String(json["id"])}`);
+      await visitor.button("Reschedule").click();
+      const later = new Date(Date.now() + 7_200_000).toISOString().slice(0, 16);
+      await visitor.dialog.getByLabel("Send at").fill(later);
+      await visitor.dialog.getByRole("button", { name: "Reschedule" }).click();
+      await visitor.sees("The message is rescheduled");
+      const read = async (): Promise<Record<string, unknown>> =>
+        (await godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key })).json;
+      assert.equal((await read())["send_at"], `${later}:00.000Z`);
+
+      await visitor.button("Cancel message").click();
+      await visitor.dialog.waitFor();
+      await page.keyboard.press("Escape");
+      await visitor.dialog.waitFor({ state: "detached" });
+      assert.equal((await read())["status"], "scheduled", "Escape cancels nothing");
+      await visitor.button("Cancel message").click();
+      await visitor.dialog.getByRole("button", { name: "Cancel message" }).click();
+      await visitor.sees(/^canceled$/, page.getByRole("region", { name: "Text" }));
+      assert.equal((await read())["status"], "canceled");
+
+      await visitor.button("Send again as new").click();
+      await visitor.heading("Send").waitFor();
+      assert.equal(await page.getByLabel("Text").inputValue(), "For later");
+      assert.ok(!page.url().includes("later"), "the text is not in the address");
+      await page.goBack();
+      await visitor.button("Redact").click();
+      await visitor.dialog.getByRole("button", { name: "Redact" }).click();
+      await visitor.sees(/it was redacted/);
+      assert.equal((await read())["body"], null);
+    }));
+
+  test("markup and emoji in a text are shown as what they are: text", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      const body = `<script>window.broken = true</script><img src=x onerror="window.broken = true"> 🐦 & "quotes"`;
+      const { json } = await godwit.send(key, { recipient: "+15005550006", body, client_reference: "<b>bold</b>" });
+      await visitor.signIn(key, `messages/${String(json["id"])}`);
+      assert.equal(await page.locator(".bubble").textContent(), body);
+      await visitor.sees("<b>bold</b>");
+      await visitor.choose("Messages");
+      await visitor.sees(/<script>window\.broken/);
+      assert.equal(await page.evaluate("window.broken"), undefined);
+      assert.equal(await page.locator("main img, main script").count(), 0);
+    }));
+
+  test("one that is not there, and an address that is none, are said so", (context) =>
+    visit(context, async (visitor) => {
+      await visitor.signIn(key, "messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
+      await visitor.sees(/not_found/);
+      await visitor.goto("nonsense");
+      await visitor.heading("No such page").waitFor();
+    }));
+});
+
+describe("webhooks", () => {
+  test("an endpoint is made, a delivery to it fails, is seen, and is retried with success", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await using hook = await HookServer.listen();
+      hook.status = 500;
+      await visitor.signIn(key, "endpoints");
+      await visitor.button("Add an endpoint").click();
+      await visitor.dialog.getByLabel("URL").fill(hook.url());
+      await visitor.dialog.getByRole("button", { name: "Add", exact: false }).click();
+      await visitor.sees(/^whsec_/);
+      await visitor.button("Done").click();
+      await visitor.sees(hook.url());
+      const { json } = await godwit.send(key, { recipient: "+15005550006" });
+      const deliveries = page.getByRole("region", { name: "Deliveries" });
+      await visitor.sees("message.delivered", deliveries);
+      await visitor.sees(/500/, deliveries);
+      hook.status = 200;
+      await deliveries
+        .getByRole("button", { name: /^Retry/ })
+        .first()
+        .click();
+      await visitor.sees(/^succeeded$/, deliveries);
+      // The same on the message's own page.
+      await visitor.goto(`messages/${String(json["id"])}`);
+      const told = page.getByRole("region", { name: "Webhook deliveries" });
+      await visitor.sees("message.sent", told);
+      await visitor.sees(/^pending$/, told);
+      await told.getByRole("row").filter({ hasText: "pending" }).first().getByRole("button", { name: "Retry" }).click();
+      await visitor.sees("It is tried again now");
+    }));
+});
+
+describe("scopes", () => {
+  test("what the key may not see is not in the menu, and its address says what is missing", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      const few = await godwit.key({ scopes: ["messages:read"] });
+      await visitor.signIn(few, "messages");
+      await visitor.heading("Messages").waitFor();
+      const menu = await page.getByRole("navigation", { name: "Console" }).getByRole("link").allTextContents();
+      assert.deepEqual(menu, ["Messages"]);
+      await visitor.sees("Not live: the key lacks events:read");
+      assert.equal(await page.getByRole("link", { name: "Send a message" }).count(), 0);
+      const { json } = await godwit.send(key, { recipient: "+15005550006" });
+      await visitor.goto(`messages/${String(json["id"])}`);
+      await visitor.sees(/^delivered$/, page.getByRole("region", { name: "Text" }));
+      assert.equal(await visitor.button("Redact").count(), 0);
+      assert.equal(await page.getByRole("region", { name: "Webhook deliveries" }).count(), 0);
+      for (const path of ["", "send", "keys", "endpoints", "templates", "suppressions", "usage", "links"]) {
+        await visitor.goto(path);
+        await visitor.sees(/Your key may not see/);
+      }
+      const refused = visitor.asked.filter((address) => /\/v1\/(usage|queue|keys|links|templates|suppressions|webhook)/.test(address));
+      assert.deepEqual(refused, [], "nothing is asked for that would be refused");
+    }));
+
+  test("a key that may only send can send, and is told why it cannot follow", (context) =>
+    visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(await godwit.key({ scopes: ["messages:send"] }), "send");
+      await visitor.button("delivered", true).click();
+      await page.getByLabel("Text").fill("Hello");
+      await visitor.button("Send").click();
+      await visitor.sees(/messages:read/, page.getByRole("region", { name: "The message you sent" }));
+    }));
+});
