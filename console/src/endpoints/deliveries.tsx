@@ -6,9 +6,14 @@ import { SelectField } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";
 import { More } from "../ui/pages.tsx";
 import { DeliveryItem } from "./delivery-item.tsx";
-import { STATUSES, type Deliveries, type DeliveryStatus } from "./use-deliveries.ts";
+import type { Deliveries, DeliveryStatus } from "./use-deliveries.ts";
 
-const OPTIONS = [["", "any"], ...STATUSES.map((status) => [status, status] as const)] as const;
+const OPTIONS = [
+  ["", "Any"],
+  ["pending", "Pending"],
+  ["succeeded", "Succeeded"],
+  ["failed", "Failed"],
+] as const satisfies (readonly [DeliveryStatus | "", string])[];
 
 type DeliveriesProps = { deliveries: Deliveries; status: DeliveryStatus | undefined; mayRetry: boolean };
 
