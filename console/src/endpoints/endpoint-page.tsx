@@ -1,4 +1,78 @@
+/** One endpoint: how it stands, what can be done to it, and what became of its deliveries. */
+import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { useInterval, useResource, type Resource } from "../lib/resource.ts";
+import { Link, usePlace } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { Loaded, Page } from "../ui/page.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { useToast } from "../ui/toast.tsx";
+import { DeliveryList } from "./deliveries.tsx";
+import { EndpointButtons } from "./endpoint-buttons.tsx";
+import { EndpointDialog, type Question } from "./endpoint-dialogs.tsx";
+import { EndpointFacts } from "./endpoint-facts.tsx";
+import { EndpointStanding } from "./endpoint-standing.tsx";
+import { STATUSES, useDeliveries } from "./use-deliveries.ts";
 
-export const EndpointPage = (_: { id: string }): JSX.Element => <Page title="EndpointPage">…</Page>;
+const IDLE_MS = 10_000;
+const RECOVERING_MS = 1_500;
+// A call that is not answered ends after fifteen seconds, and is listed then.
+const TURNS_AFTER_TEST = 12;
+const TURNS_AFTER_CHANGE = 3;
+
+export function EndpointPage({ id }: { id: string }): JSX.Element {
+  const api = useApi();
+  const resource = useResource(`endpoint ${id}`, (signal) => api.webhookEndpoints.get(id, { signal }));
+  const { data, isLoading, reload } = resource;
+  useInterval(() => void (isLoading || reload()), data === undefined ? null : data.recovery === null ? IDLE_MS : RECOVERING_MS);
+  if (data !== undefined) return <KnownEndpoint endpoint={data} resource={resource} />;
+  return (
+    <Page title="Endpoint" lead={<AllEndpoints />}>
+      <Loaded resource={resource}>{() => null}</Loaded>
+    </Page>
+  );
+}
+
+const AllEndpoints = (): JSX.Element => <Link to="endpoints">All endpoints</Link>;
+
+function KnownEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; resource: Resource<WebhookEndpoint> }): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  const mayWrite = useMay("webhooks:write");
+  const { query } = usePlace();
+  const status = STATUSES.find((each) => each === query.get("status"));
+  const deliveries = useDeliveries(endpoint, status);
+  const [question, setQuestion] = useState<Question | undefined>(undefined);
+  const onChanged = (changed: WebhookEndpoint): void => {
+    resource.set(() => changed);
+    deliveries.expect(TURNS_AFTER_CHANGE);
+  };
+  const test = useAction(async () => {
+    await api.webhookEndpoints.test(endpoint.id);
+    say("A test event is on its way");
+    deliveries.expect(TURNS_AFTER_TEST);
+  });
+  const enable = useAction(async () => {
+    onChanged(await api.webhookEndpoints.edit(endpoint.id, { status: "enabled" }));
+    say("The endpoint is enabled");
+  });
+  return (
+    <Page
+      title={endpoint.url}
+      lead={<AllEndpoints />}
+      actions={
+        mayWrite && <EndpointButtons isEnabled={endpoint.status === "enabled"} test={test} enable={enable} onQuestion={setQuestion} />
+      }
+    >
+      <Problem error={resource.error ?? test.error ?? enable.error} />
+      <EndpointStanding endpoint={endpoint} />
+      <EndpointFacts endpoint={endpoint} />
+      <DeliveryList deliveries={deliveries} status={status} mayRetry={mayWrite && endpoint.status === "enabled"} />
+      {question !== undefined && (
+        <EndpointDialog question={question} endpoint={endpoint} onChanged={onChanged} onClose={() => setQuestion(undefined)} />
+      )}
+    </Page>
+  );
+}

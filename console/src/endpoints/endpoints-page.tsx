@@ -1,4 +1,72 @@
+/** The URLs that are told of events. */
+import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useState } from "preact/hooks";
+import { useInterval } from "../lib/resource.ts";
+import { Link } from "../lib/router.tsx";
+import { useApi, useMay } from "../session/use-session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
+import { Table, type Column } from "../ui/table.tsx";
+import { AddEndpoint } from "./add-endpoint.tsx";
+import { EndpointStatus, EventTypes } from "./endpoint-words.tsx";
 
-export const EndpointsPage = (): JSX.Element => <Page title="EndpointsPage">…</Page>;
+const PAGE = 100;
+const LOOK_AGAIN_MS = 10_000;
+
+export function EndpointsPage(): JSX.Element {
+  const api = useApi();
+  const mayWrite = useMay("webhooks:write");
+  const [isAdding, setAdding] = useState(false);
+  const list = useList("endpoints", (cursor, signal) => api.webhookEndpoints.list({ limit: PAGE }, { signal }).page(cursor));
+  const { data, isLoading, reload } = list.resource;
+  // One that begins to fail is no event. Who has gone further down is left alone.
+  useInterval(() => void (isLoading || reload()), data !== undefined && data.items.length <= PAGE ? LOOK_AGAIN_MS : null);
+  return (
+    <Page
+      title="Webhooks"
+      lead="URLs of yours that are told of every event they ask for, signed, until they acknowledge."
+      actions={
+        mayWrite && (
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
+            Add an endpoint
+          </button>
+        )
+      }
+    >
+      <section class="card" aria-label="Endpoints">
+        <Loaded resource={list.resource}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title="No endpoints yet">
+                <p>
+                  An endpoint is told of messages as they move, and of what is written to you. <a href="/docs/webhooks">About webhooks</a>
+                </p>
+              </Empty>
+            ) : (
+              <Table label="Endpoints" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+      {isAdding && <AddEndpoint onClose={() => setAdding(false)} />}
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<WebhookEndpoint>[] = [
+  {
+    name: "URL",
+    cell: ({ id, url }) => (
+      <Link to={`endpoints/${id}`} class="url">
+        {url}
+      </Link>
+    ),
+  },
+  { name: "Description", cell: ({ description }) => description ?? <span class="quiet">–</span> },
+  { name: "Status", cell: (endpoint) => <EndpointStatus of={endpoint} /> },
+  { name: "Event types", cell: ({ event_types: types }) => <EventTypes of={types} /> },
+  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+];

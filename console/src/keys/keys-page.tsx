@@ -1,4 +1,57 @@
+/** The keys of this environment: who may do what, and until when. */
+import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Page } from "../ui/page.tsx";
+import { useState } from "preact/hooks";
+import { useApi, useMay, useSession } from "../session/use-session.ts";
+import { Empty, Loaded, Page } from "../ui/page.tsx";
+import { More, useList } from "../ui/pages.tsx";
+import { Table } from "../ui/table.tsx";
+import { CreateKey } from "./create-key.tsx";
+import { keyColumns } from "./key-columns.tsx";
+import { RevokeKey } from "./revoke-key.tsx";
+import { RotateKey } from "./rotate-key.tsx";
 
-export const KeysPage = (): JSX.Element => <Page title="KeysPage">…</Page>;
+type Open = { kind: "none" } | { kind: "create" } | { kind: "rotate" | "revoke"; key: Key };
+
+export function KeysPage(): JSX.Element {
+  const api = useApi();
+  const { identity } = useSession();
+  const mayWrite = useMay("keys:write");
+  const [open, setOpen] = useState<Open>({ kind: "none" });
+  const close = (): void => setOpen({ kind: "none" });
+  const list = useList("keys", (cursor, signal) => api.keys.list({}, { signal }).page(cursor));
+  const onChanged = (): void => {
+    close();
+    list.resource.reload();
+  };
+  const onAsk = mayWrite ? (kind: "rotate" | "revoke", key: Key): void => setOpen({ kind, key }) : undefined;
+  return (
+    <Page
+      title="Keys"
+      lead={`What opens the ${identity.environment} environment, newest first. A key is shown once, when it is made.`}
+      actions={
+        mayWrite && (
+          <button type="button" class="primary" onClick={() => setOpen({ kind: "create" })}>
+            Create a key
+          </button>
+        )
+      }
+    >
+      <section class="card" aria-label="Keys">
+        <Loaded resource={list.resource}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty title="No keys" />
+            ) : (
+              <Table label="Keys" columns={keyColumns(identity, onAsk)} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Loaded>
+        <More list={list} />
+      </section>
+      {open.kind === "create" && <CreateKey onClose={close} onDone={onChanged} />}
+      {open.kind === "rotate" && <RotateKey of={open.key} isOwn={open.key.id === identity.keyId} onClose={close} onDone={onChanged} />}
+      {open.kind === "revoke" && <RevokeKey of={open.key} isOwn={open.key.id === identity.keyId} onClose={close} onDone={onChanged} />}
+    </Page>
+  );
+}

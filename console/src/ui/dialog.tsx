@@ -1,28 +1,46 @@
 /** A question that has to be answered before anything else: the browser's own dialog, which keeps the focus and knows Escape. */
 import type { ComponentChildren, JSX } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
 import { Problem } from "./problem.tsx";
 
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
+type DialogProps = {
+  title: string;
+  onClose: () => void;
+  /** Escape does not close it: what it shows would be lost. */
+  isHeld?: boolean;
+  children: ComponentChildren;
+};
+
+export function Dialog({ title, onClose, isHeld = false, children }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isGone = useRef(false);
   const headingId = useId();
   // Before it is painted: who presses Escape at once means this dialog.
   useLayoutEffect(() => {
     const { current } = dialog;
     if (current?.open === false) current.showModal();
-    return () => current?.close();
+    return () => {
+      isGone.current = true;
+      current?.close();
+    };
   }, []);
+  const onClosed = (): void => {
+    // The browser says so later, when there may be another dialog already.
+    if (!isGone.current) onClose();
+  };
+  const onCancel = (event: Event): void => {
+    if (isHeld) event.preventDefault();
+  };
   return (
-    <dialog ref={dialog} aria-labelledby={headingId} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={headingId} onCancel={onCancel} onClose={onClosed}>
       <h2 id={headingId}>{title}</h2>
       {children}
     </dialog>
   );
 }
 
-type FormDialogProps = {
-  title: string;
+type DialogFormProps = {
   submit: string;
   isDangerous?: boolean;
   action: Action<[]>;
@@ -30,26 +48,39 @@ type FormDialogProps = {
   children: ComponentChildren;
 };
 
-/** A dialog that does something when it is confirmed, and stays when that is refused. */
-export function FormDialog({ title, submit, isDangerous = false, action, onClose, children }: FormDialogProps): JSX.Element {
+/** What is asked for in a dialog, and the buttons below it. */
+export function DialogForm({ submit, isDangerous = false, action, onClose, children }: DialogFormProps): JSX.Element {
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
     void action.run();
   };
+  const form = useRef<HTMLFormElement>(null);
+  // What was refused may be out of sight.
+  useEffect(() => {
+    if (action.error === undefined) return;
+    const wrong = form.current?.querySelector<HTMLElement>("[aria-invalid]");
+    if (wrong instanceof HTMLElement) wrong.focus();
+    else form.current?.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" });
+  }, [action.error]);
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form onSubmit={onSubmit} noValidate>
-        {children}
-        <Problem error={action.error} />
-        <div class="actions end">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={action.isRunning}>
-            {action.isRunning ? "Working…" : submit}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <form ref={form} onSubmit={onSubmit} noValidate>
+      {children}
+      <Problem error={action.error} />
+      <div class="actions end">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={action.isRunning}>
+          {action.isRunning ? "Working…" : submit}
+        </button>
+      </div>
+    </form>
   );
 }
+
+/** A dialog that does something when it is confirmed, and stays when that is refused. */
+export const FormDialog = ({ title, ...form }: DialogFormProps & { title: string }): JSX.Element => (
+  <Dialog title={title} onClose={form.onClose}>
+    <DialogForm {...form} />
+  </Dialog>
+);

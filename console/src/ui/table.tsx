@@ -27,7 +27,7 @@ export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>): J
         <tr key={keyOf(row)}>
           {columns.map(({ name, cell, isNumber, isAction }) => (
             <td key={name} data-name={isAction ? undefined : name} class={isNumber ? "number" : isAction ? "action" : undefined}>
-              {cell(row)}
+              <div>{cell(row)}</div>
             </td>
           ))}
         </tr>

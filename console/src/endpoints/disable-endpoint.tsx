@@ -1,0 +1,24 @@
+import type { JSX } from "preact";
+import { useAction } from "../lib/action.ts";
+import { useApi } from "../session/use-session.ts";
+import { FormDialog } from "../ui/dialog.tsx";
+import { useToast } from "../ui/toast.tsx";
+import type { EndpointDialogProps } from "./dialog-props.ts";
+
+export function DisableEndpoint({ endpoint, onClose, onChanged }: EndpointDialogProps): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  const action = useAction(async () => {
+    onChanged(await api.webhookEndpoints.edit(endpoint.id, { status: "disabled" }));
+    say("The endpoint is disabled");
+    onClose();
+  });
+  return (
+    <FormDialog title="Disable the endpoint?" submit="Disable" isDangerous action={action} onClose={onClose}>
+      <p>
+        It is told nothing more, and deliveries that wait for another attempt are given up. Once it is enabled again, Recover brings what it
+        missed.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,62 @@
+/** What a person should know of an endpoint before anything else: that it fails, that it is told nothing, that it is catching up. */
+import type { WebhookEndpoint } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { words } from "../lib/format.ts";
+import { Ago, Moment } from "../ui/moment.tsx";
+
+export function EndpointStanding({ endpoint }: { endpoint: WebhookEndpoint }): JSX.Element {
+  const { status, disabled_reason: reason, failing_since: failingSince, recovery } = endpoint;
+  return (
+    <>
+      {status === "disabled" && <Disabled reason={reason} />}
+      {status !== "disabled" && failingSince !== null && <Failing since={failingSince} />}
+      {recovery !== null && <Recovering recovery={recovery} />}
+    </>
+  );
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  requested: "It was disabled by request.",
+  gone: "It was disabled because it answered 410: gone.",
+  failing: "It was disabled after five days of nothing but failures.",
+};
+
+const Disabled = ({ reason }: { reason: string | null }): JSX.Element => (
+  <div class="notice" role="status">
+    <p>
+      <strong>This endpoint is told nothing.</strong> {reason !== null && (REASONS[reason] ?? `It was disabled: ${words(reason)}.`)} Once it
+      is enabled again, Recover brings what it missed.
+    </p>
+  </div>
+);
+
+const Failing = ({ since }: { since: string }): JSX.Element => (
+  <div class="notice bad" role="status">
+    <p>
+      <strong>
+        Nothing but failures since <Moment iso={since} />
+      </strong>{" "}
+      (<Ago iso={since} />
+      ). After five days of them the endpoint is disabled. What it answered is told with the deliveries below.
+    </p>
+  </div>
+);
+
+type Recovery = NonNullable<WebhookEndpoint["recovery"]>;
+
+/** The API tells how far it is, not where it began: the bar begins where this page saw it first. */
+function Recovering({ recovery: { reached, until } }: { recovery: Recovery }): JSX.Element {
+  const { current: first } = useRef(Date.parse(reached));
+  const whole = Math.max(1, Date.parse(until) - first);
+  const done = Math.min(whole, Date.parse(reached) - first);
+  return (
+    <div class="notice" role="status">
+      <p>
+        <strong>A recovery is under way.</strong> Events up to <Moment iso={reached} /> have been looked through; it goes on to{" "}
+        <Moment iso={until} />.
+      </p>
+      <progress aria-label="Recovery" max={whole} value={done > 0 ? done : undefined} />
+    </div>
+  );
+}

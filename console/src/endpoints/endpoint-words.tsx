@@ -1,0 +1,22 @@
+/** An endpoint in few words: how it stands, and what it is told of. */
+import type { WebhookEndpoint } from "godwit-sdk";
+import type { JSX } from "preact";
+import { Status } from "../ui/status.tsx";
+import { ALL } from "./event-types.ts";
+
+export const EndpointStatus = ({ of: { status, failing_since: failingSince } }: { of: WebhookEndpoint }): JSX.Element => (
+  <Status of={status === "enabled" && failingSince !== null ? "failing" : status} />
+);
+
+export function EventTypes({ of: types }: { of: readonly string[] }): JSX.Element {
+  if (types.includes(ALL)) return <>all events</>;
+  return (
+    <ul class="words">
+      {types.map((type) => (
+        <li key={type}>
+          <code>{type}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,59 @@
+/** What an endpoint is told of: everything, or a choice by kind and by type. */
+import type { JSX } from "preact";
+import { useId, useRef } from "preact/hooks";
+import { ALL, KINDS, unknownOf, wholeOf, type Kind } from "./event-types.ts";
+
+type Choice = { chosen: readonly string[]; onChosen: (chosen: string[]) => void };
+
+export function EventTypesField({ chosen, onChosen, error }: Choice & { error: string | undefined }): JSX.Element {
+  const name = useId();
+  const isAll = chosen.includes(ALL);
+  const { current: others } = useRef(unknownOf(chosen));
+  return (
+    <fieldset class="checks">
+      <legend>Event types</legend>
+      <div>
+        <label>
+          <input type="radio" name={name} checked={isAll} onChange={() => onChosen([ALL])} /> <span>All events</span>
+        </label>
+        <label>
+          <input type="radio" name={name} checked={!isAll} onChange={() => onChosen(chosen.filter((type) => type !== ALL))} />{" "}
+          <span>Only some</span>
+        </label>
+      </div>
+      {!isAll && KINDS.map((kind) => <KindChoice key={kind.name} kind={kind} chosen={chosen} onChosen={onChosen} />)}
+      {!isAll && others.length > 0 && <KindChoice kind={{ name: "other", types: others }} chosen={chosen} onChosen={onChosen} />}
+      {error !== undefined && <p class="fault">{error}</p>}
+    </fieldset>
+  );
+}
+
+/** The kind as a whole, or single types of it. */
+function KindChoice({ kind, chosen, onChosen }: Choice & { kind: Kind }): JSX.Element {
+  const whole = wholeOf(kind);
+  const isWhole = chosen.includes(whole);
+  const hasWhole = kind.types.length > 1 && kind.name !== "other";
+  const toggle = (type: string): void => onChosen(chosen.includes(type) ? chosen.filter((other) => other !== type) : [...chosen, type]);
+  const toggleWhole = (): void => {
+    const rest = chosen.filter((type) => type !== whole && !kind.types.includes(type));
+    onChosen(isWhole ? rest : [...rest, whole]);
+  };
+  return (
+    <fieldset class="kind">
+      <legend class="quiet">{kind.name}</legend>
+      <div>
+        {hasWhole && (
+          <label>
+            <input type="checkbox" checked={isWhole} onChange={toggleWhole} /> <span>{whole}</span>
+          </label>
+        )}
+        {kind.types.map((type) => (
+          <label key={type}>
+            <input type="checkbox" checked={isWhole || chosen.includes(type)} disabled={isWhole} onChange={() => toggle(type)} />{" "}
+            <span>{type}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,48 @@
+import type { WebhookEndpoint } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { toLocalInput } from "../lib/format.ts";
+import { useApi } from "../session/use-session.ts";
+import { FormDialog } from "../ui/dialog.tsx";
+import { TextField } from "../ui/field.tsx";
+import { faultAt } from "../ui/problem.tsx";
+import { useToast } from "../ui/toast.tsx";
+import type { EndpointDialogProps } from "./dialog-props.ts";
+
+const DAY_MS = 86_400_000;
+
+/** From its failures on, or the last day. */
+const likelySince = ({ failing_since: failingSince }: WebhookEndpoint): Date =>
+  failingSince === null ? new Date(Date.now() - DAY_MS) : new Date(failingSince);
+
+export function RecoverEndpoint({ endpoint, onClose, onChanged }: EndpointDialogProps): JSX.Element {
+  const api = useApi();
+  const say = useToast();
+  const [since, setSince] = useState(() => toLocalInput(likelySince(endpoint)));
+  const [isMissing, setMissing] = useState(false);
+  const action = useAction(async () => {
+    setMissing(since === "");
+    if (since === "") return;
+    onChanged(await api.webhookEndpoints.recover(endpoint.id, { since: new Date(since).toISOString() }));
+    say("The recovery is under way");
+    onClose();
+  });
+  return (
+    <FormDialog title="Recover what it missed" submit="Recover" action={action} onClose={onClose}>
+      <p>
+        Every event since then that the endpoint wants and has not acknowledged is delivered, also those of a time when it was disabled or
+        not there.
+      </p>
+      {endpoint.recovery !== null && <p class="notice">A recovery is under way. This one takes its place.</p>}
+      <TextField
+        label="Since"
+        type="datetime-local"
+        hint="In your own time zone."
+        value={since}
+        onValue={setSince}
+        error={isMissing ? "Say from when on." : faultAt(action.error, "/since")}
+      />
+    </FormDialog>
+  );
+}

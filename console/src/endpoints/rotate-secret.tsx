@@ -1,0 +1,50 @@
+import type { WebhookEndpointWithSecret } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { useApi } from "../session/use-session.ts";
+import { Moment } from "../ui/moment.tsx";
+import { SecretDialog } from "../ui/secret-dialog.tsx";
+import type { EndpointDialogProps } from "./dialog-props.ts";
+import { isAhead } from "./endpoint-facts.tsx";
+import { SecretUse } from "./secret-use.tsx";
+
+export function RotateSecret({ endpoint, onClose, onChanged }: EndpointDialogProps): JSX.Element {
+  const api = useApi();
+  const [rotated, setRotated] = useState<WebhookEndpointWithSecret | undefined>(undefined);
+  const action = useAction(async () => setRotated(await api.webhookEndpoints.rotateSecret(endpoint.id)));
+  const finish = (): void => {
+    if (rotated !== undefined) {
+      // The secret stays in this dialog.
+      const { secret: _, ...plain } = rotated;
+      onChanged(plain);
+    }
+    onClose();
+  };
+  return (
+    <SecretDialog
+      title={rotated === undefined ? "Rotate the secret?" : "The new secret"}
+      submit="Rotate"
+      action={action}
+      onClose={onClose}
+      what="secret"
+      secret={rotated?.secret}
+      note={
+        <>
+          {typeof rotated?.previous_secret_until === "string" && (
+            <p>
+              Until <Moment iso={rotated.previous_secret_until} /> deliveries are signed by the old secret as well.
+            </p>
+          )}
+          <SecretUse />
+        </>
+      }
+      onDone={finish}
+    >
+      <p>The new secret is shown once. For 24 hours deliveries are signed by both, so that the receiver can change over.</p>
+      {isAhead(endpoint.previous_secret_until) && (
+        <p class="notice">A rotation is still under way: the secret before the present one stops signing at once.</p>
+      )}
+    </SecretDialog>
+  );
+}

@@ -1,0 +1,62 @@
+/** A key in a line, with what may be done to it. */
+import type { Key } from "godwit-sdk";
+import type { JSX } from "preact";
+import type { Identity } from "../session/session.ts";
+import { Ago } from "../ui/moment.tsx";
+import { Status } from "../ui/status.tsx";
+import type { Column } from "../ui/table.tsx";
+import { nameOf, stateOf } from "./key-state.ts";
+import { Scopes } from "./scopes.tsx";
+
+export type Ask = (kind: "rotate" | "revoke", key: Key) => void;
+
+/** Without `onAsk` there is nothing to be done. */
+export const keyColumns = (own: Identity, onAsk: Ask | undefined): Column<Key>[] => [
+  {
+    name: "Name",
+    cell: ({ id, name }) => (
+      <>
+        {name === null ? <span class="quiet">unnamed</span> : <strong>{name}</strong>}
+        {id === own.keyId && <span class="own">this session</span>}
+      </>
+    ),
+  },
+  { name: "Key", cell: ({ hint }) => <code class="whole">{hint}</code> },
+  { name: "State", cell: (key) => <Status of={stateOf(key)} /> },
+  { name: "Scopes", cell: ({ scopes }) => <Scopes of={scopes} /> },
+  { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
+  { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },
+  {
+    name: "Expires",
+    cell: ({ expires_at: at, revoked_at: revokedAt }) =>
+      revokedAt === null ? (
+        <When iso={at} otherwise="never" />
+      ) : (
+        <span class="quiet">
+          revoked <Ago iso={revokedAt} />
+        </span>
+      ),
+  },
+  ...(onAsk === undefined ? [] : [{ name: "Actions", isAction: true, cell: (key: Key) => <Buttons of={key} own={own} onAsk={onAsk} /> }]),
+];
+
+const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JSX.Element =>
+  iso === null ? <span class="quiet">{otherwise}</span> : <Ago iso={iso} />;
+
+function Buttons({ of: key, own, onAsk }: { of: Key; own: Identity; onAsk: Ask }): JSX.Element | null {
+  if (stateOf(key) !== "active") return null;
+  // Rotating is making a key: whoever does it needs all of its scopes.
+  const mayRotate = key.scopes.every((scope) => own.scopes.includes(scope));
+  return (
+    <div class="actions end">
+      {mayRotate && (
+        <button type="button" class="small" onClick={() => onAsk("rotate", key)}>
+          Rotate <span class="unseen">{nameOf(key)}</span>
+        </button>
+      )}
+      <button type="button" class="small" onClick={() => onAsk("revoke", key)}>
+        Revoke <span class="unseen">{nameOf(key)}</span>
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import type { Key } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useAction } from "../lib/action.ts";
+import { useSession } from "../session/use-session.ts";
+import { FormDialog } from "../ui/dialog.tsx";
+import { useToast } from "../ui/toast.tsx";
+import { nameOf } from "./key-state.ts";
+
+type RevokeProps = { of: Key; isOwn: boolean; onClose: () => void; onDone: () => void };
+
+export function RevokeKey({ of: key, isOwn, onClose, onDone }: RevokeProps): JSX.Element {
+  const session = useSession();
+  const say = useToast();
+  const action = useAction(async () => {
+    await session.api.keys.revoke(key.id);
+    if (isOwn) return session.end("ended");
+    say(`${nameOf(key)} is revoked`);
+    onDone();
+  });
+  return (
+    <FormDialog title={`Revoke ${nameOf(key)}?`} submit="Revoke" isDangerous action={action} onClose={onClose}>
+      {isOwn && (
+        <p class="notice bad">
+          <strong>You are signed in with this key.</strong> Your session ends with it, and you need another key to come back.
+        </p>
+      )}
+      <p>It stops working within about a second, and so does every access token that it bought. This cannot be undone.</p>
+    </FormDialog>
+  );
+}

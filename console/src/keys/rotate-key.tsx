@@ -1,0 +1,59 @@
+/** A new key in place of another, which works on for a while. */
+import type { Key, KeyWithSecret } from "godwit-sdk";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../lib/action.ts";
+import { useApi } from "../session/use-session.ts";
+import { SelectField } from "../ui/field.tsx";
+import { faultAt } from "../ui/problem.tsx";
+import { SecretDialog } from "../ui/secret-dialog.tsx";
+import { nameOf } from "./key-state.ts";
+
+const OVERLAPS = [
+  ["0", "Not at all: it ends now"],
+  ["3600", "1 hour"],
+  ["86400", "1 day"],
+  ["604800", "7 days"],
+] as const;
+
+type RotateProps = { of: Key; isOwn: boolean; onClose: () => void; onDone: () => void };
+
+export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX.Element {
+  const api = useApi();
+  const [overlap, setOverlap] = useState("86400");
+  const [made, setMade] = useState<KeyWithSecret | undefined>(undefined);
+  const action = useAction(async () => setMade(await api.keys.rotate(key.id, { overlap_seconds: Number(overlap) })));
+  const told = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1];
+  return (
+    <SecretDialog
+      title={made === undefined ? `Rotate ${nameOf(key)}` : "The new key"}
+      submit="Rotate"
+      action={action}
+      onClose={onClose}
+      what="key"
+      secret={made?.key}
+      note={
+        <p>
+          {overlap === "0" ? "The old key has ended." : `The old key works on for ${told ?? "a while"}, unless it ends sooner anyway.`}
+          {isOwn && " You are still signed in with the old one: sign in with the new one before it ends."}
+        </p>
+      }
+      onDone={onDone}
+    >
+      <p>The new key has the same name, scopes and end. It is shown once.</p>
+      <SelectField
+        label="The old key works on for"
+        value={overlap}
+        onValue={setOverlap}
+        // Without an overlap this session would end while the new key is being copied.
+        options={isOwn ? OVERLAPS.slice(1) : OVERLAPS}
+        hint={
+          isOwn
+            ? "You are signed in with it, so it cannot end at once: the new key could not be shown."
+            : "Longer than your roll-out takes."
+        }
+        error={faultAt(action.error, "/overlap_seconds")}
+      />
+    </SecretDialog>
+  );
+}

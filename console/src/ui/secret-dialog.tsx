@@ -1,0 +1,57 @@
+/** A dialog that makes a secret and then shows it, this once: its button closes it from then on, and Escape only for who insists. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Action } from "../lib/action.ts";
+import { Secret } from "./copy.tsx";
+import { Dialog, DialogForm } from "./dialog.tsx";
+
+type SecretDialogProps = {
+  title: string;
+  submit: string;
+  action: Action<[]>;
+  onClose: () => void;
+  /** What it is called, and itself once it is made. */
+  what: string;
+  secret: string | undefined;
+  /** Said below the secret. */
+  note?: ComponentChildren;
+  onDone: () => void;
+  children: ComponentChildren;
+};
+
+export function SecretDialog({ title, what, secret, note, onDone, ...form }: SecretDialogProps): JSX.Element {
+  const close = (): void => {
+    // The answer to a request that is on its way would have nobody to show itself to.
+    if (!form.action.isRunning) form.onClose();
+  };
+  return (
+    <Dialog title={title} onClose={secret === undefined ? form.onClose : onDone} isHeld={form.action.isRunning || secret !== undefined}>
+      {secret === undefined ? (
+        <DialogForm {...form} onClose={close} />
+      ) : (
+        <Shown what={what} secret={secret} onDone={onDone}>
+          {note}
+        </Shown>
+      )}
+    </Dialog>
+  );
+}
+
+type ShownProps = { what: string; secret: string; onDone: () => void; children: ComponentChildren };
+
+function Shown({ what, secret, onDone, children }: ShownProps): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => box.current?.focus(), []);
+  return (
+    <div class="stack shown-once" ref={box} tabIndex={-1}>
+      <Secret what={what} text={secret} />
+      {children}
+      <div class="actions end">
+        <button type="button" class="primary" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}
