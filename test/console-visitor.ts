@@ -1,7 +1,7 @@
 /** A person at the console: a real browser, a window of its own, and what went wrong in it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import { findChromium, launchChromium } from "../scripts/chromium.ts";
 
@@ -14,7 +14,7 @@ export async function startBrowser(): Promise<{ browser: Browser } | { missing: 
 }
 
 const WAIT_MS = 10_000;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 type AxeResult = { violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[] };
 

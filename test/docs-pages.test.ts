@@ -53,7 +53,7 @@ describe("the documentation", () => {
     const at = async (path: string): Promise<string> => texts.get(path) ?? (texts.set(path, await served(path)).get(path) as string);
     for (const path of ["/docs", "/docs/reference", ...NAMES.map((name) => `/docs/${name}`)]) {
       for (const [, href = ""] of (await at(path)).matchAll(/href="([^"]+)"/g)) {
-        if (/^https?:|^\/(openapi\.json|errors\/\w+)$/.test(href)) continue;
+        if (/^https?:|^\/(openapi\.json|errors\/\w+|console)$/.test(href)) continue;
         const [target = "", anchor] = href.split("#");
         const text = await at(target === "" ? path : target);
         if (anchor !== undefined) assert.ok(text.includes(`id="${anchor}"`), `${path}: ${href}`);

@@ -9,7 +9,7 @@ let server: EmbeddedPostgres | undefined;
 let folder: string | undefined;
 
 export async function globalSetup(): Promise<void> {
-  const built = spawnSync(process.execPath, [join(import.meta.dirname, "..", "scripts", "console.ts")], { stdio: "inherit" });
+  const built = spawnSync(process.execPath, [join(import.meta.dirname, "..", "console", "scripts", "build.ts")], { stdio: "inherit" });
   if (built.status !== 0) throw new Error("the console cannot be built");
   // A server from outside (the Debian package, say) can be put in its place.
   if (process.env["TEST_DATABASE_URL"] !== undefined) return;

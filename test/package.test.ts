@@ -59,13 +59,24 @@ const installed = (...path: string[]): string => join(folder, "node_modules", ..
 
 test("what is packed is what runs: JavaScript, migrations, the launcher, and nothing of the workshop", () => {
   const paths = tarball.files.map(({ path }) => path);
-  for (const path of ["bin/godwit", "dist/main.js", "dist/service.js", "README.md", "LICENSE", "CHANGELOG.md", "package.json"])
+  for (const path of [
+    "bin/godwit",
+    "dist/main.js",
+    "dist/service.js",
+    "console/dist/index.html",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "package.json",
+  ])
     assert.ok(paths.includes(path), path);
   for (const { name } of knownMigrations()) assert.ok(paths.includes(`dist/storage/migrations/${name}.sql`), name);
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^(bin\/godwit|dist\/.+\.(js|sql)|packaging\/[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(path),
+        !/^(bin\/godwit|dist\/.+\.(js|sql)|console\/dist\/(index\.html|assets\/[\w-]+\.(js|css|svg))|packaging\/[\w.-]+|docs\/[\w-]+\.md|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/.test(
+          path,
+        ),
     ),
     [],
   );
@@ -146,7 +157,8 @@ describe("installed", { timeout: 240_000 }, () => {
     const isDelivered = async (): Promise<true | undefined> =>
       ((await (await fetch(`${url}/v1/messages/${id}`, { headers })).json()) as { status: string }).status === "delivered" || undefined;
     await until("the message to be delivered", isDelivered, 15_000);
-    for (const page of ["/docs", "/docs/reference", "/docs/getting-started"]) assert.equal((await fetch(url + page)).status, 200, page);
+    for (const page of ["/docs", "/docs/reference", "/docs/getting-started", "/console"])
+      assert.equal((await fetch(url + page)).status, 200, page);
     const { pid } = JSON.parse(readFileSync(join(folder, "data", "godwit.lock"), "utf8")) as { pid: number };
     if (existsSync("/proc")) assert.match(readFileSync(`/proc/${pid}/cmdline`, "utf8"), /--v8-pool-size=1\0.*dist\/main\.js\0serve/);
 

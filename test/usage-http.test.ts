@@ -139,7 +139,10 @@ describe("usage", () => {
     );
     const [first, second, ...more] = intervals;
     assert.deepEqual([first?.start, second?.start, more], [today, yesterday, []]);
-    assert.deepEqual([first?.messages, first?.by_status, first?.delivery_rate, first?.time_to_delivered_ms], [4, { queued: 4 }, null, null]);
+    assert.deepEqual(
+      [first?.messages, first?.by_status, first?.delivery_rate, first?.time_to_delivered_ms],
+      [4, { queued: 4 }, null, null],
+    );
     assert.deepEqual([second?.messages, second?.segments, second?.delivery_rate], [105, 125, 0.9]);
     assert.deepEqual(second?.by_error_code, totals.by_error_code);
     // All that were delivered are of one day, in three rows: the sums are of their histograms, not of their percentiles.

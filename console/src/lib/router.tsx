@@ -21,7 +21,7 @@ const moved = (): void => {
   dispatchEvent(new Event(MOVED));
 };
 
-export const addressOf = (path: string, query?: URLSearchParams): string => {
+const addressOf = (path: string, query?: URLSearchParams): string => {
   const text = query?.toString() ?? "";
   return `${BASE}${path === "" ? "" : `/${path}`}${text === "" ? "" : `?${text}`}`;
 };

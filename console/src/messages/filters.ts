@@ -1,7 +1,7 @@
 /** Which messages are asked for: kept in the address, so that a view can be sent to somebody. */
 import type { Message } from "godwit-sdk";
 
-export const FILTERS = [
+const FILTERS = [
   "status",
   "channel",
   "direction",

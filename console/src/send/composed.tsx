@@ -59,7 +59,7 @@ function Marked({ text, offending }: { text: string; offending: Offending }): JS
   return <>{pieces}</>;
 }
 
-export function withAlternatives(text: string, offending: Offending): string {
+function withAlternatives(text: string, offending: Offending): string {
   const characters = [...text];
   for (const { position, alternative } of offending) if (alternative !== null) characters[position] = alternative;
   return characters.join("");

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
-export type Series = { name: string; tone: "good" | "busy" | "bad" | "wait"; values: readonly (number | null)[] };
+type Series = { name: string; tone: "good" | "busy" | "bad" | "wait"; values: readonly (number | null)[] };
 
 type ChartProps = {
   title: string;

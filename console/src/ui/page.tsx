@@ -52,7 +52,7 @@ export function Loaded<T>({
   );
 }
 
-export function Skeleton({ lines }: { lines: number }): JSX.Element {
+function Skeleton({ lines }: { lines: number }): JSX.Element {
   return (
     <div class="skeleton" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, at) => (

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 type Told = { title: string; detail: string; code?: string; requestId?: string | null };
 
-export function tell(error: unknown): Told {
+function tell(error: unknown): Told {
   if (error instanceof ApiError) {
     const { title, detail, code, requestId, requiredScopes } = error;
     if (requiredScopes.length > 0)

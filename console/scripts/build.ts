@@ -1,10 +1,10 @@
-/** Builds the console into console/dist, unless what is there was made of the same sources. Runs after `npm ci` and before `npm start`. */
+/** Builds the console into dist/, unless what is there was made of the same sources. Runs after `npm ci` and before `npm start`. */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const ROOT = join(import.meta.dirname, "..");
-const FOLDER = join(ROOT, "console");
+const FOLDER = join(import.meta.dirname, "..");
+const ROOT = join(FOLDER, "..");
 const MARK = join(FOLDER, "dist", ".sources");
 const SOURCES = ["console/{index.html,package.json,vite.config.ts}", "console/src/**/*.*", "sdk/src/**/*.ts", "package-lock.json"];
 
