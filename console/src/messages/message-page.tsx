@@ -1,13 +1,14 @@
 /** All that is known of one message. */
 import type { Message } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
-import { formatDuration, plural } from "../lib/format.ts";
+import { formatDuration } from "../lib/format.ts";
 import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Moment } from "../ui/moment.tsx";
 import { Loaded, Page } from "../ui/page.tsx";
+import { Segments } from "../ui/segments.tsx";
 import { Status } from "../ui/status.tsx";
 import { MessageActions } from "./message-actions.tsx";
 import { MessageDeliveries } from "./message-deliveries.tsx";
@@ -63,8 +64,7 @@ function Said({ message: { status, error, body, segments } }: { message: Message
         </p>
         {segments !== null && (
           <p class="quiet">
-            {plural(segments.count, "part")} · {plural(segments.characters, "character")} ·{" "}
-            {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
+            <Segments of={segments} />
           </p>
         )}
       </div>

@@ -2,16 +2,15 @@
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";
+import { outcomesOf, type Outcome } from "../lib/outcomes.ts";
 import { Chart } from "../ui/chart.tsx";
 import { bucketsOf, type Interval, type RangeName } from "./ranges.ts";
-
-const sumOf = (interval: Interval | undefined, ...statuses: string[]): number =>
-  statuses.reduce((sum, status) => sum + (interval?.by_status[status] ?? 0), 0);
 
 export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JSX.Element {
   const buckets = bucketsOf(usage, range);
   const times = buckets.map(({ time }) => time);
   const of = <T,>(read: (interval: Interval | undefined) => T): T[] => buckets.map(({ interval }) => read(interval));
+  const count = (outcome: Outcome): number[] => of((interval) => outcomesOf(interval?.by_status ?? {})[outcome]);
   return (
     <div class="charts">
       <section class="card wide" aria-label="Throughput">
@@ -21,10 +20,10 @@ export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JS
           times={times}
           format={formatCount}
           series={[
-            { name: "Delivered", tone: "good", values: of((interval) => sumOf(interval, "delivered", "read", "received")) },
-            { name: "Under way", tone: "busy", values: of((interval) => sumOf(interval, "scheduled", "queued", "sending", "sent")) },
-            { name: "Canceled", tone: "wait", values: of((interval) => sumOf(interval, "canceled")) },
-            { name: "Not delivered", tone: "bad", values: of((interval) => sumOf(interval, "undelivered", "failed", "expired")) },
+            { name: "Delivered", tone: "good", values: count("delivered") },
+            { name: "Under way", tone: "busy", values: count("underWay") },
+            { name: "Other", tone: "wait", values: count("other") },
+            { name: "Not delivered", tone: "bad", values: count("notDelivered") },
           ]}
         />
       </section>

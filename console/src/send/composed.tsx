@@ -2,6 +2,7 @@
 import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
+import { Segments } from "../ui/segments.tsx";
 
 type ComposedProps = { validation: MessageValidation; onReplace: ((text: string) => void) | undefined };
 
@@ -16,8 +17,7 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
       </p>
       {segments !== null && (
         <p role="status">
-          <strong>{plural(segments.count, "part")}</strong> · {plural(segments.characters, "character")} ·{" "}
-          {segments.encoding === "gsm7" ? "GSM 7-bit" : "UCS-2"}
+          <Segments of={segments} />
           {route !== null && <span class="quiet"> · by {route.link}</span>}
         </p>
       )}

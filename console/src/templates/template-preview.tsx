@@ -2,10 +2,10 @@
 import type { Template, TemplatePreview } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { plural } from "../lib/format.ts";
 import { useLast, useResource, useSettled, type Resource } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";
+import { Segments } from "../ui/segments.tsx";
 import { Loaded } from "../ui/page.tsx";
 import { Bubble } from "./bubble.tsx";
 import { placeholderOf } from "./placeholders.ts";
@@ -66,8 +66,6 @@ const Channels = ({ of: { channels }, shown, onChosen }: ChannelsProps): JSX.Ele
   </div>
 );
 
-const ENCODINGS: Readonly<Record<string, string>> = { gsm7: "GSM-7", ucs2: "UCS-2" };
-
 function Shown({ preview, template }: { preview: TemplatePreview; template: Template }): JSX.Element {
   const { channel, header, body, footer, segments } = preview;
   return (
@@ -75,8 +73,7 @@ function Shown({ preview, template }: { preview: TemplatePreview; template: Temp
       <Bubble header={header} body={body} footer={footer} buttons={channel === "sms" ? null : template.buttons} />
       {segments !== null && (
         <p class="quiet">
-          {plural(segments.count, "segment")} · {ENCODINGS[segments.encoding] ?? segments.encoding} ·{" "}
-          {plural(segments.characters, "character")}
+          <Segments of={segments} />
         </p>
       )}
     </>

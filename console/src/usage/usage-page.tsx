@@ -81,7 +81,7 @@ function Totals({ totals }: { totals: Usage["totals"] }): JSX.Element {
   const { messages, segments, delivery_rate: rate, time_to_delivered_ms: time } = totals;
   const figures = [
     ["Messages", formatCount(messages)],
-    ["Segments", formatCount(segments)],
+    ["Parts", formatCount(segments)],
     ["Delivery rate", formatPercent(rate)],
     ["Delivered within, p50", time === null ? "–" : formatDuration(time.p50)],
     ["Delivered within, p95", time === null ? "–" : formatDuration(time.p95)],

@@ -1,28 +1,28 @@
 /** The counts of a range: by interval, by status and by error code. */
-import type { Usage } from "godwit-sdk";
+import type { Usage, UsageInterval } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount, formatPercent, formatUtcDay, formatUtcHour } from "../lib/format.ts";
+import { formatCount, formatDuration, formatPercent, formatUtcDay, formatUtcHour } from "../lib/format.ts";
+import { outcomesOf } from "../lib/outcomes.ts";
 import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
-import { byInterval, sharesOf, type IntervalCount, type Share } from "./counts.ts";
+import { sharesOf, type Share } from "./shares.ts";
 
 // A month of hours has 744.
 const ROWS_AT_ONCE = 48;
 
-export function IntervalTable({ usage: { interval, data } }: { usage: Usage }): JSX.Element {
+export function IntervalTable({ usage: { interval, intervals } }: { usage: Usage }): JSX.Element {
   const [most, setMost] = useState(ROWS_AT_ONCE);
-  const counts = byInterval(data);
   const title = interval === "hour" ? "By hour" : "By day";
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
-      <Table label={title} columns={intervalColumns(interval)} rows={counts.slice(0, most)} keyOf={({ start }) => start} />
-      {counts.length > most && (
+      <Table label={title} columns={intervalColumns(interval)} rows={intervals.slice(0, most)} keyOf={({ start }) => start} />
+      {intervals.length > most && (
         <div class="more">
           <button type="button" onClick={() => setMost(most + ROWS_AT_ONCE)}>
-            Show {formatCount(Math.min(ROWS_AT_ONCE, counts.length - most))} more of {formatCount(counts.length)}
+            Show {formatCount(Math.min(ROWS_AT_ONCE, intervals.length - most))} more of {formatCount(intervals.length)}
           </button>
         </div>
       )}
@@ -30,17 +30,19 @@ export function IntervalTable({ usage: { interval, data } }: { usage: Usage }): 
   );
 }
 
-const intervalColumns = (interval: string): Column<IntervalCount>[] => [
+const intervalColumns = (interval: string): Column<UsageInterval>[] => [
   interval === "hour"
     ? { name: "Hour", cell: ({ start }) => <time dateTime={start}>{formatUtcHour(start)}</time> }
     : { name: "Day", cell: ({ start }) => <time dateTime={start}>{formatUtcDay(start)}</time> },
   { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
-  { name: "Segments", isNumber: true, cell: ({ segments }) => formatCount(segments) },
-  { name: "Delivered", isNumber: true, cell: ({ delivered }) => formatCount(delivered) },
-  { name: "Failed", isNumber: true, cell: ({ failed }) => formatCount(failed) },
-  { name: "Under way", isNumber: true, cell: ({ underWay }) => formatCount(underWay) },
-  { name: "Other", isNumber: true, cell: ({ other }) => formatCount(other) },
-  { name: "Delivery rate", isNumber: true, cell: ({ deliveryRate }) => formatPercent(deliveryRate) },
+  { name: "Parts", isNumber: true, cell: ({ segments }) => formatCount(segments) },
+  { name: "Delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).delivered) },
+  { name: "Not delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).notDelivered) },
+  { name: "Under way", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).underWay) },
+  { name: "Other", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).other) },
+  { name: "Delivery rate", isNumber: true, cell: ({ delivery_rate: rate }) => formatPercent(rate) },
+  { name: "p50", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p50)) },
+  { name: "p95", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p95)) },
 ];
 
 type ShareProps = { title: string; of: Readonly<Record<string, number>>; all: number; isStatus?: boolean; none: string };

@@ -1,0 +1,22 @@
+/** The statuses of messages, gathered into what a person asks: did it get there. */
+
+export type Outcome = "delivered" | "notDelivered" | "underWay" | "other";
+
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  delivered: "delivered",
+  read: "delivered",
+  undelivered: "notDelivered",
+  failed: "notDelivered",
+  expired: "notDelivered",
+  scheduled: "underWay",
+  queued: "underWay",
+  sending: "underWay",
+  sent: "underWay",
+};
+
+/** Canceled, came in, or is something that is not known here yet: other. */
+export function outcomesOf(byStatus: Readonly<Record<string, number>>): Readonly<Record<Outcome, number>> {
+  const sums = { delivered: 0, notDelivered: 0, underWay: 0, other: 0 };
+  for (const [status, messages] of Object.entries(byStatus)) sums[OUTCOMES[status] ?? "other"] += messages;
+  return sums;
+}
