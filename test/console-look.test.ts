@@ -1,17 +1,10 @@
 /** Every page of the console, wide and narrow, light and dark: accessible by axe-core, within its width, without a complaint. */
 import assert from "node:assert/strict";
-import { after, before, describe, test, type TestContext } from "node:test";
-import type { Browser } from "playwright-core";
-import { startBrowser, Visitor, type WindowOptions } from "./console-visitor.ts";
+import { after, describe, test } from "node:test";
+import { ConsoleVisits, type Visitor, type WindowOptions } from "./console-visitor.ts";
 import { until } from "./expect.ts";
-import { startGodwit, type Godwit } from "./harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "./hook-server.ts";
+import { HookServer } from "./hook-server.ts";
 
-let godwit: Godwit;
-let key: string;
-let hook: HookServer;
-let browser: Browser | undefined;
-let missing = "";
 /** An address for each kind of page, with something on it. */
 const paths: string[] = [
   "",
@@ -26,20 +19,14 @@ const paths: string[] = [
   "keys",
   "nonsense",
 ];
+let hook: HookServer;
 
-const create = async (path: string, body: object): Promise<string> => {
-  const { json, text } = await godwit.request("POST", path, { key, body });
-  assert.equal(typeof json["id"], "string", text);
-  return String(json["id"]);
-};
-
-before(async () => {
-  const started = await startBrowser();
-  if ("missing" in started) missing = started.missing;
-  else browser = started.browser;
-  godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
-  await godwit.unlimited();
-  key = await godwit.key();
+const visits = new ConsoleVisits(async ({ godwit, key }) => {
+  const create = async (path: string, body: object): Promise<string> => {
+    const { json, text } = await godwit.request("POST", path, { key, body });
+    assert.equal(typeof json["id"], "string", text);
+    return String(json["id"]);
+  };
   hook = await HookServer.listen();
   hook.status = 500;
   const endpoint = await create("/v1/webhook_endpoints", { url: hook.url(), event_types: ["*"] });
@@ -57,22 +44,7 @@ before(async () => {
   await until("deliveries fail", () => (hook.calls.length >= 4 ? true : undefined), 15_000);
   paths.push(`messages/${message}`, `endpoints/${endpoint}`, `templates/${template}`);
 });
-after(async () => {
-  await browser?.close();
-  await godwit.stop();
-  await hook[Symbol.asyncDispose]();
-});
-
-async function visit(context: TestContext, options: WindowOptions, act: (visitor: Visitor) => Promise<void>): Promise<void> {
-  if (browser === undefined) return context.skip(missing);
-  const visitor = await Visitor.open(browser, godwit.url, options);
-  try {
-    await act(visitor);
-    visitor.assertClean();
-  } finally {
-    await visitor.close();
-  }
-}
+after(() => hook[Symbol.asyncDispose]());
 
 /** Nothing is on its way any more. */
 const settled = async ({ page }: Visitor): Promise<void> => {
@@ -90,28 +62,32 @@ const WINDOWS: readonly WindowOptions[] = [
 describe("every page", () => {
   for (const options of WINDOWS) {
     test(`is accessible and fits, ${options.width} pixels wide and ${options.colorScheme}`, (context) =>
-      visit(context, options, async (visitor) => {
-        await visitor.goto();
-        await visitor.page.getByLabel("API key").waitFor();
-        await visitor.assertAccessible("the door");
-        await visitor.enter(key);
-        for (const path of paths) {
-          await visitor.goto(path);
-          await settled(visitor);
-          await visitor.assertAccessible(`/console/${path}`);
-          await visitor.assertFits(`/console/${path}`);
-        }
-      }));
+      visits.visit(
+        context,
+        async (visitor) => {
+          await visitor.goto();
+          await visitor.page.getByLabel("API key").waitFor();
+          await visitor.assertAccessible("the door");
+          await visitor.enter(visits.key);
+          for (const path of paths) {
+            await visitor.goto(path);
+            await settled(visitor);
+            await visitor.assertAccessible(`/console/${path}`);
+            await visitor.assertFits(`/console/${path}`);
+          }
+        },
+        options,
+      ));
   }
 });
 
 describe("by keyboard alone", () => {
   test("one signs in, skips the menu, follows it, and opens and leaves a dialog", (context) =>
-    visit(context, {}, async ({ page, ...visitor }) => {
+    visits.visit(context, async ({ page, ...visitor }) => {
       const { keyboard } = page;
-      await page.goto(`${godwit.url}/console`);
+      await page.goto(`${visits.godwit.url}/console`);
       await page.getByLabel("API key").waitFor();
-      await keyboard.type(key);
+      await keyboard.type(visits.key);
       await keyboard.press("Enter");
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       await page.reload();
@@ -144,20 +120,24 @@ describe("dialogs", () => {
   ];
   for (const [path, button] of DIALOGS) {
     test(`"${button}" is accessible and fits a narrow window`, (context) =>
-      visit(context, { width: 360, height: 800 }, async (visitor) => {
-        await visitor.signIn(key, path);
-        await settled(visitor);
-        await visitor.button(button).click();
-        await visitor.dialog.waitFor();
-        await visitor.assertAccessible(button);
-        await visitor.assertFits(button);
-      }));
+      visits.visit(
+        context,
+        async (visitor) => {
+          await visitor.signIn(visits.key, path);
+          await settled(visitor);
+          await visitor.button(button).click();
+          await visitor.dialog.waitFor();
+          await visitor.assertAccessible(button);
+          await visitor.assertFits(button);
+        },
+        { width: 360, height: 800 },
+      ));
   }
 });
 
 describe("the first load", () => {
   test("is under 150 kB as it comes over the wire, from this service alone, and works under its policy", (context) =>
-    visit(context, {}, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       let bytes = 0;
       visitor.page.on("response", (response) => {
         const length = Number(response.headers()["content-length"] ?? 0);
@@ -172,14 +152,18 @@ describe("the first load", () => {
 
 describe("colours", () => {
   test("are the system's, or what was chosen, and stay so after a reload", (context) =>
-    visit(context, { colorScheme: "dark" }, async (visitor) => {
-      await visitor.signIn(key);
-      const ground = (): Promise<string> => visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");
-      assert.equal(await ground(), "rgb(20, 23, 22)");
-      await visitor.page.getByLabel("Colours").selectOption("light");
-      assert.equal(await ground(), "rgb(247, 246, 243)");
-      await visitor.page.reload();
-      await visitor.heading("Overview").waitFor();
-      assert.equal(await ground(), "rgb(247, 246, 243)");
-    }));
+    visits.visit(
+      context,
+      async (visitor) => {
+        await visitor.signIn(visits.key);
+        const ground = (): Promise<string> => visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");
+        assert.equal(await ground(), "rgb(20, 23, 22)");
+        await visitor.page.getByLabel("Colours").selectOption("light");
+        assert.equal(await ground(), "rgb(247, 246, 243)");
+        await visitor.page.reload();
+        await visitor.heading("Overview").waitFor();
+        assert.equal(await ground(), "rgb(247, 246, 243)");
+      },
+      { colorScheme: "dark" },
+    ));
 });

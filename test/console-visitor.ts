@@ -1,17 +1,14 @@
 /** A person at the console: a real browser, a window of its own, and what went wrong in it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { after, before, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import { findChromium, launchChromium } from "../scripts/chromium.ts";
+import { startGodwit, type Godwit } from "./harness.ts";
+import { ALLOW_LOOPBACK } from "./hook-server.ts";
 
 export type WindowOptions = { width?: number; height?: number; colorScheme?: "light" | "dark" };
-
-/** Undefined, with the reason, where there is no browser and none can be installed. */
-export async function startBrowser(): Promise<{ browser: Browser } | { missing: string }> {
-  const found = findChromium();
-  return "missing" in found ? found : { browser: await launchChromium(found.path) };
-}
 
 const WAIT_MS = 10_000;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
@@ -115,5 +112,48 @@ export class Visitor {
 
   async close(): Promise<void> {
     await this.page.context().close();
+  }
+}
+
+type Act = (visitor: Visitor) => Promise<void>;
+
+/** A service with its simulator, a key that may do everything, and a browser, for all tests of a file. */
+export class ConsoleVisits {
+  #godwit: Godwit | undefined;
+  #browser: Browser | undefined;
+  #missing = "";
+  key = "";
+
+  /** `fill` runs once the service is there. */
+  constructor(fill?: (visits: ConsoleVisits) => Promise<void>) {
+    before(async () => {
+      const found = findChromium();
+      if ("missing" in found) this.#missing = found.missing;
+      else this.#browser = await launchChromium(found.path);
+      this.#godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
+      await this.godwit.unlimited();
+      this.key = await this.godwit.key();
+      await fill?.(this);
+    });
+    after(async () => {
+      await this.#browser?.close();
+      await this.#godwit?.stop();
+    });
+  }
+
+  get godwit(): Godwit {
+    return this.#godwit ?? assert.fail("the service is not there yet");
+  }
+
+  /** With a window of its own, closed at the end; and nothing went wrong in it. Skipped, with the reason, where there is no browser. */
+  async visit(context: TestContext, act: Act, options: WindowOptions = {}): Promise<void> {
+    if (this.#browser === undefined) return context.skip(this.#missing);
+    const visitor = await Visitor.open(this.#browser, this.godwit.url, options);
+    try {
+      await act(visitor);
+      visitor.assertClean();
+    } finally {
+      await visitor.close();
+    }
   }
 }

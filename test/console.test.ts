@@ -1,75 +1,44 @@
 /** The console in a real browser, on a real service with its simulator. */
 import assert from "node:assert/strict";
-import { after, before, describe, test, type TestContext } from "node:test";
-import type { Browser } from "playwright-core";
-import { Visitor } from "./console-visitor.ts";
-import { startBrowser, type WindowOptions } from "./console-visitor.ts";
+import { describe, test } from "node:test";
+import { ConsoleVisits } from "./console-visitor.ts";
 import { until } from "./expect.ts";
-import { startGodwit, type Godwit } from "./harness.ts";
-import { ALLOW_LOOPBACK, HookServer } from "./hook-server.ts";
+import { HookServer } from "./hook-server.ts";
 
-let godwit: Godwit;
-let key: string;
-let browser: Browser | undefined;
-let missing = "";
-
-before(async () => {
-  const started = await startBrowser();
-  if ("missing" in started) missing = started.missing;
-  else browser = started.browser;
-  godwit = await startGodwit({ roles: "api,dispatch,webhooks", env: ALLOW_LOOPBACK });
-  await godwit.unlimited();
-  key = await godwit.key();
-});
-after(async () => {
-  await browser?.close();
-  await godwit.stop();
-});
-
-/** With a window of its own, closed at the end; and nothing went wrong in it. */
-async function visit(context: TestContext, act: (visitor: Visitor) => Promise<void>, options: WindowOptions = {}): Promise<void> {
-  if (browser === undefined) return context.skip(missing);
-  const visitor = await Visitor.open(browser, godwit.url, options);
-  try {
-    await act(visitor);
-    visitor.assertClean();
-  } finally {
-    await visitor.close();
-  }
-}
+const visits = new ConsoleVisits();
 
 describe("the door", () => {
   test("takes a key, and keeps only a token of it: a reload goes on, another tab does not", (context) =>
-    visit(context, async (visitor) => {
-      await visitor.signIn(key);
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key);
       await visitor.heading("Overview").waitFor();
       const stored = (await visitor.page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }])")) as string;
-      assert.ok(!stored.includes(key), "the key is nowhere in the browser's storage");
+      assert.ok(!stored.includes(visits.key), "the key is nowhere in the browser's storage");
       assert.match(stored, /"token\\":\\"eyJ/, "an access token is");
       await visitor.page.reload();
       await visitor.heading("Overview").waitFor();
       const other = await visitor.page.context().newPage();
-      await other.goto(`${godwit.url}/console`);
+      await other.goto(`${visits.godwit.url}/console`);
       await other.getByLabel("API key").waitFor();
     }));
 
   test("says what is wrong with a key that is none, or none any more", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       await visitor.goto();
       await visitor.page.getByLabel("API key").fill("hello");
       await visitor.page.keyboard.press("Enter");
       await visitor.sees("A key looks like gw_test_… or gw_live_…");
-      await visitor.page.getByLabel("API key").fill(`${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`);
+      await visitor.page.getByLabel("API key").fill(`${visits.key.slice(0, -1)}${visits.key.endsWith("A") ? "B" : "A"}`);
       await visitor.button("Sign in").click();
       await visitor.sees(/unknown, expired or revoked/);
-      await visitor.page.getByLabel("API key").fill(key);
+      await visitor.page.getByLabel("API key").fill(visits.key);
       await visitor.button("Sign in").click();
       await visitor.heading("Overview").waitFor();
     }));
 
   test("lets out: the token is gone, and the address asks again", (context) =>
-    visit(context, async (visitor) => {
-      await visitor.signIn(key, "messages");
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key, "messages");
       await visitor.heading("Messages").waitFor();
       await visitor.button("Sign out").click();
       await visitor.sees("You are signed out.");
@@ -79,31 +48,31 @@ describe("the door", () => {
     }));
 
   test("a session whose key is revoked ends with a word, and the next one goes on at the same page", (context) =>
-    visit(context, async (visitor) => {
-      const short = await godwit.key();
-      const made = await godwit.request("GET", "/v1/credential", { key: short });
+    visits.visit(context, async (visitor) => {
+      const short = await visits.godwit.key();
+      const made = await visits.godwit.request("GET", "/v1/credential", { key: short });
       await visitor.signIn(short, "suppressions");
       await visitor.heading("Suppressions").waitFor();
-      await godwit.request("DELETE", `/v1/keys/${String(made.json["key_id"])}`, { key });
+      await visits.godwit.request("DELETE", `/v1/keys/${String(made.json["key_id"])}`, { key: visits.key });
       // By itself: the service ends the stream of a credential that no longer holds.
       await visitor.page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
-      await visitor.enter(key);
+      await visitor.enter(visits.key);
       await visitor.heading("Suppressions").waitFor();
     }));
 });
 
 describe("sending", () => {
   test("a message to the simulator becomes delivered before one's eyes, without a reload", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(key, "send");
+      await visitor.signIn(visits.key, "send");
       await visitor.button("delivered", true).click();
       await page.getByLabel("Text").fill("Hello from the console");
       await visitor.sees("1 part");
       await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "The same in code" }));
       await visitor.button("TypeScript SDK").click();
-      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
+      await visitor.sees("visits.godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
       const loads = visitor.asked.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });
@@ -117,9 +86,9 @@ describe("sending", () => {
     }));
 
   test("is checked as it is typed: parts, alphabet, the characters that cost it, and what is wrong", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(key, "send");
+      await visitor.signIn(visits.key, "send");
       await page.getByLabel("Recipient", { exact: true }).fill("123");
       await visitor.sees(/E\.164/);
       await page.getByLabel("Recipient", { exact: true }).fill("+15005550006");
@@ -134,9 +103,9 @@ describe("sending", () => {
     }));
 
   test("shows what the service refuses, and sends one message however often it is asked", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(key, "send");
+      await visitor.signIn(visits.key, "send");
       await visitor.button("refused: opted out").click();
       await page.getByLabel("Text").fill("Hello");
       await visitor.button("Send").click();
@@ -146,14 +115,14 @@ describe("sending", () => {
       await page.getByLabel("Client reference").fill("pressed-twice");
       await visitor.button("Send").dblclick();
       await page.getByRole("region", { name: "The message you sent" }).waitFor();
-      const { json } = await godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key });
+      const { json } = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((json["data"] as unknown[]).length, 1);
     }));
 
   test("a template asks for its variables and is filled in", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(key, "send");
+      await visitor.signIn(visits.key, "send");
       await visitor.button("delivered", true).click();
       await visitor.button("Template").click();
       await page.getByLabel("Template", { exact: true }).selectOption("verification_code");
@@ -168,11 +137,11 @@ describe("sending", () => {
 
 describe("messages", () => {
   test("appear and change in the list as they happen", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(key, "messages");
+      await visitor.signIn(visits.key, "messages");
       await visitor.sees(/^Live$/);
-      const { json } = await godwit.send(key, { recipient: "+15005550006", client_reference: "seen-live" });
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", client_reference: "seen-live" });
       const row = page.getByRole("row").filter({ hasText: "seen-live" });
       await visitor.sees(/^delivered$/, row);
       await row.getByRole("link").first().click();
@@ -181,15 +150,15 @@ describe("messages", () => {
     }));
 
   test("are filtered by an address that can be passed on, and found by id, recipient and reference", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      const { json } = await godwit.send(key, { recipient: "+15005550002", client_reference: "will-fail" });
-      await godwit.send(key, { recipient: "+15005550006", client_reference: "will-pass" });
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550002", client_reference: "will-fail" });
+      await visits.godwit.send(visits.key, { recipient: "+15005550006", client_reference: "will-pass" });
       await until("it fails", async () => {
-        const reply = await godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key });
+        const reply = await visits.godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key: visits.key });
         return reply.json["status"] === "failed" ? true : undefined;
       });
-      await visitor.signIn(key, "messages");
+      await visitor.signIn(visits.key, "messages");
       await page.getByLabel("Status").selectOption("failed");
       await visitor.sees("will-fail");
       await page.getByText("will-pass").waitFor({ state: "detached" });
@@ -218,18 +187,18 @@ describe("messages", () => {
     }));
 
   test("a scheduled one is rescheduled, canceled, redacted, and sent again as new", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const sendAt = new Date(Date.now() + 3_600_000).toISOString();
-      const { json } = await godwit.send(key, { recipient: "+15005550006", body: "For later", send_at: sendAt });
-      await visitor.signIn(key, `messages/${String(json["id"])}`);
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", body: "For later", send_at: sendAt });
+      await visitor.signIn(visits.key, `messages/${String(json["id"])}`);
       await visitor.button("Reschedule").click();
       const later = new Date(Date.now() + 7_200_000).toISOString().slice(0, 16);
       await visitor.dialog.getByLabel("Send at").fill(later);
       await visitor.dialog.getByRole("button", { name: "Reschedule" }).click();
       await visitor.sees("The message is rescheduled");
       const read = async (): Promise<Record<string, unknown>> =>
-        (await godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key })).json;
+        (await visits.godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key: visits.key })).json;
       assert.equal((await read())["send_at"], `${later}:00.000Z`);
 
       await visitor.button("Cancel message").click();
@@ -254,11 +223,11 @@ describe("messages", () => {
     }));
 
   test("markup and emoji in a text are shown as what they are: text", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const body = `<script>window.broken = true</script><img src=x onerror="window.broken = true"> 🐦 & "quotes"`;
-      const { json } = await godwit.send(key, { recipient: "+15005550006", body, client_reference: "<b>bold</b>" });
-      await visitor.signIn(key, `messages/${String(json["id"])}`);
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", body, client_reference: "<b>bold</b>" });
+      await visitor.signIn(visits.key, `messages/${String(json["id"])}`);
       assert.equal(await page.locator(".bubble").textContent(), body);
       await visitor.sees("<b>bold</b>");
       await visitor.choose("Messages");
@@ -268,8 +237,8 @@ describe("messages", () => {
     }));
 
   test("one that is not there, and an address that is none, are said so", (context) =>
-    visit(context, async (visitor) => {
-      await visitor.signIn(key, "messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key, "messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
       await visitor.sees(/not_found/);
       await visitor.goto("nonsense");
       await visitor.heading("No such page").waitFor();
@@ -278,18 +247,18 @@ describe("messages", () => {
 
 describe("webhooks", () => {
   test("an endpoint is made, a delivery to it fails, is seen, and is retried with success", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await using hook = await HookServer.listen();
       hook.status = 500;
-      await visitor.signIn(key, "endpoints");
+      await visitor.signIn(visits.key, "endpoints");
       await visitor.button("Add an endpoint").click();
       await visitor.dialog.getByLabel("URL").fill(hook.url());
       await visitor.dialog.getByRole("button", { name: "Add", exact: false }).click();
       await visitor.sees(/^whsec_/);
       await visitor.button("Done").click();
       await visitor.sees(hook.url());
-      const { json } = await godwit.send(key, { recipient: "+15005550006" });
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });
       const deliveries = page.getByRole("region", { name: "Deliveries" });
       await visitor.sees("message.delivered", deliveries);
       await visitor.sees(/500/, deliveries);
@@ -311,16 +280,16 @@ describe("webhooks", () => {
 
 describe("scopes", () => {
   test("what the key may not see is not in the menu, and its address says what is missing", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      const few = await godwit.key({ scopes: ["messages:read"] });
+      const few = await visits.godwit.key({ scopes: ["messages:read"] });
       await visitor.signIn(few, "messages");
       await visitor.heading("Messages").waitFor();
       const menu = await page.getByRole("navigation", { name: "Console" }).getByRole("link").allTextContents();
       assert.deepEqual(menu, ["Messages"]);
       await visitor.sees("Not live: the key lacks events:read");
       assert.equal(await page.getByRole("link", { name: "Send a message" }).count(), 0);
-      const { json } = await godwit.send(key, { recipient: "+15005550006" });
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006" });
       await visitor.goto(`messages/${String(json["id"])}`);
       await visitor.sees(/^delivered$/, page.getByRole("region", { name: "Text" }));
       assert.equal(await visitor.button("Redact").count(), 0);
@@ -334,9 +303,9 @@ describe("scopes", () => {
     }));
 
   test("a key that may only send can send, and is told why it cannot follow", (context) =>
-    visit(context, async (visitor) => {
+    visits.visit(context, async (visitor) => {
       const { page } = visitor;
-      await visitor.signIn(await godwit.key({ scopes: ["messages:send"] }), "send");
+      await visitor.signIn(await visits.godwit.key({ scopes: ["messages:send"] }), "send");
       await visitor.button("delivered", true).click();
       await page.getByLabel("Text").fill("Hello");
       await visitor.button("Send").click();

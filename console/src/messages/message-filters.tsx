@@ -5,20 +5,7 @@ import { toLocalInput, words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
-
-const STATUSES = [
-  "scheduled",
-  "queued",
-  "sending",
-  "sent",
-  "delivered",
-  "read",
-  "undelivered",
-  "failed",
-  "expired",
-  "canceled",
-  "received",
-];
+import { STATUSES } from "./statuses.ts";
 
 const choices = (any: string, values: readonly string[]): [string, string][] => [
   ["", any],

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
-import { TextField } from "../ui/field.tsx";
+import { SelectField, TextField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList } from "../ui/pages.tsx";
@@ -22,12 +22,17 @@ export function SuppressionsPage(): JSX.Element {
   const mayWrite = useMay("suppressions:write");
   const { query } = usePlace();
   const recipient = query.get("recipient") ?? "";
+  const status = query.get("status") === "lifted" ? "lifted" : "active";
   const settled = useSettled(recipient.trim(), 300);
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const list = useList(`suppressions ${settled}`, (cursor, signal) =>
-    api.suppressions.list(settled === "" ? {} : { recipient: settled }, { signal }).page(cursor),
+  const list = useList(`suppressions ${status} ${settled}`, (cursor, signal) =>
+    api.suppressions.list({ status, ...(settled === "" ? {} : { recipient: settled }) }, { signal }).page(cursor),
   );
+  const filter = (change: Record<string, string>): void => {
+    const chosen = Object.entries({ recipient, ...(status === "lifted" ? { status } : {}), ...change }).filter(([, value]) => value !== "");
+    replaceQuery(new URLSearchParams(chosen));
+  };
   const onChanged = (): void => {
     close();
     list.resource.reload();
@@ -50,14 +55,23 @@ export function SuppressionsPage(): JSX.Element {
           type="search"
           placeholder="+14155550123"
           value={recipient}
-          onValue={(value) => replaceQuery(new URLSearchParams(value === "" ? {} : { recipient: value }))}
+          onValue={(value) => filter({ recipient: value })}
+        />
+        <SelectField
+          label="State"
+          value={status}
+          onValue={(value) => filter({ status: value === "lifted" ? value : "" })}
+          options={[
+            ["active", "Suppressed"],
+            ["lifted", "Lifted"],
+          ]}
         />
       </div>
       <section class="card" aria-label="Suppressions">
         <Loaded resource={list.resource}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title={settled === "" ? "Nobody is suppressed" : "This recipient is not suppressed"}>
+              <Empty title={emptyTitle(status, settled)}>
                 <p>Whoever answers STOP is added by itself, and lifted again by START.</p>
               </Empty>
             ) : (
@@ -73,6 +87,11 @@ export function SuppressionsPage(): JSX.Element {
     </Page>
   );
 }
+
+const emptyTitle = (status: string, recipient: string): string => {
+  if (status === "lifted") return "No suppression was lifted";
+  return recipient === "" ? "Nobody is suppressed" : "This recipient is not suppressed";
+};
 
 const columns = (mayWrite: boolean, setOpen: (open: Open) => void): Column<Suppression>[] => [
   { name: "Recipient", cell: ({ recipient }) => <strong>{recipient}</strong> },

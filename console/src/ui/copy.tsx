@@ -33,11 +33,6 @@ export const Secret = ({ what, text }: { what: string; text: string }): JSX.Elem
     <p>
       <strong>Copy the {what} now.</strong> It is shown this once and kept nowhere in the browser.
     </p>
-    <div class="code">
-      <pre tabIndex={0} aria-label={what}>
-        <code>{text}</code>
-      </pre>
-      <CopyButton text={text} />
-    </div>
+    <Code label={what} text={text} />
   </div>
 );

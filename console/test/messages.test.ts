@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { GodwitEvent, Message } from "godwit-sdk";
+import { matches, readFilters, readSearch, withFilter } from "../src/messages/filters.ts";
+import { merge, newestRecords } from "../src/messages/live-messages.ts";
+
+const message = (id: string, fields: Partial<Message> = {}): Message =>
+  ({ id, status: "sent", sequence: 3, channel: "sms", error: null, created_at: "2026-11-15T10:00:00.000Z", ...fields }) as Message;
+
+describe("a search", () => {
+  test("is an id, a batch, a number however it is written, or else a reference", () => {
+    assert.equal(readSearch("  "), undefined);
+    assert.deepEqual(readSearch(" msg_01k9zs3v8mf4tb2xg1qj6n0d5c "), { kind: "message", id: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c" });
+    assert.deepEqual(readSearch("batch_01k9"), { kind: "filter", name: "batch_id", value: "batch_01k9" });
+    for (const text of ["+1 415 555 0123", "0014155550123", "+1 (415) 555-0123"])
+      assert.deepEqual(readSearch(text), { kind: "filter", name: "recipient", value: "+14155550123" });
+    assert.deepEqual(readSearch("order 1815"), { kind: "filter", name: "client_reference", value: "order 1815" });
+  });
+});
+
+describe("filters", () => {
+  test("come from the address and go back into it, without what is empty or unknown", () => {
+    const filters = readFilters(new URLSearchParams("status=failed&recipient=&other=1"));
+    assert.deepEqual(filters, { status: "failed" });
+    assert.equal(withFilter(filters, "channel", "sms").toString(), "status=failed&channel=sms");
+    assert.equal(withFilter(filters, "status", "").toString(), "");
+  });
+
+  test("match as the service would", () => {
+    const failed = message("a", { status: "failed", error: { code: "no_route", message: "", permanent: true, provider_code: null } });
+    assert.ok(matches(failed, { status: "failed", error_code: "no_route", channel: "sms" }));
+    assert.ok(!matches(failed, { error_code: "other" }));
+    assert.ok(!matches(failed, { created_after: "2026-11-15T10:00:00.001Z" }));
+    assert.ok(matches(failed, { created_after: "2026-11-15T10:00:00.000Z", created_before: "2026-11-15T10:00:00.001Z" }));
+    assert.ok(!matches(failed, { created_before: "2026-11-15T10:00:00.000Z" }));
+  });
+});
+
+describe("a live list", () => {
+  const all = (): boolean => true;
+
+  test("takes the newest of what events say of a message, in whatever order they come", () => {
+    const event = (record: Message): GodwitEvent => ({ data: { message: record } }) as unknown as GodwitEvent;
+    const records = newestRecords([
+      event(message("a", { sequence: 4 })),
+      event(message("a", { sequence: 3 })),
+      event(message("b")),
+      { data: {} } as GodwitEvent,
+    ]);
+    assert.deepEqual(
+      records.map(({ id, sequence }) => [id, sequence]),
+      [
+        ["a", 4],
+        ["b", 3],
+      ],
+    );
+  });
+
+  test("puts new ones at their place, known ones in theirs, never an older state over a newer, and takes out what no longer fits", () => {
+    const shown = { items: [message("c"), message("b", { sequence: 5 })], cursor: null };
+    const merged = merge(shown, [message("d"), message("b", { sequence: 4 }), message("a")], all);
+    assert.deepEqual(
+      merged.items.map(({ id, sequence }) => `${id}${sequence}`),
+      ["d3", "c3", "b5", "a3"],
+    );
+    assert.deepEqual(
+      merge(shown, [message("c", { status: "delivered", sequence: 4 })], ({ status }) => status === "sent").items.map(({ id }) => id),
+      ["b"],
+    );
+  });
+
+  test("leaves what belongs on a page that was not asked for yet to that page, and has an end", () => {
+    const shown = { items: [message("c")], cursor: "next" };
+    assert.deepEqual(merge(shown, [message("a")], all).items.length, 1);
+    const many = Array.from({ length: 700 }, (_, at) => message(`m${String(at).padStart(4, "0")}`));
+    const { items, cursor } = merge({ items: [], cursor: null }, many, all);
+    assert.equal(items.length, 500);
+    assert.equal(items[0]?.id, "m0699");
+    assert.equal(cursor, null);
+  });
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
+import { EMPTY, handOver, takeHandedOver, toRequest } from "../src/send/draft.ts";
+
+test("a request has only what was filled in", () => {
+  assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {
+    recipient: "+15005550006",
+    channel: "sms",
+    body: "Hi",
+  });
+  const whole = toRequest({
+    ...EMPTY,
+    recipient: "+15005550006",
+    kind: "template",
+    template: "code",
+    variables: { code: "1" },
+    sendAt: "2030-01-31T09:00",
+    priority: "high",
+    clientReference: "r",
+    ttlSeconds: "60",
+    maxSegments: "2",
+    sender: "Acme",
+  });
+  assert.deepEqual(whole, {
+    recipient: "+15005550006",
+    channel: "sms",
+    template_id: "code",
+    template_variables: { code: "1" },
+    sender: "Acme",
+    send_at: new Date("2030-01-31T09:00").toISOString(),
+    priority: "high",
+    client_reference: "r",
+    ttl_seconds: 60,
+    max_segments: 2,
+  });
+});
+
+test("what one page hands to the other is taken once", () => {
+  handOver({ ...EMPTY, body: "again" });
+  assert.equal(takeHandedOver()?.body, "again");
+  assert.equal(takeHandedOver(), undefined);
+});
+
+test("the curl survives a shell, whatever the text holds", () => {
+  const body = `It's "quoted" $HOME \`id\` \\ 🐦\n!`;
+  const command = toCurl("http://h", { recipient: "+1", channel: "sms", body }, "key").replace(/^curl /, `printf '%s\\n' `);
+  const { stdout } = spawnSync("sh", ["-c", command], { encoding: "utf8", env: { GODWIT_KEY: "k" } });
+  assert.ok(stdout.includes(JSON.stringify({ recipient: "+1", channel: "sms", body })), stdout);
+});
+
+test("the code for the SDK is valid, whatever the text holds", () => {
+  const code = toSdkCode("http://h", { recipient: "+1", channel: "sms", body: "</script> ${x} `" }, "key");
+  const folder = mkdtempSync(join(tmpdir(), "godwit-code-"));
+  try {
+    writeFileSync(join(folder, "code.mjs"), code);
+    const { status, stderr } = spawnSync(process.execPath, ["--check", join(folder, "code.mjs")], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,33 @@
+/** The lists of words that the console offers are those of the service. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EVENT_TYPES } from "../../src/events/event.ts";
+import { STATUSES as KNOWN } from "../../src/messages/states.ts";
+import { KINDS } from "../src/endpoints/event-types.ts";
+import { outcomesOf } from "../src/lib/outcomes.ts";
+import { STATUSES } from "../src/messages/statuses.ts";
+import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
+
+test("statuses", () => {
+  assert.deepEqual(STATUSES, [...KNOWN]);
+});
+
+test("event types, but for that of a test, which comes without being asked for", () => {
+  assert.deepEqual(
+    KINDS.flatMap(({ types }) => types),
+    EVENT_TYPES.filter((type) => type !== "webhook.test"),
+  );
+});
+
+test("the simulator's recipients, from 2 to 15, each once", () => {
+  const numbers = SIMULATOR_RECIPIENTS.map(({ number }) => number).toSorted();
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 14 }, (_, at) => `+150055500${String(at + 2).padStart(2, "0")}`),
+  );
+});
+
+test("every message is in one outcome, also one of tomorrow", () => {
+  const all = Object.fromEntries([...STATUSES, "tomorrow"].map((status) => [status, 1]));
+  assert.deepEqual(outcomesOf(all), { delivered: 2, notDelivered: 3, underWay: 4, other: 3 });
+});

@@ -1,0 +1,205 @@
+/** The other pages of the console, each by what one does there, in a real browser. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ConsoleVisits } from "./console-visitor.ts";
+import { until } from "./expect.ts";
+import { HookServer } from "./hook-server.ts";
+
+const visits = new ConsoleVisits();
+
+describe("the overview", () => {
+  test("counts what is sent as it happens, and leads from an error to its messages", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key);
+      await visitor.heading("Overview").waitFor();
+      await visitor.sees("No errors in this time");
+      const throughput = page.getByRole("region", { name: "Throughput" });
+      for (const recipient of ["+15005550002", "+15005550006"]) await visits.godwit.send(visits.key, { recipient });
+      const errors = page.getByRole("region", { name: "Errors by code" });
+      await visitor.sees("invalid_destination", errors);
+      await until("half is delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined), 15_000);
+      await throughput.getByText("As a table").click();
+      const table = throughput.getByRole("table");
+      assert.equal(await table.getByRole("row").count(), 62, "sixty minutes, the one that has begun, and the heading");
+      const newest = await table.getByRole("row").last().getByRole("cell").allTextContents();
+      const before = await table.getByRole("row").nth(60).getByRole("cell").allTextContents();
+      const sums = newest.map((cell, at) => Number(cell) + Number(before[at]));
+      assert.deepEqual(sums, [1, 0, 0, 1], "delivered, under way, other, not delivered");
+      for (const range of ["Last day", "Last week"]) {
+        await visitor.button(range).click();
+        await visitor.sees("invalid_destination", errors);
+      }
+      assert.match(page.url(), /range=week/);
+      await errors.getByRole("link", { name: "invalid_destination" }).click();
+      await visitor.heading("Messages").waitFor();
+      assert.match(page.url(), /error_code=invalid_destination/);
+      await visitor.sees("+15005550002", page.getByRole("table"));
+    }));
+
+  test("names links and endpoints that fail", (context) =>
+    visits.visit(context, async (visitor) => {
+      await using hook = await HookServer.listen();
+      hook.status = 500;
+      await visits.godwit.request("POST", "/v1/webhook_endpoints", {
+        key: visits.key,
+        body: { url: hook.url("/failing"), event_types: ["*"] },
+      });
+      await visits.godwit.send(visits.key, { recipient: "+15005550006" });
+      await until("it fails", () => (hook.calls.length > 0 ? true : undefined));
+      await visitor.signIn(visits.key);
+      await visitor.sees("simulator", visitor.page.getByRole("region", { name: "Links" }));
+      await visitor.sees(hook.url("/failing"), visitor.page.getByRole("region", { name: "Failing endpoints" }));
+    }));
+});
+
+describe("keys", () => {
+  test("one is created with few scopes, shown once, rotated and revoked", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      await visitor.signIn(visits.key, "keys");
+      await visitor.button("Create a key").click();
+      await dialog.getByLabel("Name").fill("made in the console");
+      await dialog.getByRole("checkbox", { name: "messages:read" }).check();
+      await dialog.getByRole("button", { name: "Create" }).click();
+      const made = (await dialog.locator("pre").textContent()) ?? "";
+      assert.match(made, /^gw_test_/);
+      await dialog.getByRole("button", { name: "Done" }).click();
+      const { json } = await visits.godwit.request("GET", "/v1/credential", { key: made });
+      assert.deepEqual(json["scopes"], ["messages:read"]);
+      assert.ok(!(await page.content()).includes(made), "the key is not on the page any more");
+
+      const row = page.getByRole("row").filter({ hasText: "made in the console" });
+      await row
+        .first()
+        .getByRole("button", { name: /^Rotate/ })
+        .click();
+      await dialog.getByRole("button", { name: "Rotate" }).click();
+      const next = (await dialog.locator("pre").textContent()) ?? "";
+      assert.match(next, /^gw_test_/);
+      await dialog.getByRole("button", { name: "Done" }).click();
+      await until("both are listed", async () => ((await row.count()) === 2 ? true : undefined));
+
+      await row
+        .first()
+        .getByRole("button", { name: /^Revoke/ })
+        .click();
+      await dialog.getByRole("button", { name: "Revoke" }).click();
+      await visitor.sees(/^revoked$/, row.first());
+      await until("it is refused", async () =>
+        (await visits.godwit.request("GET", "/v1/credential", { key: next })).status === 401 ? true : undefined,
+      );
+    }));
+});
+
+describe("templates", () => {
+  test("one is written, previewed by the service, changed, and sent", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key, "templates/new");
+      await page.getByLabel("Name", { exact: true }).fill("Bad Name");
+      await page.getByLabel("Body", { exact: true }).fill("Hello {{name}}");
+      await visitor.button("Submit").click();
+      await visitor.sees(/must/);
+      await page.getByLabel("Name", { exact: true }).fill("from_the_console");
+      await page.getByLabel(/Example for \{\{name\}\}/).fill("Ada");
+      await visitor.button("Submit").click();
+      await visitor.heading("from_the_console").waitFor();
+      const preview = page.getByRole("region", { name: "Preview" });
+      await visitor.sees("Hello Ada", preview);
+      await preview.getByLabel(/Value of/).fill("Grace");
+      await visitor.sees("Hello Grace", preview);
+      await page.getByLabel("Body", { exact: true }).fill("Good morning {{name}}");
+      await visitor.sees(/saved version/);
+      await visitor.button("Save").click();
+      await visitor.sees("Good morning Grace", preview);
+      await page.getByRole("link", { name: "Send with this template" }).click();
+      await visitor.button("delivered", true).click();
+      await page.getByLabel("{{name}}", { exact: true }).fill("Grace");
+      await visitor.sees("Good morning Grace");
+      await visitor.button("Send").click();
+      await visitor.sees(/^delivered$/, page.getByRole("region", { name: "The message you sent" }).getByRole("status"));
+    }));
+});
+
+describe("suppressions", () => {
+  test("a recipient is added, found, lifted, and its history told", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      await visitor.signIn(visits.key, "suppressions");
+      await visitor.sees("Nobody is suppressed");
+      await visitor.button("Add a recipient").click();
+      await dialog.getByLabel("Recipient").fill("12");
+      await dialog.getByRole("button", { name: "Suppress" }).click();
+      await visitor.sees(/E\.164/, dialog);
+      await dialog.getByLabel("Recipient").fill("+14155550155");
+      await dialog.getByRole("button", { name: "Suppress" }).click();
+      await visitor.sees(/^suppressed$/);
+      await page.getByRole("searchbox", { name: "Recipient" }).fill("+14155550156");
+      await visitor.sees("This recipient is not suppressed");
+      await page.getByRole("searchbox", { name: "Recipient" }).fill("+14155550155");
+      await visitor.button("Lift").click();
+      await dialog.getByRole("button", { name: "Lift" }).click();
+      await visitor.sees("This recipient is not suppressed");
+      await page.getByLabel("State").selectOption("lifted");
+      await visitor.sees(/^lifted$/, page.getByRole("table"));
+      await visitor.button("History").click();
+      await visitor.sees(/^suppressed$/, dialog);
+      await visitor.sees(/^lifted$/, dialog);
+    }));
+});
+
+describe("usage and links", () => {
+  test("the counts are those of the API, and can be taken away as a file", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visits.godwit.send(visits.key, { recipient: "+15005550006" });
+      await visitor.signIn(visits.key, "usage?range=24h");
+      await page.getByRole("heading", { name: "By hour" }).waitFor();
+      const file = page.waitForEvent("download");
+      await visitor.button("Download CSV").click();
+      assert.match((await file).suggestedFilename(), /^usage-test-by-hour-.*\.csv$/);
+    }));
+
+  test("the simulator is shown as what carries test", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key, "links");
+      await visitor.sees("simulator");
+      await visitor.sees(/^connected$/);
+    }));
+});
+
+describe("an endpoint", () => {
+  test("is tested, disabled, enabled, recovered, given another secret, and deleted", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page, dialog } = visitor;
+      await using hook = await HookServer.listen();
+      const made = await visits.godwit.request("POST", "/v1/webhook_endpoints", {
+        key: visits.key,
+        body: { url: hook.url("/whole"), event_types: ["*"] },
+      });
+      const id = String(made.json["id"]);
+      const read = async (): Promise<Record<string, unknown>> =>
+        (await visits.godwit.request("GET", `/v1/webhook_endpoints/${id}`, { key: visits.key })).json;
+      await visitor.signIn(visits.key, `endpoints/${id}`);
+      await visitor.button("Send a test event").click();
+      await visitor.sees("webhook.test", page.getByRole("region", { name: "Deliveries" }));
+      await visitor.sees(/^succeeded$/, page.getByRole("region", { name: "Deliveries" }));
+      await visitor.button("Rotate the secret").click();
+      await dialog.getByRole("button", { name: /^Rotate/ }).click();
+      assert.match((await dialog.locator("pre").textContent()) ?? "", /^whsec_/);
+      await dialog.getByRole("button", { name: "Done" }).click();
+      assert.notEqual((await read())["previous_secret_until"], null);
+      await visitor.button("Disable").click();
+      await dialog.getByRole("button", { name: "Disable" }).click();
+      await visitor.button("Enable").click();
+      await until("it is enabled", async () => ((await read())["status"] === "enabled" ? true : undefined));
+      await visitor.button("Recover").click();
+      await dialog.getByRole("button", { name: "Recover" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await visitor.button("Delete").click();
+      await dialog.getByRole("button", { name: "Delete" }).click();
+      await visitor.heading("Webhooks").waitFor();
+      assert.equal((await visits.godwit.request("GET", `/v1/webhook_endpoints/${id}`, { key: visits.key })).status, 404);
+    }));
+});
