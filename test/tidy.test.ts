@@ -99,6 +99,7 @@ const BARRED: readonly Exception[] = [
 ];
 
 const isSource = ({ path }: SourceFile): boolean => /^src\/.*(?<!\.test)\.ts$/.test(path);
+const isConsole = ({ path }: SourceFile): boolean => /^console\/src\/.*\.tsx?$/.test(path);
 /** The files of the SDK, but for the one that is generated and long. */
 const isPackage = ({ path }: SourceFile): boolean => /^sdk\/src\/(?!schema\.ts$)/.test(path);
 const isTest = ({ path }: SourceFile): boolean => path.endsWith(".test.ts");
@@ -135,6 +136,21 @@ const importDirection: Rule = (file) => {
     if ((RANKS[theirs] ?? Infinity) < rank || applies(UPWARD, from, each) !== undefined) return [];
     return [`${file.path} imports ${each.to}, which is not below it: what both need belongs into a folder below ${mine} and ${theirs}`];
   });
+};
+
+/** The console: what all pages are made of, then the pages, which do not know each other. The send page follows what it sent. */
+const CONSOLE_RANKS: Readonly<Record<string, number>> = { lib: 0, session: 1, ui: 2, shell: 3, send: 5, "app.tsx": 6, "main.tsx": 7 };
+const PAGE_RANK = 4;
+
+const consoleDirection: Rule = (file) => {
+  if (!isConsole(file)) return [];
+  const roomOf = (path: string): string => path.replace(/^console\/src\//, "").split("/")[0] ?? "";
+  const rankOf = (room: string): number => CONSOLE_RANKS[room] ?? PAGE_RANK;
+  const mine = roomOf(file.path);
+  return importsOf(file)
+    .map(({ to }) => to)
+    .filter((to) => /\.tsx?$/.test(to) && roomOf(to) !== mine && rankOf(roomOf(to)) >= rankOf(mine))
+    .map((to) => `${file.path} imports ${to}, which is not below it: what both need belongs into lib/ or ui/`);
 };
 
 const configReaders: Rule = (file) => {
@@ -178,13 +194,13 @@ const MAX_LINES = 400;
 
 const length: Rule = (file) => {
   const lines = file.text.trimEnd().split("\n").length;
-  return (isSource(file) || isPackage(file)) && lines > MAX_LINES
+  return (isSource(file) || isPackage(file) || isConsole(file)) && lines > MAX_LINES
     ? [`${file.path} has ${lines} lines, ${MAX_LINES} at most: move its second idea to a file of its own`]
     : [];
 };
 
 const purpose: Rule = (file) =>
-  (isSource(file) || isPackage(file)) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
+  (isSource(file) || isPackage(file) || isConsole(file)) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
     ? [`${file.path} does not say what it is for: begin it with a /** comment */`]
     : [];
 
@@ -220,6 +236,7 @@ const sqlHomes: Rule = (file) => {
 
 const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["imports point downwards only", importDirection],
+  ["pages of the console do not know each other", consoleDirection],
   ["the configuration is read at the top and handed down", configReaders],
   ["a feature's queries are its own", privateQueries],
   ["files and folders are named for what is in them", goodNames],
@@ -233,12 +250,13 @@ const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
 ];
 
 const root = join(import.meta.dirname, "..");
-const files: readonly SourceFile[] = globSync(["src/**/*.*", "test/**/*.ts", "sdk/src/*.ts", "sdk/test/*.ts"], { cwd: root }).map(
-  (path) => ({
-    path: path.replaceAll("\\", "/"),
-    text: readFileSync(join(root, path), "utf8"),
-  }),
-);
+const files: readonly SourceFile[] = globSync(
+  ["src/**/*.*", "test/**/*.ts", "sdk/src/*.ts", "sdk/test/*.ts", "console/src/**/*.{ts,tsx}", "console/test/*.ts"],
+  { cwd: root },
+).map((path) => ({
+  path: path.replaceAll("\\", "/"),
+  text: readFileSync(join(root, path), "utf8"),
+}));
 
 test("the house is found", () => assert.ok(files.filter(isSource).length > 40));
 
@@ -269,6 +287,8 @@ const REFUSED: readonly Sample[] = [
   ["an import for its effects", importDirection, "src/lib/x.ts", 'import "../main.ts";'],
   ["a feature in api", importDirection, "src/api/server.ts", 'import { x } from "../messages/message.ts";'],
   ["the server in a feature's routes", importDirection, "src/messages/routes.ts", 'import { x } from "../api/server.ts";'],
+  ["a page in another page", consoleDirection, "console/src/keys/x.tsx", 'import { x } from "../usage/x.ts";'],
+  ["a page in what pages are made of", consoleDirection, "console/src/ui/x.tsx", 'import { x } from "../keys/x.ts";'],
   ["a room without a rank", importDirection, "src/attic/x.ts", ""],
   ["the configuration in a feature", configReaders, "src/messages/accept.ts", 'import { readConfig } from "../config.ts";'],
   ["the configuration by its type alone", configReaders, "src/api/server.ts", 'import type { Config } from "../config.ts";'],
@@ -303,6 +323,7 @@ for (const [what, rule, path, text] of REFUSED) {
 const FINE: readonly Sample[] = [
   ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../lib/id.ts";'],
   ["types of access in a neighbour", importDirection, "src/events/x.ts", 'import { type A, type B } from "../access/scope.ts";'],
+  ["a message on the send page", consoleDirection, "console/src/send/x.tsx", 'import { x } from "../messages/x.ts";'],
   ["a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
   ["a test that reaches across", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
   ["a migration", depth, "src/storage/migrations/0001_x.sql", ""],

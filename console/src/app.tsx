@@ -1,7 +1,7 @@
 /** The whole console: the door, and behind it the pages. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { LiveProvider } from "./lib/live.tsx";
+import { LiveProvider } from "./session/live.tsx";
 import { Link, usePlace } from "./lib/router.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
@@ -12,7 +12,7 @@ import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
 import { resume, type EndReason, type Session } from "./session/session.ts";
-import { SignIn } from "./session/sign-in.tsx";
+import { SignIn } from "./shell/sign-in.tsx";
 import { SessionContext } from "./session/use-session.ts";
 import { SECTIONS } from "./shell/sections.ts";
 import { Shell } from "./shell/shell.tsx";

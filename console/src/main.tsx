@@ -1,3 +1,4 @@
+/** The console begins here. */
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { showStoredTheme } from "./shell/theme.ts";

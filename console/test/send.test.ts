@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
-import { EMPTY, handOver, takeHandedOver, toRequest } from "../src/send/draft.ts";
+import { EMPTY, handOver, takeHandedOver, toRequest } from "../src/messages/draft.ts";
 
 test("a request has only what was filled in", () => {
   assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {

@@ -1,3 +1,4 @@
+/** An endpoint is removed: asked first, since what waits for it is no longer delivered. */
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
 import { navigate } from "../lib/router.tsx";

@@ -1,3 +1,4 @@
+/** What an endpoint missed is delivered after all. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,3 +1,4 @@
+/** Another secret for an endpoint, shown this once. */
 import type { WebhookEndpointWithSecret } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

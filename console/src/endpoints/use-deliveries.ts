@@ -1,7 +1,7 @@
 /** An endpoint's deliveries, kept fresh: soon after an event or an attempt that is due, and now and then in any case. */
 import type { Page, QueryOf, WebhookDelivery, WebhookEndpoint } from "godwit-sdk";
 import { useCallback, useRef, useState } from "preact/hooks";
-import { useEvents } from "../lib/live.tsx";
+import { useEvents } from "../session/live.tsx";
 import { useInterval } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 import { useList, type List, type Listed } from "../ui/pages.tsx";

@@ -1,3 +1,4 @@
+/** A key is ended: asked first, since whatever uses it is refused within a second. */
 import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { toLocalInput } from "../lib/format.ts";
 import { navigate } from "../lib/router.tsx";
-import { draftOf, handOver } from "../send/draft.ts";
+import { draftOf, handOver } from "./draft.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";

@@ -2,7 +2,7 @@
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useEvents, useLiveState } from "../lib/live.tsx";
+import { useEvents, useLiveState } from "../session/live.tsx";
 import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";

@@ -1,6 +1,6 @@
 /** One message as it is now, followed to its end: by its events, or by asking where the key may not read those. */
 import type { Message, TimelineEntry } from "godwit-sdk";
-import { useEvents, useLiveState } from "../lib/live.tsx";
+import { useEvents, useLiveState } from "../session/live.tsx";
 import { useInterval, useResource, useThrottled, type Resource } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 

@@ -1,3 +1,4 @@
+/** Endpoints that nothing gets through to. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useInterval, useResource } from "../lib/resource.ts";

@@ -1,3 +1,4 @@
+/** The connections to carriers, each by its state. */
 import type { JSX } from "preact";
 import { useInterval, useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";

@@ -1,6 +1,6 @@
 /** How it is going, at a glance. */
 import type { JSX } from "preact";
-import { useEvents } from "../lib/live.tsx";
+import { useEvents } from "../session/live.tsx";
 import { useInterval, useResource, useThrottled } from "../lib/resource.ts";
 import { replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";

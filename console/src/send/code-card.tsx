@@ -1,3 +1,4 @@
+/** The request of the form, in a language of choice. */
 import type { NewMessage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

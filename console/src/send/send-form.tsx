@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { Composed } from "./composed.tsx";
-import type { Draft } from "./draft.ts";
+import type { Draft } from "../messages/draft.ts";
 import { RecipientField } from "./recipient-field.tsx";
 import { TemplateFields } from "./template-fields.tsx";
 

@@ -9,7 +9,7 @@ import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
 import { CodeCard } from "./code-card.tsx";
-import { EMPTY, takeHandedOver, toRequest, type Draft } from "./draft.ts";
+import { EMPTY, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
 import { FollowedMessage } from "./followed-message.tsx";
 import { SendForm } from "./send-form.tsx";
 

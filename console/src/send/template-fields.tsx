@@ -5,7 +5,7 @@ import { useResource } from "../lib/resource.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Loaded } from "../ui/page.tsx";
-import type { Draft } from "./draft.ts";
+import type { Draft } from "../messages/draft.ts";
 
 type TemplateProps = { draft: Draft; faultOf: (pointer: string) => string | undefined; onChange: (change: Partial<Draft>) => void };
 

@@ -1,3 +1,4 @@
+/** The name, with the bird. */
 import type { JSX } from "preact";
 import icon from "../icon.svg";
 

@@ -1,7 +1,7 @@
 /** The frame of every page: where one can go, who one is, and whether what is shown is live. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLiveState, type LiveState } from "../lib/live.tsx";
+import { useLiveState, type LiveState } from "../session/live.tsx";
 import { Link, usePlace } from "../lib/router.tsx";
 import { useSession } from "../session/use-session.ts";
 import { Mark } from "./mark.tsx";

@@ -1,3 +1,4 @@
+/** How often a recipient was suppressed and lifted, and by whom. */
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useApi } from "../session/use-session.ts";

@@ -1,3 +1,4 @@
+/** A template is put away: asked first, since messages can no longer use it. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

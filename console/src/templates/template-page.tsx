@@ -2,7 +2,7 @@
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useEvents } from "../lib/live.tsx";
+import { useEvents } from "../session/live.tsx";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";

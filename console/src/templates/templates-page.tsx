@@ -1,7 +1,7 @@
 /** The templates of the environment: found, and made. */
 import type { QueryOf, Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useEvents } from "../lib/live.tsx";
+import { useEvents } from "../session/live.tsx";
 import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";

@@ -1,4 +1,4 @@
-/** What is being written on the send page. Another page may put something there; it stays in memory, and never in an address. */
+/** A message that is being written: on the send page. Another page may put something there; it stays in memory, and never in an address. */
 import type { Message, NewMessage } from "godwit-sdk";
 
 export type Draft = {

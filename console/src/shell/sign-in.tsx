@@ -2,10 +2,10 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { Mark } from "../shell/mark.tsx";
+import { Mark } from "./mark.tsx";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
-import { signIn, type EndReason, type Session } from "./session.ts";
+import { signIn, type EndReason, type Session } from "../session/session.ts";
 
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
 

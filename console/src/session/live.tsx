@@ -2,7 +2,7 @@
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GodwitEvent } from "godwit-sdk";
-import { useSession } from "../session/use-session.ts";
+import { useSession } from "./use-session.ts";
 
 export type LiveState = "off" | "connecting" | "live" | "lost";
 type Listener = (events: readonly GodwitEvent[]) => void;
