@@ -11,10 +11,10 @@ import { enqueue, leaveQueue, moveColumns, moveInQueue } from "../queue/queries.
 import { countChange, countNew, newUsageColumns, usageColumns } from "../usage/queries.ts";
 import { countedOf } from "../usage/usage.ts";
 import { referenceColumns, rememberReferences } from "../receipts/queries.ts";
-import { batchStatement, column } from "../storage/batch.ts";
+import { batchStatement, batchStatements, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
-import { acceptColumns, traceColumn } from "./accept-columns.ts";
+import { acceptColumns, acceptExtras } from "./accept-columns.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Change } from "./change.ts";
 import type { ConsentCode } from "./compose.ts";
@@ -22,13 +22,20 @@ import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
 import { hasEndedBadly } from "./states.ts";
 
+// For batches that have any.
+const FALLBACKS = `fallback as (${insertFallbacks}
+), `;
+const WRITTEN = `written as (${WRITTEN_EVENTS}
+), told_written as (${tellEndpointsOf("written")}
+), `;
+
 /** The whole of an accept in one statement, and so in one transaction: key, message, event, queue row and fallback, for each
  *  item whose key is new and whose recipient may be written to. What its answer does not name was taken: the key runs elsewhere
  *  or has an answer already. */
-const acceptBatch = (isTraced: boolean): ((items: readonly Acceptance[]) => Sql) =>
-  batchStatement<Acceptance>(
-    isTraced ? [...acceptColumns, traceColumn] : acceptColumns,
-    (items) => `
+export const acceptStatement = batchStatements<Acceptance, keyof typeof acceptExtras>(
+  acceptColumns,
+  acceptExtras,
+  (items, { written, further }) => `
 with request as materialized (
   select item.*, ${TRY_LOCK} as is_locked, ${refusalOf("item")} as refusal
     from ${items}
@@ -43,19 +50,16 @@ with request as materialized (
   insert into messages
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
           segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
-          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link${isTraced ? ", trace" : ""})
+          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
          segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
-         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link${isTraced ? ", trace" : ""}
+         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link, trace
     from accepted
    where message_id is not null
-), event as (${insertEventsOfBirth}
-), written as (${WRITTEN_EVENTS}
+), event as (${written ? insertEventsOfBirth : insertFirstEvents}
 ), queued as (${enqueue}
-), fallback as (${insertFallbacks}
 ), told as (${tellEndpoints}
-), told_written as (${tellEndpointsOf("written")}
-), counted as (${countNew}
+), ${further ? FALLBACKS : ""}${written ? WRITTEN : ""}counted as (${countNew}
 )
 select ordinal::integer, null::integer as refusal
   from accepted
@@ -65,16 +69,8 @@ select ordinal::integer, refusal
  where refusal is not null
 union all
 select 0, null
- where exists (select from told) or exists (select from told_written)`,
-  );
-
-const acceptUntraced = acceptBatch(false);
-const acceptTraced = acceptBatch(true);
-
-/** Where nobody brings a trace, no column travels for it. */
-export const acceptStatement = (items: readonly Acceptance[]): Sql => (items.some(isTraced) ? acceptTraced : acceptUntraced)(items);
-
-const isTraced = ({ message }: Acceptance): boolean => message !== null && message.trace !== null;
+ where exists (select from told)${written ? " or exists (select from told_written)" : ""}`,
+);
 
 /** What the database knows against sending to a recipient, as the number of a refusal; null when nothing. */
 const REFUSALS = ["recipient_opted_out", "service_window_closed"] as const satisfies readonly ConsentCode[];

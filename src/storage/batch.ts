@@ -13,8 +13,41 @@ export const column = <T, C extends ElementType>(name: string, type: C, pick: (i
 
 /** `build` gets the row source, in which every item has its columns and its `ordinal`, counted from one. */
 export function batchStatement<T>(columns: readonly Column<T>[], build: (rowSource: string) => string): (items: readonly T[]) => Sql {
-  const parameters = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ");
-  const names = columns.map(({ name }) => name).join(", ");
-  const statement = prepare(build(`unnest(${parameters}) with ordinality as item(${names}, ordinal)`));
+  const statement = prepare(build(rowSource(columns)));
   return (items) => ({ ...statement, values: columns.map(({ type, pick }) => new ArrayParameter(type, items, pick)) });
+}
+
+const rowSource = <T>(columns: readonly Column<T>[]): string => {
+  const parameters = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ");
+  return `unnest(${parameters}) with ordinality as item(${columns.map(({ name }) => name).join(", ")}, ordinal)`;
+};
+
+/** Columns that many a batch has nothing in. */
+export type Extra<T> = { has: (item: T) => boolean; columns: readonly Column<T>[] };
+
+/** The same where some columns come only at times: in a batch none of whose items has them, they do not travel and are null. A statement for each
+ *  combination, put together when it is first needed. `build` is told which extras are there. */
+export function batchStatements<T, Name extends string>(
+  columns: readonly Column<T>[],
+  extras: Readonly<Record<Name, Extra<T>>>,
+  build: (rowSource: string, has: Readonly<Record<Name, boolean>>) => string,
+): (items: readonly T[]) => Sql {
+  const named = Object.entries(extras) as [Name, Extra<T>][];
+  const known = new Map<number, (items: readonly T[]) => Sql>();
+  const make = (mask: number): ((items: readonly T[]) => Sql) => {
+    const isThere = (index: number): boolean => (mask & (1 << index)) !== 0;
+    const has = Object.fromEntries(named.map(([name], index) => [name, isThere(index)])) as Record<Name, boolean>;
+    const there = named.flatMap(([, extra], index) => (isThere(index) ? extra.columns : []));
+    const missing = named.flatMap(([, extra], index) => (isThere(index) ? [] : extra.columns));
+    const nulls = missing.map(({ name, type }) => `, null::${type} as ${name}`).join("");
+    return batchStatement([...columns, ...there], (items) =>
+      build(nulls === "" ? items : `(select item.*${nulls} from ${items}) item`, has),
+    );
+  };
+  return (items) => {
+    const mask = named.reduce((bits, [, { has }], index) => (items.some(has) ? bits | (1 << index) : bits), 0);
+    const statement = known.get(mask) ?? make(mask);
+    known.set(mask, statement);
+    return statement(items);
+  };
 }
