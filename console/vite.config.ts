@@ -1,8 +1,8 @@
+/** How the console is put together. Read by Vite for `npm run dev -w console`, and by scripts/build.ts. */
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import type { UserConfig } from "vite";
 
-// oxlint-disable-next-line import/no-default-export -- Vite looks for it there.
-export default defineConfig({
+const config: UserConfig = {
   base: "/console/",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // The source, so that a checkout needs no build of the SDK.
@@ -16,4 +16,7 @@ export default defineConfig({
   },
   // `npm run dev -w console` beside a running `npm start`.
   server: { proxy: { "/v1": "http://127.0.0.1:8080" } },
-});
+};
+
+// oxlint-disable-next-line import/no-default-export -- Vite looks for it there.
+export default config;

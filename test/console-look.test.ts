@@ -19,6 +19,8 @@ const paths: string[] = [
   "keys",
   "nonsense",
 ];
+/** Those of a single thing, by what it is. */
+const pages = new Map<string, string>();
 let hook: HookServer;
 
 const visits = new ConsoleVisits(async ({ godwit, key }) => {
@@ -42,7 +44,11 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
   const message = await create("/v1/messages", { recipient: "+15005550005", channel: "sms", body: "Hello", metadata: { order: "1815" } });
   await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "word ".repeat(80), client_reference: "r".repeat(100) });
   await until("deliveries fail", () => (hook.calls.length >= 4 ? true : undefined), 15_000);
-  paths.push(`messages/${message}`, `endpoints/${endpoint}`, `templates/${template}`);
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  const scheduled = await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "Later", send_at: sendAt });
+  pages.set("message", `messages/${message}`).set("scheduled message", `messages/${scheduled}`);
+  pages.set("endpoint", `endpoints/${endpoint}`).set("template", `templates/${template}`);
+  paths.push(...pages.values());
 });
 after(() => hook[Symbol.asyncDispose]());
 
@@ -113,22 +119,33 @@ describe("by keyboard alone", () => {
 const focused = (page: Visitor["page"]): Promise<string> => page.evaluate("document.activeElement.textContent");
 
 describe("dialogs", () => {
-  const DIALOGS: readonly (readonly [path: string, button: string])[] = [
-    ["suppressions", "Add a recipient"],
+  const DIALOGS: readonly (readonly [path: string, ...buttons: string[]])[] = [
+    ["suppressions", "Add a recipient", "Lift", "History"],
     ["endpoints", "Add an endpoint"],
-    ["keys", "Create a key"],
+    ["endpoint", "Edit", "Rotate the secret", "Recover", "Disable", "Delete"],
+    ["keys", "Create a key", "Rotate", "Revoke"],
+    ["template", "Archive"],
+    ["scheduled message", "Cancel message", "Reschedule"],
+    ["message", "Redact"],
   ];
-  for (const [path, button] of DIALOGS) {
-    test(`"${button}" is accessible and fits a narrow window`, (context) =>
+  for (const [place, ...buttons] of DIALOGS) {
+    test(`of the page ${place} are accessible and fit a narrow window: ${buttons.join(", ")}`, (context) =>
       visits.visit(
         context,
         async (visitor) => {
-          await visitor.signIn(visits.key, path);
+          await visitor.signIn(visits.key, pages.get(place) ?? place);
           await settled(visitor);
-          await visitor.button(button).click();
-          await visitor.dialog.waitFor();
-          await visitor.assertAccessible(button);
-          await visitor.assertFits(button);
+          for (const button of buttons) {
+            await visitor.page
+              .getByRole("button", { name: new RegExp(`^${button}`) })
+              .first()
+              .click();
+            await visitor.dialog.waitFor();
+            await visitor.assertAccessible(button);
+            await visitor.assertFits(button);
+            await visitor.page.keyboard.press("Escape");
+            await visitor.dialog.waitFor({ state: "detached" });
+          }
         },
         { width: 360, height: 800 },
       ));

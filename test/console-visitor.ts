@@ -146,14 +146,21 @@ export class ConsoleVisits {
   }
 
   /** With a window of its own, closed at the end; and nothing went wrong in it. Skipped, with the reason, where there is no browser. */
-  async visit(context: TestContext, act: Act, options: WindowOptions = {}): Promise<void> {
+  visit(context: TestContext, act: Act, options: WindowOptions = {}): Promise<void> {
+    return this.with(context, async (browser) => {
+      const visitor = await Visitor.open(browser, this.godwit.url, options);
+      try {
+        await act(visitor);
+        visitor.assertClean();
+      } finally {
+        await visitor.close();
+      }
+    });
+  }
+
+  /** With the browser itself, for tests that open windows of their own. */
+  async with(context: TestContext, act: (browser: Browser) => Promise<void>): Promise<void> {
     if (this.#browser === undefined) return context.skip(this.#missing);
-    const visitor = await Visitor.open(this.#browser, this.godwit.url, options);
-    try {
-      await act(visitor);
-      visitor.assertClean();
-    } finally {
-      await visitor.close();
-    }
+    await act(this.#browser);
   }
 }

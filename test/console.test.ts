@@ -47,6 +47,18 @@ describe("the door", () => {
       await visitor.page.getByLabel("API key").waitFor();
     }));
 
+  test("after a reload the session lasts as long as its token, and says when that is over", (context) =>
+    visits.visit(context, async (visitor) => {
+      await visitor.signIn(visits.key, "links");
+      await visitor.page.evaluate(
+        `sessionStorage.setItem("godwit:session", JSON.stringify({ ...JSON.parse(sessionStorage.getItem("godwit:session")), endsAtMs: Date.now() + 3_000 }))`,
+      );
+      await visitor.page.reload();
+      await visitor.heading("Links").waitFor();
+      await visitor.sees("Your session has ended");
+      assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
+    }));
+
   test("a session whose key is revoked ends with a word, and the next one goes on at the same page", (context) =>
     visits.visit(context, async (visitor) => {
       const short = await visits.godwit.key();
@@ -72,7 +84,7 @@ describe("sending", () => {
       await visitor.sees("1 part");
       await visitor.sees(`"recipient":"+15005550006"`, page.getByRole("region", { name: "The same in code" }));
       await visitor.button("TypeScript SDK").click();
-      await visitor.sees("visits.godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
+      await visitor.sees("godwit.messages.send(", page.getByRole("region", { name: "The same in code" }));
       const loads = visitor.asked.filter((address) => address.endsWith("/console/send")).length;
       await visitor.button("Send").click();
       const followed = page.getByRole("region", { name: "The message you sent" });
@@ -115,8 +127,27 @@ describe("sending", () => {
       await page.getByLabel("Client reference").fill("pressed-twice");
       await visitor.button("Send").dblclick();
       await page.getByRole("region", { name: "The message you sent" }).waitFor();
+      await visitor.button("Sent").waitFor();
+      assert.ok(await visitor.button("Sent").isDisabled(), "the same is not sent again by chance");
+      await page.getByLabel("Client reference").press("Enter");
       const { json } = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((json["data"] as unknown[]).length, 1);
+      await visitor.button("Write the same once more").click();
+      await visitor.button("Send").click();
+      await visitor.button("Sent").waitFor();
+      const again = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
+      assert.equal((again.json["data"] as unknown[]).length, 2, "another one is sent when it is asked for");
+    }));
+
+  test("a time that no calendar has is refused at its field, and the form lives on", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key, "send");
+      await page.getByText("When, from whom, and more").click();
+      await page.getByLabel("Send at").focus();
+      await page.keyboard.type("01012026610:00");
+      await page.getByLabel("Text").fill("Still here");
+      await visitor.sees("Still here", page.locator(".bubble"));
     }));
 
   test("a template asks for its variables and is filled in", (context) =>

@@ -1,11 +1,14 @@
-/** Builds the console into dist/, unless what is there was made of the same sources. Runs after `npm ci` and before `npm start`. */
+/** Builds the console into dist/, unless what is there was made of the same sources. Runs after `npm ci`, before the tests, and before `npm start`, which goes
+ *  on without a console (`if-possible`) where it cannot be built: in a checkout that nobody may write to, say. */
 import { createHash } from "node:crypto";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import config from "../vite.config.ts";
 
 const FOLDER = join(import.meta.dirname, "..");
 const ROOT = join(FOLDER, "..");
-const MARK = join(FOLDER, "dist", ".sources");
+const DIST = join(FOLDER, "dist");
+const MARK = ".sources";
 const SOURCES = ["console/{index.html,package.json,vite.config.ts}", "console/src/**/*.*", "sdk/src/**/*.ts", "package-lock.json"];
 
 function fingerprint(): string {
@@ -16,15 +19,37 @@ function fingerprint(): string {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
+const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+
 async function buildConsole(): Promise<void> {
-  // The npm package brings it built, and without its sources.
-  if (!existsSync(join(FOLDER, "src"))) return;
   const sources = fingerprint();
-  if (existsSync(MARK) && readFileSync(MARK, "utf8") === sources) return;
-  const vite = await import("vite").catch(() => undefined);
+  if (existsSync(join(DIST, MARK)) && readFileSync(join(DIST, MARK), "utf8") === sources) return;
+  const vite = await import("vite").catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
   if (vite === undefined) return say("The console is not built: Vite is not installed here (npm ci without --omit=dev installs it).");
-  await vite.build({ root: FOLDER, configFile: join(FOLDER, "vite.config.ts"), logLevel: "warn" });
-  writeFileSync(MARK, sources);
+  // Beside it, and then in its place: a service that runs from this checkout never finds half of it.
+  const fresh = mkdtempSync(join(FOLDER, ".dist-"));
+  try {
+    await vite.build({
+      ...config,
+      root: FOLDER,
+      configFile: false,
+      logLevel: "warn",
+      build: { ...config.build, outDir: fresh, emptyOutDir: true },
+    });
+    writeFileSync(join(fresh, MARK), sources);
+    rmSync(DIST, { recursive: true, force: true });
+    renameSync(fresh, DIST);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
 }
 
-await buildConsole();
+try {
+  await buildConsole();
+} catch (error) {
+  if (process.argv[2] !== "if-possible") throw error;
+  say(`The console cannot be built, and is left out: ${(error as Error).message}`);
+}

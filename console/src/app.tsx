@@ -1,6 +1,7 @@
 /** The whole console: the door, and behind it the pages. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useErrorBoundary, useState } from "preact/hooks";
+import { useReloadOn } from "./lib/resource.ts";
 import { LiveProvider } from "./session/live.tsx";
 import { Link, usePlace } from "./lib/router.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
@@ -21,6 +22,7 @@ import { TemplatePage } from "./templates/template-page.tsx";
 import { TemplatesPage } from "./templates/templates-page.tsx";
 import { UsagePage } from "./usage/usage-page.tsx";
 import { Empty, Needs, Page } from "./ui/page.tsx";
+import { Problem } from "./ui/problem.tsx";
 import { ToastProvider } from "./ui/toast.tsx";
 
 export function App(): JSX.Element {
@@ -44,9 +46,21 @@ export function App(): JSX.Element {
   );
 }
 
-/** Whose address it is. */
+/** Whose address it is. A fault of a page is said there; the menu, and every other page, go on. */
 function Room(): JSX.Element {
   const { path } = usePlace();
+  const [fault, forget] = useErrorBoundary();
+  useReloadOn(path, forget);
+  if (fault !== undefined)
+    return (
+      <Page title="Something went wrong">
+        <Problem error={fault} onRetry={forget} />
+      </Page>
+    );
+  return <Opened path={path} />;
+}
+
+function Opened({ path }: { path: string }): JSX.Element {
   const [section = "", id, ...rest] = path.split("/");
   const known = SECTIONS.find((one) => one.path === section);
   const page = known === undefined || rest.length > 0 ? undefined : pageOf(section, id);

@@ -30,8 +30,8 @@ describe("filters", () => {
     const failed = message("a", { status: "failed", error: { code: "no_route", message: "", permanent: true, provider_code: null } });
     assert.ok(matches(failed, { status: "failed", error_code: "no_route", channel: "sms" }));
     assert.ok(!matches(failed, { error_code: "other" }));
-    assert.ok(!matches(failed, { created_after: "2026-11-15T10:00:00.001Z" }));
-    assert.ok(matches(failed, { created_after: "2026-11-15T10:00:00.000Z", created_before: "2026-11-15T10:00:00.001Z" }));
+    assert.ok(!matches(failed, { created_after: "2026-11-15T10:00:00.000Z" }));
+    assert.ok(matches(failed, { created_after: "2026-11-15T09:59:59.999Z", created_before: "2026-11-15T10:00:00.001Z" }));
     assert.ok(!matches(failed, { created_before: "2026-11-15T10:00:00.000Z" }));
   });
 });
@@ -67,6 +67,20 @@ describe("a live list", () => {
       merge(shown, [message("c", { status: "delivered", sequence: 4 })], ({ status }) => status === "sent").items.map(({ id }) => id),
       ["b"],
     );
+  });
+
+  test("is not misled by what a resumed stream repeats: an older state neither shows nor removes anything", () => {
+    const shown = { items: [message("c", { status: "failed", sequence: 5 })], cursor: "next" };
+    const isFailed = ({ status }: Message): boolean => status === "failed";
+    assert.deepEqual(merge(shown, [message("c", { status: "sent", sequence: 3 })], isFailed), shown);
+  });
+
+  test("keeps what a person has loaded, however much that is", () => {
+    const many = Array.from({ length: 550 }, (_, at) => message(`m${String(at).padStart(4, "0")}`)).toReversed();
+    const { items, cursor } = merge({ items: many, cursor: "next" }, [message("z")], all);
+    assert.equal(items.length, 550);
+    assert.equal(items[0]?.id, "z");
+    assert.equal(cursor, "next");
   });
 
   test("leaves what belongs on a page that was not asked for yet to that page, and has an end", () => {

@@ -22,6 +22,7 @@ test("a request has only what was filled in", () => {
     sendAt: "2030-01-31T09:00",
     priority: "high",
     clientReference: "r",
+    metadata: "order=1815\n\n note = a=b \nflag",
     ttlSeconds: "60",
     maxSegments: "2",
     sender: "Acme",
@@ -35,9 +36,14 @@ test("a request has only what was filled in", () => {
     send_at: new Date("2030-01-31T09:00").toISOString(),
     priority: "high",
     client_reference: "r",
+    metadata: { order: "1815", note: "a=b", flag: "" },
     ttl_seconds: 60,
     max_segments: 2,
   });
+});
+
+test("a time that is none is left to the service to refuse", () => {
+  assert.equal(toRequest({ ...EMPTY, sendAt: "20266-01-01T10:00" }).send_at, "20266-01-01T10:00");
 });
 
 test("what one page hands to the other is taken once", () => {

@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { toLocalInput } from "../lib/format.ts";
+import { fromLocalInput, toLocalInput } from "../lib/format.ts";
 import { useApi } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
@@ -25,7 +25,7 @@ export function RecoverEndpoint({ endpoint, onClose, onChanged }: EndpointDialog
   const action = useAction(async () => {
     setMissing(since === "");
     if (since === "") return;
-    onChanged(await api.webhookEndpoints.recover(endpoint.id, { since: new Date(since).toISOString() }));
+    onChanged(await api.webhookEndpoints.recover(endpoint.id, { since: fromLocalInput(since) }));
     say("The recovery is under way");
     onClose();
   });

@@ -3,6 +3,7 @@ import type { KeyWithSecret, NewKey } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
+import { fromLocalInput } from "../lib/format.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { CheckList, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
@@ -20,7 +21,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
       name: name.trim() || null,
       // The service gave them to this session.
       scopes: scopes as NewKey["scopes"],
-      expires_at: expiresAt === "" ? null : new Date(expiresAt).toISOString(),
+      expires_at: expiresAt === "" ? null : fromLocalInput(expiresAt),
     };
     setMade(await api.keys.create(body));
   });

@@ -41,6 +41,12 @@ export function toLocalInput(date: Date): string {
   return shifted.toISOString().slice(0, 16);
 }
 
+/** What such a field holds as a time of everybody's. What is none is passed on as it is: the service says what is wrong with it. */
+export function fromLocalInput(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) || date.getFullYear() > 9_999 ? text : date.toISOString();
+}
+
 /** A word of the API as a heading: `service_window_closed` → service window closed. */
 export const words = (code: string): string => code.replaceAll("_", " ");
 

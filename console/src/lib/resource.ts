@@ -13,41 +13,71 @@ export type Resource<T> = {
 
 type State<T> = { data: T | undefined; error: unknown; isLoading: boolean };
 
-/** Fetched anew whenever `key` changes; null fetches nothing. What was asked for by an earlier key is dropped. */
-export function useResource<T>(key: string | null, fetchIt: (signal: AbortSignal) => PromiseLike<T>): Resource<T> {
+type Load = () => Promise<void>;
+
+const takeRead = <T>(_known: T | undefined, read: T): T => read;
+
+/** Fetched anew whenever `key` changes; null fetches nothing. What was asked for by an earlier key is dropped. `pick` chooses between what is known
+ *  and what was read, where something newer may have come while that was on its way. */
+export function useResource<T>(
+  key: string | null,
+  fetchIt: (signal: AbortSignal) => PromiseLike<T>,
+  pick: (known: T | undefined, read: T) => T = takeRead,
+): Resource<T> {
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, isLoading: key !== null });
-  const [turn, setTurn] = useState(0);
-  const latest = useRef(fetchIt);
-  latest.current = fetchIt;
+  const latest = useRef({ fetchIt, pick });
+  latest.current = { fetchIt, pick };
   const shownKey = useRef(key);
+  const current = useRef<Load | undefined>(undefined);
 
   useEffect(() => {
     const isOther = shownKey.current !== key;
     shownKey.current = key;
-    if (key === null) {
-      setState({ data: undefined, error: undefined, isLoading: false });
-      return undefined;
-    }
+    setState((before) => (isOther || key === null ? { data: undefined, error: undefined, isLoading: key !== null } : before));
+    if (key === null) return undefined;
     const leaving = new AbortController();
-    setState((before) => ({ data: isOther ? undefined : before.data, error: undefined, isLoading: true }));
-    const load = async (): Promise<void> => {
-      try {
-        const data = await latest.current(leaving.signal);
-        if (!leaving.signal.aborted) setState({ data, error: undefined, isLoading: false });
-      } catch (error) {
-        if (!leaving.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
-      }
+    const end = (change: (before: State<T>) => State<T>): void => {
+      if (!leaving.signal.aborted) setState(change);
     };
+    const load = inTurn(async () => {
+      end((before) => ({ ...before, isLoading: true }));
+      try {
+        const read = await latest.current.fetchIt(leaving.signal);
+        end(({ data }) => ({ data: latest.current.pick(data, read), error: undefined, isLoading: false }));
+      } catch (error) {
+        end((before) => ({ ...before, error, isLoading: false }));
+      }
+    });
+    current.current = load;
     void load();
-    return () => leaving.abort();
-  }, [key, turn]);
+    return () => {
+      current.current = undefined;
+      leaving.abort();
+    };
+  }, [key]);
 
-  const reload = useCallback(() => setTurn((before) => before + 1), []);
+  const reload = useCallback(() => void current.current?.(), []);
   const set = useCallback(
     (change: (data: T | undefined) => T | undefined) => setState((before) => ({ ...before, data: change(before.data) })),
     [],
   );
   return { ...state, reload, set };
+}
+
+/** One at a time: what is asked for meanwhile is done once, afterwards. Who asks more often than there are answers gets one answer after another. */
+function inTurn(work: Load): Load {
+  let isBusy = false;
+  let isAskedAgain = false;
+  return async () => {
+    isAskedAgain = isBusy;
+    if (isBusy) return;
+    isBusy = true;
+    do {
+      isAskedAgain = false;
+      await work();
+    } while (isAskedAgain as boolean);
+    isBusy = false;
+  };
 }
 
 /** Calls at once, then no more often than so, and once more at the end for what came meanwhile. */
@@ -103,4 +133,16 @@ export function useLast<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;
   return last.current;
+}
+
+/** Reloads when something has changed since the first time. */
+export function useReloadOn(change: unknown, reload: () => void): void {
+  const seen = useRef(change);
+  const latest = useRef(reload);
+  latest.current = reload;
+  useEffect(() => {
+    if (seen.current === change) return;
+    seen.current = change;
+    latest.current();
+  }, [change]);
 }

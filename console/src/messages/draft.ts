@@ -1,5 +1,6 @@
 /** A message that is being written: on the send page. Another page may put something there; it stays in memory, and never in an address. */
 import type { Message, NewMessage } from "godwit-sdk";
+import { fromLocalInput } from "../lib/format.ts";
 
 export type Draft = {
   channel: string;
@@ -13,6 +14,8 @@ export type Draft = {
   sendAt: string;
   priority: string;
   clientReference: string;
+  /** A line for each: name=value. */
+  metadata: string;
   ttlSeconds: string;
   maxSegments: string;
 };
@@ -28,11 +31,13 @@ export const EMPTY: Draft = {
   sendAt: "",
   priority: "normal",
   clientReference: "",
+  metadata: "",
   ttlSeconds: "",
   maxSegments: "",
 };
 
-/** The same again, as a new message. */
+/** The same again, as a new message: all that its record has. How long it was to live, how many parts it might have and what was to be tried
+ *  next are not in it. */
 export const draftOf = (message: Message): Draft => ({
   ...EMPTY,
   channel: message.channel,
@@ -44,6 +49,9 @@ export const draftOf = (message: Message): Draft => ({
   sender: message.sender ?? "",
   priority: message.priority,
   clientReference: message.client_reference ?? "",
+  metadata: Object.entries(message.metadata)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("\n"),
 });
 
 let handedOver: Draft | undefined;
@@ -61,7 +69,7 @@ export const takeHandedOver = (): Draft | undefined => {
 
 /** The body of the request: only what was filled in, so that the code beside it is no longer than it must be. */
 export function toRequest(draft: Draft): NewMessage {
-  const { kind, body, template, variables, sender, sendAt, priority, clientReference, ttlSeconds, maxSegments } = draft;
+  const { kind, body, template, variables, sender, sendAt, priority, clientReference, metadata, ttlSeconds, maxSegments } = draft;
   return {
     recipient: draft.recipient.trim(),
     // The service says so if it is another word.
@@ -70,10 +78,23 @@ export function toRequest(draft: Draft): NewMessage {
       ? { body }
       : { template_id: template, ...(Object.keys(variables).length === 0 ? {} : { template_variables: { ...variables } }) }),
     ...(sender.trim() === "" ? {} : { sender: sender.trim() }),
-    ...(sendAt === "" ? {} : { send_at: new Date(sendAt).toISOString() }),
+    ...(sendAt === "" ? {} : { send_at: fromLocalInput(sendAt) }),
     ...(priority === "normal" ? {} : { priority: priority as "high" }),
     ...(clientReference.trim() === "" ? {} : { client_reference: clientReference.trim() }),
+    ...(metadata.trim() === "" ? {} : { metadata: pairsOf(metadata) }),
     ...(ttlSeconds === "" ? {} : { ttl_seconds: Number(ttlSeconds) }),
     ...(maxSegments === "" ? {} : { max_segments: Number(maxSegments) }),
   };
 }
+
+/** A line without a sign is a name without a value. */
+const pairsOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => {
+        const at = line.indexOf("=");
+        return at < 0 ? [line.trim(), ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+      }),
+  );

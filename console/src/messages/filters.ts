@@ -30,7 +30,7 @@ export function withFilter(filters: Filters, name: FilterName, value: string): U
 export function matches(message: Message, filters: Filters): boolean {
   const { error_code: errorCode, created_after: after, created_before: before, ...equal } = filters;
   if (errorCode !== undefined && message.error?.code !== errorCode) return false;
-  if (after !== undefined && Date.parse(message.created_at) < Date.parse(after)) return false;
+  if (after !== undefined && Date.parse(message.created_at) <= Date.parse(after)) return false;
   if (before !== undefined && Date.parse(message.created_at) >= Date.parse(before)) return false;
   return Object.entries(equal).every(([name, value]) => message[name as keyof typeof equal] === value);
 }

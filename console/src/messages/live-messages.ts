@@ -27,15 +27,18 @@ export function merge(
   const oldest = items.at(-1)?.id ?? "";
   for (const record of records) {
     const known = shown.get(record.id);
+    // A stream that was resumed repeats the last seconds.
+    if (known !== undefined && known.sequence > record.sequence) continue;
     if (known === undefined) {
       // What is older than the last that is shown is on a page that was not asked for yet.
       const isBelow = cursor !== null && record.id < oldest;
       if (isWanted(record) && !isBelow) shown.set(record.id, record);
     } else if (!isWanted(record)) shown.delete(record.id);
-    else if (known.sequence <= record.sequence) shown.set(record.id, record);
+    else shown.set(record.id, record);
   }
   // Ids are ordered by time.
   const sorted = [...shown.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  if (sorted.length <= MOST_LISTED) return { items: sorted, cursor };
-  return { items: sorted.slice(0, MOST_LISTED), cursor: null };
+  // Who has loaded more than that keeps it: only what comes of itself makes room for itself.
+  const most = Math.max(MOST_LISTED, items.length);
+  return sorted.length <= most ? { items: sorted, cursor } : { items: sorted.slice(0, most), cursor };
 }

@@ -3,7 +3,7 @@ import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { toLocalInput } from "../lib/format.ts";
+import { fromLocalInput, toLocalInput } from "../lib/format.ts";
 import { navigate } from "../lib/router.tsx";
 import { draftOf, handOver } from "./draft.ts";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -11,6 +11,7 @@ import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
+import { isOver } from "./use-message.ts";
 
 type Open = "cancel" | "reschedule" | "redact";
 type Changed = (message: Message) => void;
@@ -41,7 +42,7 @@ export function MessageActions({ message, onChanged }: { message: Message; onCha
           Reschedule
         </button>
       )}
-      {body !== null && (
+      {isOver(message) && body !== null && (
         <button type="button" onClick={() => setOpen("redact")}>
           Redact
         </button>
@@ -68,7 +69,7 @@ function Cancel({ message, onClose, onDone }: DialogProps): JSX.Element {
     say("The message is canceled");
   });
   return (
-    <FormDialog title="Cancel this message?" submit="Cancel message" isDangerous action={action} onClose={onClose}>
+    <FormDialog title="Cancel this message?" submit="Cancel message" dismiss="Keep it" isDangerous action={action} onClose={onClose}>
       <p>It will not be sent to {message.recipient}. A canceled message stays canceled; it can be sent again as a new one.</p>
     </FormDialog>
   );
@@ -79,7 +80,7 @@ function Reschedule({ message, onClose, onDone }: DialogProps): JSX.Element {
   const say = useToast();
   const [at, setAt] = useState(message.send_at === null ? "" : toLocalInput(new Date(message.send_at)));
   const action = useAction(async () => {
-    onDone(await api.messages.edit(message.id, { send_at: new Date(at).toISOString() }));
+    onDone(await api.messages.edit(message.id, { send_at: fromLocalInput(at) }));
     say("The message is rescheduled");
   });
   return (

@@ -1,8 +1,8 @@
 /** What webhook endpoints were told of a message, and what they answered. */
 import type { TimelineEntry, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
-import { formatDuration } from "../lib/format.ts";
-import { useInterval, useResource } from "../lib/resource.ts";
+import { formatDuration, words } from "../lib/format.ts";
+import { useInterval, useReloadOn, useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useAction } from "../lib/action.ts";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -15,6 +15,10 @@ import { useToast } from "../ui/toast.tsx";
 
 const LOOK_AGAIN_MS = 3_000;
 
+/** What waits for hours is not asked for every three seconds. */
+const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
+  status === "pending" && (next === null || Date.parse(next) - Date.now() < 2 * LOOK_AGAIN_MS);
+
 /** A redaction takes out what was told: nobody is told of it. */
 const isEvent = ({ ignored, type }: TimelineEntry): boolean => !ignored && type.startsWith("message.") && type !== "message.redacted";
 
@@ -23,11 +27,12 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
   const say = useToast();
   const mayWrite = useMay("webhooks:write");
   const told = entries.filter(isEvent).map(({ id }) => id);
-  const deliveries = useResource(told.join(" "), async (signal) => {
+  const deliveries = useResource(entries.length === 0 ? null : "deliveries", async (signal) => {
     const pages = await Promise.all(told.map((id) => api.events.deliveries(id, { signal }).page()));
     return pages.flatMap(({ data }) => data);
   });
-  useInterval(deliveries.reload, deliveries.data?.some(({ status }) => status === "pending") === true ? LOOK_AGAIN_MS : null);
+  useReloadOn(told.join(" "), deliveries.reload);
+  useInterval(deliveries.reload, deliveries.data?.some(isDueSoon) === true ? LOOK_AGAIN_MS : null);
   const retry = useAction(async (delivery: WebhookDelivery) => {
     await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id);
     say("It is tried again now");
@@ -83,7 +88,7 @@ function LastAnswer({ attempt }: { attempt: WebhookDelivery["attempts"][number] 
   const { response_status: status, duration_ms: took, error, response_body: body } = attempt;
   return (
     <>
-      {status ?? error ?? "no answer"} <span class="quiet">after {formatDuration(took)}</span>
+      {status ?? words(error ?? "no answer")} <span class="quiet">after {formatDuration(took)}</span>
       {body !== null && body !== "" && <span class="said">{body}</span>}
     </>
   );

@@ -1,7 +1,7 @@
 /** The row of filters above the list. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { toLocalInput, words } from "../lib/format.ts";
+import { fromLocalInput, toLocalInput, words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
@@ -86,7 +86,7 @@ function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Ele
       label={label}
       type="datetime-local"
       value={isTime ? toLocalInput(new Date(at)) : ""}
-      onValue={(value) => onValue(name, value === "" ? "" : new Date(value).toISOString())}
+      onValue={(value) => onValue(name, value === "" ? "" : fromLocalInput(value))}
     />
   );
 }

@@ -2,7 +2,7 @@
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useEvents, useLiveState } from "../session/live.tsx";
+import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
 import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -31,6 +31,9 @@ export function MessagesPage(): JSX.Element {
     const records = newestRecords(events);
     const wanted = JSON.parse(asked) as Filters;
     if (records.length > 0) list.resource.set((shown) => shown && merge(shown, records, (message) => matches(message, wanted)));
+  });
+  useCaughtUp(() => {
+    if (!isPaused) list.resource.reload();
   });
   const onPause = (): void => {
     if (isPaused) list.resource.reload();

@@ -2,7 +2,7 @@
 import type { Message, TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
-import { useResource } from "../lib/resource.ts";
+import { useReloadOn, useResource } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";
@@ -11,9 +11,9 @@ import { Table } from "../ui/table.tsx";
 
 export function Parts({ message, entries }: { message: Message; entries: readonly TimelineEntry[] }): JSX.Element {
   const api = useApi();
+  const parts = useResource(message.id, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
   // A receipt of one part may move nothing but that part: every entry is a reason to look again.
-  const key = `${message.id} ${message.sequence} ${entries.length}`;
-  const parts = useResource(key, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
+  useReloadOn(`${message.sequence} ${entries.length}`, parts.reload);
   const count = message.segments?.count ?? 1;
   const receiptsOf = (number: number): string =>
     entries

@@ -1,6 +1,7 @@
 /** One message as it is now, followed to its end: by its events, or by asking where the key may not read those. */
 import type { Message, TimelineEntry } from "godwit-sdk";
-import { useEvents, useLiveState } from "../session/live.tsx";
+import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
+import { take } from "../lib/take.ts";
 import { useInterval, useResource, useThrottled, type Resource } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 
@@ -8,18 +9,24 @@ const ENDS: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "
 
 export const isOver = ({ status }: Message): boolean => ENDS.has(status);
 
+/** An event may overtake an answer. */
+const newest = (known: Message | undefined, read: Message): Message =>
+  known !== undefined && known.id === read.id && known.sequence > read.sequence ? known : read;
+
 const POLL_MS = 2_000;
 const RELOAD_MS = 500;
+// A message has ten or so; one with doubled receipts of many parts may have more.
+const MOST_ENTRIES = 500;
 
 export type Followed = { message: Resource<Message>; timeline: Resource<readonly TimelineEntry[]> };
 
 /** Null follows nothing. */
 export function useMessage(id: string | null): Followed {
   const api = useApi();
-  const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }));
+  const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }), newest);
   const timeline = useResource<readonly TimelineEntry[]>(id, async (signal) => {
-    const { data } = await api.messages.events(id ?? "", { limit: 100 }, { signal }).page();
-    return data.toReversed();
+    const entries = await take(api.messages.events(id ?? "", { limit: 100 }, { signal }), MOST_ENTRIES);
+    return entries.toReversed();
   });
   const reloadTimeline = useThrottled(timeline.reload, RELOAD_MS);
   useEvents((events) => {
@@ -29,6 +36,10 @@ export function useMessage(id: string | null): Followed {
       message.set((known) => (known === undefined || known.sequence <= told.sequence ? told : known));
       reloadTimeline();
     }
+  });
+  useCaughtUp(() => {
+    message.reload();
+    timeline.reload();
   });
   const isLive = useLiveState() === "live";
   const isOpen = message.data !== undefined && !isOver(message.data);

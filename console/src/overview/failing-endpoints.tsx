@@ -1,6 +1,7 @@
 /** Endpoints that nothing gets through to. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
+import { take } from "../lib/take.ts";
 import { useInterval, useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useApi } from "../session/use-session.ts";
@@ -9,6 +10,7 @@ import { Empty, Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 
 const LOOK_AGAIN_MS = 10_000;
+const MOST_ENDPOINTS = 1_000;
 
 /** Its own wish to be left alone is no failure. */
 const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: WebhookEndpoint): boolean =>
@@ -16,7 +18,7 @@ const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: 
 
 export function FailingEndpoints(): JSX.Element {
   const api = useApi();
-  const endpoints = useResource("endpoints", async (signal) => (await api.webhookEndpoints.list({ limit: 100 }, { signal }).page()).data);
+  const endpoints = useResource("endpoints", (signal) => take(api.webhookEndpoints.list({ limit: 100 }, { signal }), MOST_ENDPOINTS));
   useInterval(endpoints.reload, LOOK_AGAIN_MS);
   return (
     <section class="card" aria-label="Failing endpoints">

@@ -17,16 +17,20 @@ export const readRange = (text: string | null): RangeName => (text === "day" || 
 export type Interval = Usage["intervals"][number];
 export type Bucket = { time: string; interval: Interval | undefined };
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const DAY_AND_CLOCK = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+// As much as tells the first from the last.
+const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
+const FORMATS: Readonly<Record<RangeName, Intl.DateTimeFormat>> = {
+  hour: new Intl.DateTimeFormat(undefined, CLOCK),
+  day: new Intl.DateTimeFormat(undefined, { weekday: "short", ...CLOCK }),
+  week: new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", ...CLOCK }),
+};
 
 /** Every interval of the answer's time, also those in which nothing was sent. */
 export function bucketsOf(usage: Usage, name: RangeName): Bucket[] {
   const { stepMs } = RANGES[name];
   const known = new Map(usage.intervals.map((interval) => [Date.parse(interval.start), interval]));
-  const format = name === "week" ? DAY_AND_CLOCK : CLOCK;
   const buckets: Bucket[] = [];
   for (let at = Date.parse(usage.from); at < Date.parse(usage.to); at += stepMs)
-    buckets.push({ time: format.format(at), interval: known.get(at) });
+    buckets.push({ time: FORMATS[name].format(at), interval: known.get(at) });
   return buckets;
 }

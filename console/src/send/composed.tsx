@@ -4,12 +4,16 @@ import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
 import { Segments } from "../ui/segments.tsx";
 
-type ComposedProps = { validation: MessageValidation; onReplace: ((text: string) => void) | undefined };
+type ComposedProps = {
+  validation: MessageValidation;
+  /** Gets what puts others in the place of characters, in whatever the text is by then. */
+  onReplace: ((replace: (text: string) => string) => void) | undefined;
+};
 
 export function Composed({ validation, onReplace }: ComposedProps): JSX.Element | null {
   const { body, segments, ucs2_characters: offending, route } = validation;
   if (body === null || body === "") return null;
-  const replaced = withAlternatives(body, offending);
+  const alternatives = alternativesIn(offending);
   return (
     <div class="stack composed">
       <p class="bubble">
@@ -27,8 +31,8 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
             {plural(offending.length, "character")} marked above {offending.length === 1 ? "is" : "are"} not in the GSM alphabet, so a part
             holds 70 characters rather than 160.
           </p>
-          {onReplace !== undefined && replaced !== body && (
-            <button type="button" class="small" onClick={() => onReplace(replaced)}>
+          {onReplace !== undefined && alternatives.size > 0 && (
+            <button type="button" class="small" onClick={() => onReplace((text) => withAlternatives(text, alternatives))}>
               Replace what can be replaced
             </button>
           )}
@@ -59,8 +63,8 @@ function Marked({ text, offending }: { text: string; offending: Offending }): JS
   return <>{pieces}</>;
 }
 
-function withAlternatives(text: string, offending: Offending): string {
-  const characters = [...text];
-  for (const { position, alternative } of offending) if (alternative !== null) characters[position] = alternative;
-  return characters.join("");
-}
+const alternativesIn = (offending: Offending): ReadonlyMap<string, string> =>
+  new Map(offending.flatMap(({ character, alternative }): [string, string][] => (alternative === null ? [] : [[character, alternative]])));
+
+const withAlternatives = (text: string, alternatives: ReadonlyMap<string, string>): string =>
+  Array.from(text, (character) => alternatives.get(character) ?? character).join("");

@@ -50,7 +50,10 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
         </Field>
       )}
       {validation !== undefined && (
-        <Composed validation={validation} onReplace={draft.kind === "text" ? (body) => onChange({ body }) : undefined} />
+        <Composed
+          validation={validation}
+          onReplace={draft.kind === "text" ? (replace) => onChange({ body: replace(draft.body) }) : undefined}
+        />
       )}
       <Further draft={draft} faultOf={faultOf} onChange={onChange} />
     </>
@@ -58,7 +61,7 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
 }
 
 function Further({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">): JSX.Element {
-  const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "");
+  const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "" || draft.metadata !== "");
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>When, from whom, and more</summary>
@@ -79,6 +82,17 @@ function Further({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">
           onValue={(clientReference) => onChange({ clientReference })}
           error={faultOf("/client_reference")}
         />
+        <Field label="Metadata" isOptional hint="A line for each: name=value" error={faultOf("/metadata")}>
+          {(tied) => (
+            <textarea
+              {...tied}
+              class="short"
+              value={draft.metadata}
+              rows={2}
+              onInput={(event) => onChange({ metadata: event.currentTarget.value })}
+            />
+          )}
+        </Field>
         <SelectField
           label="Priority"
           value={draft.priority}

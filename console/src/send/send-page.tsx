@@ -21,27 +21,27 @@ export function SendPage(): JSX.Element {
   const { query } = usePlace();
   const [draft, setDraft] = useState<Draft>(() => takeHandedOver() ?? firstDraft(query));
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
-  const [sentId, setSentId] = useState<string | undefined>(undefined);
-  // One key for one draft: pressing twice, or again after a lost connection, sends one message.
-  const [idempotencyKey, setKey] = useState<string>(newIdempotencyKey);
+  const [sent, setSent] = useState<{ id: string; key: string } | undefined>(undefined);
   const request = useMemo(() => toRequest(draft), [draft]);
-  const settled = useSettled(JSON.stringify(request), SETTLED_MS);
+  const text = JSON.stringify(request);
+  // One key for one content: pressing twice, or again after a lost connection, sends one message. Another copy is asked for in so many words.
+  const [copy, setCopy] = useState(0);
+  const idempotencyKey = useMemo(newIdempotencyKey, [text, copy]);
+  const isSent = sent?.key === idempotencyKey;
+  const settled = useSettled(text, SETTLED_MS);
   const checked = useResource<MessageValidation>(settled, (signal) =>
-    api.messages.validate(JSON.parse(settled) as typeof request, { signal, maxRetries: 0 }),
+    api.messages.validate(JSON.parse(settled) as typeof request, { signal, maxRetries: 1 }),
   );
   // The last answer is better than none while the next one is on its way: the text does not jump.
   const shown = useLast(checked.data);
-
   const action = useAction(async () => {
-    const message = await api.messages.send(request, { idempotencyKey });
-    setSentId(message.id);
+    const { id } = await api.messages.send(request, { idempotencyKey });
+    setSent({ id, key: idempotencyKey });
     setTouched(new Set());
-    setKey(newIdempotencyKey());
   });
   const onChange = (change: Partial<Draft>): void => {
     setDraft((before) => ({ ...before, ...change }));
     setTouched((before) => new Set([...before, ...Object.keys(change).flatMap((name) => POINTERS[name as keyof Draft] ?? [])]));
-    setKey(newIdempotencyKey());
     action.clear();
   };
   const faultOf = (pointer: string): string | undefined => {
@@ -68,15 +68,21 @@ export function SendPage(): JSX.Element {
         <form class="card stack" onSubmit={onSubmit} noValidate aria-label="New message">
           <SendForm draft={draft} validation={shown} faultOf={faultOf} onChange={onChange} />
           <Rules validation={shown} touched={touched} />
+          <Problem error={checked.error} onRetry={checked.reload} />
           <Problem error={action.error} />
           <div class="actions">
-            <button type="submit" class="primary" disabled={action.isRunning}>
-              {action.isRunning ? "Sending…" : draft.sendAt === "" ? "Send" : "Schedule"}
+            <button type="submit" class="primary" disabled={action.isRunning || isSent}>
+              {action.isRunning ? "Sending…" : isSent ? "Sent" : draft.sendAt === "" ? "Send" : "Schedule"}
             </button>
+            {isSent && (
+              <button type="button" onClick={() => setCopy(copy + 1)}>
+                Write the same once more
+              </button>
+            )}
           </div>
         </form>
         <div>
-          {sentId !== undefined && <FollowedMessage key={sentId} id={sentId} />}
+          {sent !== undefined && <FollowedMessage key={sent.id} id={sent.id} />}
           <CodeCard request={request} idempotencyKey={idempotencyKey} />
         </div>
       </div>
@@ -109,11 +115,12 @@ const POINTERS: Readonly<Partial<Record<keyof Draft, string>>> = {
   sendAt: "/send_at",
   priority: "/priority",
   clientReference: "/client_reference",
+  metadata: "/metadata",
   ttlSeconds: "/ttl_seconds",
   maxSegments: "/max_segments",
 };
 
 function firstDraft(query: URLSearchParams): Draft {
   const template = query.get("template") ?? "";
-  return { ...EMPTY, template, kind: template === "" ? "text" : "template", recipient: query.get("recipient") ?? "" };
+  return { ...EMPTY, template, kind: template === "" ? "text" : "template" };
 }

@@ -1,11 +1,14 @@
 /** A template in place of a text: which one, and what to fill in. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
+import { take } from "../lib/take.ts";
 import { useResource } from "../lib/resource.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Loaded } from "../ui/page.tsx";
 import type { Draft } from "../messages/draft.ts";
+
+const MOST_TEMPLATES = 1_000;
 
 type TemplateProps = { draft: Draft; faultOf: (pointer: string) => string | undefined; onChange: (change: Partial<Draft>) => void };
 
@@ -26,9 +29,8 @@ export function TemplateFields({ draft, faultOf, onChange }: TemplateProps): JSX
 
 function ChosenTemplate({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
   const api = useApi();
-  const templates = useResource(
-    "approved",
-    async (signal) => (await api.templates.list({ status: "approved", limit: 100 }, { signal }).page()).data,
+  const templates = useResource("approved", (signal) =>
+    take(api.templates.list({ status: "approved", limit: 100 }, { signal }), MOST_TEMPLATES),
   );
   return (
     <Loaded resource={templates} lines={2}>

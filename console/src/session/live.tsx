@@ -2,55 +2,93 @@
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GodwitEvent } from "godwit-sdk";
+import { useReloadOn } from "../lib/resource.ts";
 import { useSession } from "./use-session.ts";
 
 export type LiveState = "off" | "connecting" | "live" | "lost";
 type Listener = (events: readonly GodwitEvent[]) => void;
-type Live = { state: LiveState; listeners: Set<Listener> };
+type Live = {
+  state: LiveState;
+  /** Counts the times that the stream began anew, with no word of what was before. */
+  beginnings: number;
+  listeners: Set<Listener>;
+};
 
-const LiveContext = createContext<Live>({ state: "off", listeners: new Set() });
+const LiveContext = createContext<Live>({ state: "off", beginnings: 0, listeners: new Set() });
 
 const FLUSH_MS = 200;
 // More than this in one handful is not looked at one by one by anybody: the newest count.
 const MOST_HELD = 2_000;
+const RETRY_MS = 5_000;
 const HIDDEN_MS = 30_000;
+// After a longer absence it is less to fetch what is shown again than all that has happened.
+const RESUMED_WITHIN_MS = 120_000;
+
+type Left = { lastEventId: string | undefined; atMs: number };
 
 export function LiveProvider({ children }: { children: ComponentChildren }): JSX.Element {
   const session = useSession();
   const isAllowed = session.may("events:read");
   const [state, setState] = useState<LiveState>(isAllowed ? "connecting" : "off");
+  const [beginnings, setBeginnings] = useState(0);
   const { current: listeners } = useRef(new Set<Listener>());
-  const lastEventId = useRef<string | undefined>(undefined);
+  const left = useRef<Left>({ lastEventId: undefined, atMs: 0 });
   const isLookedAt = useLookedAt();
 
   useEffect(() => {
     if (!isAllowed || !isLookedAt) return undefined;
     const leaving = new AbortController();
-    let held: GodwitEvent[] = [];
-    const timer = setInterval(() => {
-      if (held.length === 0) return;
-      const events = held;
-      held = [];
+    const hand = handfuls((events) => {
       for (const listener of listeners) listener(events);
-    }, FLUSH_MS);
+    });
     const follow = async (): Promise<void> => {
-      const onState = ({ kind }: { kind: "connected" | "lost" }): void => setState(kind === "connected" ? "live" : "lost");
-      const options = { signal: leaving.signal, onState, lastEventId: lastEventId.current };
-      for await (const event of session.api.events.stream({}, options)) {
-        lastEventId.current = event.id;
-        held.push(event);
-        if (held.length > MOST_HELD) held.shift();
+      const { lastEventId, atMs } = left.current;
+      const from = Date.now() - atMs < RESUMED_WITHIN_MS ? lastEventId : undefined;
+      let isNew = from === undefined;
+      const onState = ({ kind }: { kind: "connected" | "lost" }): void => {
+        setState(kind === "connected" ? "live" : "lost");
+        if (kind === "connected" && isNew) setBeginnings((count) => count + 1);
+        isNew = false;
+      };
+      const stream = session.api.events.stream({}, { signal: leaving.signal, onState, lastEventId: from });
+      try {
+        for await (const event of stream) hand.add(event);
+      } finally {
+        left.current = { lastEventId: stream.lastEventId, atMs: Date.now() };
       }
     };
-    follow().catch(() => setState("lost"));
+    // What the SDK takes for final may still pass: a token that could not be bought while the service was away.
+    const keepFollowing = async (): Promise<void> => {
+      while (!leaving.signal.aborted) {
+        await follow().catch(() => setState("lost"));
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    };
+    void keepFollowing();
     return () => {
       leaving.abort();
-      clearInterval(timer);
+      hand.end();
     };
   }, [session, isAllowed, isLookedAt, listeners]);
 
-  const live = useMemo(() => ({ state, listeners }), [state, listeners]);
+  const live = useMemo(() => ({ state, beginnings, listeners }), [state, beginnings, listeners]);
   return <LiveContext value={live}>{children}</LiveContext>;
+}
+
+/** What comes one by one, given on in handfuls. */
+function handfuls(give: Listener): { add: (event: GodwitEvent) => void; end: () => void } {
+  let held: GodwitEvent[] = [];
+  const timer = setInterval(() => {
+    if (held.length === 0) return;
+    const events = held;
+    held = [];
+    give(events);
+  }, FLUSH_MS);
+  const add = (event: GodwitEvent): void => {
+    held.push(event);
+    if (held.length > MOST_HELD) held.shift();
+  };
+  return { add, end: () => clearInterval(timer) };
 }
 
 /** Browsers open six connections to a host, for all tabs together: one that nobody looks at gives its own back after a while. */
@@ -83,4 +121,9 @@ export function useEvents(onEvents: Listener): void {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   }, [listeners]);
+}
+
+/** Fetches again what is shown whenever the stream begins anew: what happened before, it does not tell. */
+export function useCaughtUp(reload: () => void): void {
+  useReloadOn(useContext(LiveContext).beginnings, reload);
 }

@@ -1,6 +1,6 @@
 /** Who is signed in. The API key stays in memory; a reload goes on with the access token that it bought, which the tab keeps for an hour
  *  at most. */
-import { ApiError, Godwit } from "godwit-sdk";
+import { ApiError, ConnectionError, Godwit } from "godwit-sdk";
 
 export type Scope = string;
 
@@ -18,13 +18,14 @@ export type EndReason = "signed-out" | "ended";
 const STORED = "godwit:session";
 // A token that ends while a request is on its way is of no use.
 const MARGIN_MS = 30_000;
+const ANSWER_MS = 30_000;
 
 export class Session {
   readonly identity: Identity;
   readonly api: Godwit;
   #held: Held;
   /** In memory alone: with it the next token is bought. */
-  readonly #key: string | undefined;
+  #key: string | undefined;
   readonly #onEnd: (reason: EndReason) => void;
   #renewing: Promise<string> | undefined;
   #isOver = false;
@@ -47,6 +48,7 @@ export class Session {
   end(reason: EndReason): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#key = undefined;
     clearTimeout(this.#ending);
     sessionStorage.removeItem(STORED);
     this.#onEnd(reason);
@@ -66,8 +68,11 @@ export class Session {
 
   async #renew(key: string): Promise<string> {
     try {
-      this.#held = await exchange(key);
-      store(this.#held);
+      const held = await exchange(key);
+      // Who has signed out meanwhile is not signed in again by it.
+      if (this.#isOver) return held.token;
+      this.#held = held;
+      store(held);
     } catch (error) {
       // The key was revoked or has expired. What else went wrong may pass.
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
@@ -104,23 +109,33 @@ async function identify(key: string): Promise<Identity> {
 }
 
 async function buyToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
-  const response = await fetch("/v1/oauth/token", {
-    method: "POST",
-    body: new URLSearchParams({ grant_type: "client_credentials", client_id: keyId, client_secret: key }),
-  });
-  const answer = (await response.json()) as { access_token: string; expires_in: number; code: string; title: string; detail: string };
+  const { response, answer } = await post("/v1/oauth/token", { grant_type: "client_credentials", client_id: keyId, client_secret: key });
   if (response.ok) return { token: answer.access_token, endsAtMs: Date.now() + answer.expires_in * 1_000 };
   const { headers, status } = response;
   const fields = { code: answer.code, title: answer.title, detail: answer.detail, requestId: headers.get("x-request-id") };
   throw new ApiError({ ...fields, status, errors: [], requiredScopes: [], retryAfterSeconds: null, headers });
 }
 
+type TokenAnswer = { access_token: string; expires_in: number; code: string; title: string; detail: string };
+
+/** What is no answer of the service's is a lost connection: it may pass. */
+async function post(path: string, form: Record<string, string>): Promise<{ response: Response; answer: TokenAnswer }> {
+  try {
+    const response = await fetch(path, { method: "POST", body: new URLSearchParams(form), signal: AbortSignal.timeout(ANSWER_MS) });
+    return { response, answer: (await response.json()) as TokenAnswer };
+  } catch (error) {
+    throw new ConnectionError("no access token could be had", { cause: error });
+  }
+}
+
 const store = (held: Held): void => sessionStorage.setItem(STORED, JSON.stringify(held));
 
+/** Undefined for what another version of the console may have left there. */
 function readStored(): Held | undefined {
   try {
-    const held = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as Held | null;
-    return held ?? undefined;
+    const held = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as Held;
+    const isWhole = typeof held.token === "string" && typeof held.endsAtMs === "number" && Array.isArray(held.identity.scopes);
+    return isWhole ? held : undefined;
   } catch {
     return undefined;
   }

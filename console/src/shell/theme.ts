@@ -6,7 +6,22 @@ export type Theme = (typeof THEMES)[number];
 
 const STORED = "godwit:theme";
 
-const stored = (): Theme => THEMES.find((theme) => theme === localStorage.getItem(STORED)) ?? "system";
+// A browser may refuse its storage: then the system's colours, and a choice for as long as the page lasts.
+const stored = (): Theme => {
+  try {
+    return THEMES.find((theme) => theme === localStorage.getItem(STORED)) ?? "system";
+  } catch {
+    return "system";
+  }
+};
+
+const keep = (theme: Theme): void => {
+  try {
+    localStorage.setItem(STORED, theme);
+  } catch {
+    // See above.
+  }
+};
 
 const show = (theme: Theme): void => {
   if (theme === "system") delete document.documentElement.dataset["theme"];
@@ -18,7 +33,7 @@ export const showStoredTheme = (): void => show(stored());
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(stored);
   const choose = (chosen: Theme): void => {
-    localStorage.setItem(STORED, chosen);
+    keep(chosen);
     show(chosen);
     setTheme(chosen);
   };

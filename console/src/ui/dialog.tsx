@@ -43,13 +43,15 @@ export function Dialog({ title, onClose, isHeld = false, children }: DialogProps
 type DialogFormProps = {
   submit: string;
   isDangerous?: boolean;
+  /** Where "Cancel" would be taken for what the dialog is about. */
+  dismiss?: string;
   action: Action<[]>;
   onClose: () => void;
   children: ComponentChildren;
 };
 
 /** What is asked for in a dialog, and the buttons below it. */
-export function DialogForm({ submit, isDangerous = false, action, onClose, children }: DialogFormProps): JSX.Element {
+export function DialogForm({ submit, isDangerous = false, dismiss = "Cancel", action, onClose, children }: DialogFormProps): JSX.Element {
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
     void action.run();
@@ -68,7 +70,7 @@ export function DialogForm({ submit, isDangerous = false, action, onClose, child
       <Problem error={action.error} />
       <div class="actions end">
         <button type="button" onClick={onClose}>
-          Cancel
+          {dismiss}
         </button>
         <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={action.isRunning}>
           {action.isRunning ? "Working…" : submit}

@@ -1,6 +1,5 @@
 /** A list that goes on: the first page, and further ones below it when they are asked for. */
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
 import { useAction, type Action } from "../lib/action.ts";
 import { useResource, type Resource } from "../lib/resource.ts";
 import { Problem } from "./problem.tsx";
@@ -17,14 +16,12 @@ export function useList<T>(
 ): List<T> {
   const toListed = ({ data, next_cursor: cursor }: Page<T>): Listed<T> => ({ items: data, cursor });
   const resource = useResource(key, async (signal) => toListed(await fetchPage(undefined, signal)));
-  const shown = useRef(key);
-  shown.current = key;
   const more = useAction(async () => {
     const cursor = resource.data?.cursor;
     if (typeof cursor !== "string") return;
     const next = toListed(await fetchPage(cursor, AbortSignal.timeout(60_000)));
-    // The list may have become another one while this page was on its way.
-    if (shown.current === key) resource.set((before) => before && { items: [...before.items, ...next.items], cursor: next.cursor });
+    // The list may have become another one, or a fresh one, while this page was on its way.
+    resource.set((before) => (before?.cursor === cursor ? { items: [...before.items, ...next.items], cursor: next.cursor } : before));
   });
   return { resource, more };
 }

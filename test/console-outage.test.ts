@@ -1,0 +1,49 @@
+/** The console while the service is away, and when it is back. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConsoleVisits, Visitor } from "./console-visitor.ts";
+import { startGodwit } from "./harness.ts";
+
+const visits = new ConsoleVisits();
+
+test("an outage is told, nothing that was typed is lost, and all goes on by itself when the service is back", (context) =>
+  visits.with(context, async (browser) => {
+    const first = await startGodwit({ roles: "api,dispatch,webhooks" });
+    await first.unlimited();
+    const key = await first.key();
+    const { port } = new URL(first.url);
+    const again = { databaseUrl: first.databaseUrl, roles: "api,dispatch,webhooks", env: { GODWIT_PORT: port } };
+    const list = await Visitor.open(browser, first.url);
+    await list.signIn(key, "messages");
+    await list.sees(/^Live$/);
+    const send = await Visitor.open(browser, first.url);
+    await send.signIn(key, "send");
+    await send.button("delivered", true).click();
+    await send.page.getByLabel("Text").fill("Written before");
+    await send.sees("1 part");
+    await first.stop("SIGKILL");
+
+    await list.sees("Connection lost, trying again…");
+    await list.page.getByLabel("Status").selectOption("failed");
+    await list.page.getByRole("alert").getByText("The service cannot be reached").waitFor({ timeout: 60_000 });
+    await send.button("Send").click();
+    await send.sees("Sending…");
+
+    await using second = await startGodwit(again);
+    // The request that was on its way is repeated under its key until there is an answer.
+    await send.page.getByRole("region", { name: "The message you sent" }).waitFor({ timeout: 60_000 });
+    await send.page
+      .getByRole("region", { name: "The message you sent" })
+      .getByRole("status")
+      .getByText("delivered")
+      .waitFor({ timeout: 30_000 });
+    await list.page.getByLabel("Status").selectOption("");
+    await list.page.getByRole("table").getByText("Written before").waitFor({ timeout: 30_000 });
+    await list.page.getByText(/^Live$/).waitFor({ timeout: 60_000 });
+    const { json } = await second.request("GET", "/v1/messages", { key });
+    assert.equal((json["data"] as unknown[]).length, 1, "it was sent once");
+    const later = await second.send(key, { recipient: "+15005550006", client_reference: "after-the-outage" });
+    assert.equal(later.status, 202);
+    await list.sees("after-the-outage");
+    await Promise.all([list.close(), send.close()]);
+  }));
