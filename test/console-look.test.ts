@@ -31,7 +31,11 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
   };
   hook = await HookServer.listen();
   hook.status = 500;
-  const endpoint = await create("/v1/webhook_endpoints", { url: hook.url(), event_types: ["*"] });
+  const endpoint = await create("/v1/webhook_endpoints", {
+    url: hook.url(`/${"long".repeat(60)}`),
+    description: "w".repeat(200),
+    event_types: ["*"],
+  });
   const template = await create("/v1/templates", {
     name: "order_shipped",
     language: "en",
@@ -86,6 +90,19 @@ describe("every page", () => {
       ));
   }
 });
+
+test("every page fits any width between the two, also with long words", (context) =>
+  visits.visit(context, async (visitor) => {
+    await visitor.signIn(visits.key);
+    for (const path of paths) {
+      await visitor.goto(path);
+      await settled(visitor);
+      for (const width of [480, 720, 900, 1_024, 1_280]) {
+        await visitor.page.setViewportSize({ width, height: 900 });
+        await visitor.assertFits(`/console/${path}`);
+      }
+    }
+  }));
 
 describe("by keyboard alone", () => {
   test("one signs in, skips the menu, follows it, and opens and leaves a dialog", (context) =>

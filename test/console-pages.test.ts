@@ -51,7 +51,7 @@ describe("the page", () => {
   });
 
   test("an address deeper than any of its pages is none", async () => {
-    assertProblem(await godwit.request("GET", "/console/a/b/c"), "not_found");
+    assertProblem(await godwit.request("GET", "/console/a/b/c/d"), "not_found");
   });
 });
 

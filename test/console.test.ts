@@ -150,6 +150,39 @@ describe("sending", () => {
       await visitor.sees("Still here", page.locator(".bubble"));
     }));
 
+  test("a date of which a part is missing is not taken for none: nothing is sent", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key, "send");
+      await visitor.button("delivered", true).click();
+      await page.getByLabel("Text").fill("Not yet");
+      await page.getByText("When, from whom, and more").click();
+      await page.getByLabel("Client reference").fill("half-a-date");
+      await page.getByLabel("Send at").focus();
+      await page.keyboard.type("01012030");
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Text").focus();
+      await visitor.sees("The date is not complete.");
+      await visitor.button("Schedule").click();
+      assert.equal(await page.getByRole("region", { name: "The message you sent" }).count(), 0);
+      const { json } = await visits.godwit.request("GET", "/v1/messages?client_reference=half-a-date", { key: visits.key });
+      assert.deepEqual(json["data"], []);
+    }));
+
+  test("what was being written is there again after another page, and gone after a sign-out", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      await visitor.signIn(visits.key, "send");
+      await page.getByLabel("Text").fill("Half a thought");
+      await visitor.choose("Messages");
+      await visitor.choose("Send");
+      assert.equal(await page.getByLabel("Text").inputValue(), "Half a thought");
+      await visitor.button("Sign out").click();
+      await visitor.enter(visits.key);
+      await visitor.heading("Send").waitFor();
+      assert.equal(await page.getByLabel("Text").inputValue(), "");
+    }));
+
   test("a template asks for its variables and is filled in", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
@@ -325,7 +358,9 @@ describe("scopes", () => {
       await visitor.sees(/^delivered$/, page.getByRole("region", { name: "Text" }));
       assert.equal(await visitor.button("Redact").count(), 0);
       assert.equal(await page.getByRole("region", { name: "Webhook deliveries" }).count(), 0);
-      for (const path of ["", "send", "keys", "endpoints", "templates", "suppressions", "usage", "links"]) {
+      await visitor.goto();
+      await visitor.heading("Messages").waitFor();
+      for (const path of ["send", "keys", "endpoints", "templates", "suppressions", "usage", "links"]) {
         await visitor.goto(path);
         await visitor.sees(/Your key may not see/);
       }

@@ -1,20 +1,21 @@
 /** The whole console: the door, and behind it the pages. */
 import type { JSX } from "preact";
-import { useErrorBoundary, useState } from "preact/hooks";
+import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { useReloadOn } from "./lib/resource.ts";
 import { LiveProvider } from "./session/live.tsx";
-import { Link, usePlace } from "./lib/router.tsx";
+import { Link, redirect, usePlace } from "./lib/router.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
 import { LinksPage } from "./links/links-page.tsx";
+import { forgetHandedOver } from "./messages/draft.ts";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
 import { resume, type EndReason, type Session } from "./session/session.ts";
 import { SignIn } from "./shell/sign-in.tsx";
-import { SessionContext } from "./session/use-session.ts";
+import { SessionContext, useSession } from "./session/use-session.ts";
 import { SECTIONS } from "./shell/sections.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SuppressionsPage } from "./suppressions/suppressions-page.tsx";
@@ -28,6 +29,7 @@ import { ToastProvider } from "./ui/toast.tsx";
 export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);
   const onEnd = (reason: EndReason): void => {
+    if (reason === "signed-out") forgetHandedOver();
     setSession(undefined);
     setEnded(reason);
   };
@@ -61,6 +63,11 @@ function Room(): JSX.Element {
 }
 
 function Opened({ path }: { path: string }): JSX.Element {
+  const session = useSession();
+  const first = SECTIONS.find(({ scope }) => session.may(scope));
+  // Who may not see the overview begins with what may be seen.
+  if (path === "" && first !== undefined && first.path !== "") return <Elsewhere path={first.path} />;
+  if (first === undefined) return <NothingToSee />;
   const [section = "", id, ...rest] = path.split("/");
   const known = SECTIONS.find((one) => one.path === section);
   const page = known === undefined || rest.length > 0 ? undefined : pageOf(section, id);
@@ -93,6 +100,21 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   links: <LinksPage />,
   keys: <KeysPage />,
 };
+
+function Elsewhere({ path }: { path: string }): null {
+  useLayoutEffect(() => redirect(path), [path]);
+  return null;
+}
+
+const NothingToSee = (): JSX.Element => (
+  <Page title="Nothing to see">
+    <Empty title="Your key opens no page">
+      <p>
+        A page needs one of these scopes: <code>{[...new Set(SECTIONS.map(({ scope }) => scope))].join(", ")}</code>.
+      </p>
+    </Empty>
+  </Page>
+);
 
 const NotFound = (): JSX.Element => (
   <Page title="No such page">

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
-import { EMPTY, handOver, takeHandedOver, toRequest } from "../src/messages/draft.ts";
+import { EMPTY, forgetHandedOver, handOver, takeHandedOver, toRequest } from "../src/messages/draft.ts";
 
 test("a request has only what was filled in", () => {
   assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {
@@ -47,9 +47,14 @@ test("a time that is none is left to the service to refuse", () => {
 });
 
 test("what one page hands to the other is taken once", () => {
-  handOver({ ...EMPTY, body: "again" });
-  assert.equal(takeHandedOver()?.body, "again");
-  assert.equal(takeHandedOver(), undefined);
+  handOver({ ...EMPTY, body: "again" }, "key_1");
+  assert.equal(takeHandedOver("key_1")?.body, "again");
+  assert.equal(takeHandedOver("key_1"), undefined);
+  handOver({ ...EMPTY, body: "again" }, "key_1");
+  assert.equal(takeHandedOver("key_2"), undefined, "not by another key");
+  handOver({ ...EMPTY, body: "again" }, "key_1");
+  forgetHandedOver();
+  assert.equal(takeHandedOver("key_1"), undefined, "not after a sign-out");
 });
 
 test("the curl survives a shell, whatever the text holds", () => {

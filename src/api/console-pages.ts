@@ -28,8 +28,8 @@ const FOREVER = "public, max-age=31536000, immutable";
 
 type Asset = { plain: Buffer; zipped: Buffer };
 
-// The routes of the application: deeper ones than `messages/{id}` it has none.
-const PATHS = ["/console", "/console/", "/console/{section}", "/console/{section}/{id}"];
+// The pages of the application, and one step further, where it says itself that there is nothing.
+const PATHS = ["/console", "/console/", "/console/{section}", "/console/{section}/{id}", "/console/{section}/{id}/{more}"];
 
 export function consolePages(folder = FOLDER): Page[] {
   const assets = new Assets(folder);

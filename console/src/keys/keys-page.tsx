@@ -19,7 +19,7 @@ export function KeysPage(): JSX.Element {
   const mayWrite = useMay("keys:write");
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const list = useList("keys", (cursor, signal) => api.keys.list({}, { signal }).page(cursor));
+  const list = useList("keys", (cursor, signal) => api.keys.list({ limit: 100 }, { signal }).page(cursor));
   const onChanged = (): void => {
     close();
     list.resource.reload();

@@ -41,6 +41,9 @@ export function toLocalInput(date: Date): string {
   return shifted.toISOString().slice(0, 16);
 }
 
+/** In place of the nothing that browsers say a date is of which a part is still missing: it is not "no date". */
+export const INCOMPLETE = "incomplete";
+
 /** What such a field holds as a time of everybody's. What is none is passed on as it is: the service says what is wrong with it. */
 export function fromLocalInput(text: string): string {
   const date = new Date(text);

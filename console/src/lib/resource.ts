@@ -1,4 +1,5 @@
 /** Something that is fetched for a component: on the way, there, or not to be had. */
+import { ApiError, GodwitError } from "godwit-sdk";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export type Resource<T> = {
@@ -12,6 +13,12 @@ export type Resource<T> = {
 };
 
 type State<T> = { data: T | undefined; error: unknown; isLoading: boolean };
+
+const TRY_AGAIN_MS = 8_000;
+
+/** No answer, too many requests, or a service that is not itself: of another time there is another answer. */
+export const mayPass = (error: unknown): boolean =>
+  error instanceof ApiError ? error.status >= 500 || error.status === 429 || error.status === 409 : error instanceof GodwitError;
 
 type Load = () => Promise<void>;
 
@@ -57,6 +64,7 @@ export function useResource<T>(
   }, [key]);
 
   const reload = useCallback(() => void current.current?.(), []);
+  useInterval(reload, mayPass(state.error) ? TRY_AGAIN_MS : null);
   const set = useCallback(
     (change: (data: T | undefined) => T | undefined) => setState((before) => ({ ...before, data: change(before.data) })),
     [],

@@ -38,12 +38,20 @@ export function replaceQuery(query: URLSearchParams): void {
   moved();
 }
 
+/** Another page in the place of this one. */
+export function redirect(path: string): void {
+  history.replaceState(null, "", addressOf(path));
+  moved();
+}
+
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
   useEffect(() => {
     const update = (): void => setPlace(here());
     addEventListener("popstate", update);
     addEventListener(MOVED, update);
+    // What has moved before there was anybody to listen.
+    update();
     return () => {
       removeEventListener("popstate", update);
       removeEventListener(MOVED, update);

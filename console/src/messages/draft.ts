@@ -54,17 +54,22 @@ export const draftOf = (message: Message): Draft => ({
     .join("\n"),
 });
 
-let handedOver: Draft | undefined;
+let handedOver: { draft: Draft; keyId: string } | undefined;
 
-export const handOver = (draft: Draft): void => {
-  handedOver = draft;
+/** For whoever signs in with the same key again: a session may end while one writes. */
+export const handOver = (draft: Draft, keyId: string): void => {
+  handedOver = { draft, keyId };
 };
 
 /** What was put there, once. */
-export const takeHandedOver = (): Draft | undefined => {
-  const draft = handedOver;
+export const takeHandedOver = (keyId: string): Draft | undefined => {
+  const found = handedOver;
   handedOver = undefined;
-  return draft;
+  return found?.keyId === keyId ? found.draft : undefined;
+};
+
+export const forgetHandedOver = (): void => {
+  handedOver = undefined;
 };
 
 /** The body of the request: only what was filled in, so that the code beside it is no longer than it must be. */

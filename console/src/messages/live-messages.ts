@@ -3,7 +3,7 @@ import type { GodwitEvent, Message } from "godwit-sdk";
 import type { Listed } from "../ui/pages.tsx";
 
 // More than anybody reads: beyond it the oldest make room.
-const MOST_LISTED = 500;
+const MOST_LISTED = 200;
 
 /** The last record of each message among the events, in the order in which the messages first appear. */
 export function newestRecords(events: readonly GodwitEvent[]): Message[] {

@@ -6,7 +6,7 @@ import { useAction } from "../lib/action.ts";
 import { fromLocalInput, toLocalInput } from "../lib/format.ts";
 import { navigate } from "../lib/router.tsx";
 import { draftOf, handOver } from "./draft.ts";
-import { useApi, useMay } from "../session/use-session.ts";
+import { useApi, useMay, useSession } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
@@ -18,6 +18,7 @@ type Changed = (message: Message) => void;
 
 export function MessageActions({ message, onChanged }: { message: Message; onChanged: Changed }): JSX.Element | null {
   const maySend = useMay("messages:send");
+  const { identity } = useSession();
   const [open, setOpen] = useState<Open | undefined>(undefined);
   if (!maySend) return null;
   const close = (): void => setOpen(undefined);
@@ -27,7 +28,7 @@ export function MessageActions({ message, onChanged }: { message: Message; onCha
   };
   const { status, direction, body } = message;
   const sendAgain = (): void => {
-    handOver(draftOf(message));
+    handOver(draftOf(message), identity.keyId);
     navigate("send");
   };
   return (

@@ -1,16 +1,18 @@
 /** The row of filters above the list. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { fromLocalInput, toLocalInput, words } from "../lib/format.ts";
+import { fromLocalInput, INCOMPLETE, toLocalInput, words } from "../lib/format.ts";
 import { navigate, replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
 
-const choices = (any: string, values: readonly string[]): [string, string][] => [
-  ["", any],
-  ...values.map((value): [string, string] => [value, words(value)]),
-];
+/** What the address asks for is among them, whether it makes sense or not. */
+const choices = (any: string, values: readonly string[], chosen = ""): [string, string][] =>
+  ["", ...values, ...(chosen === "" || values.includes(chosen) ? [] : [chosen])].map((value): [string, string] => [
+    value,
+    value === "" ? any : words(value),
+  ]);
 
 export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
   const set = (name: FilterName, value: string): void => replaceQuery(withFilter(filters, name, value));
@@ -22,7 +24,7 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
           label="Status"
           value={filters.status ?? ""}
           onValue={(value) => set("status", value)}
-          options={choices("Any", STATUSES)}
+          options={choices("Any", STATUSES, filters.status)}
         />
         <SelectField
           label="Channel"
@@ -86,7 +88,9 @@ function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Ele
       label={label}
       type="datetime-local"
       value={isTime ? toLocalInput(new Date(at)) : ""}
-      onValue={(value) => onValue(name, value === "" ? "" : fromLocalInput(value))}
+      onValue={(value) => {
+        if (value !== INCOMPLETE) onValue(name, value === "" ? "" : fromLocalInput(value));
+      }}
     />
   );
 }

@@ -1,19 +1,21 @@
 /** The messages, newest first, as they come and change. */
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
 import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { More, useList } from "../ui/pages.tsx";
+import { More, useList, type Listed } from "../ui/pages.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { matches, readFilters, type Filters } from "./filters.ts";
 import { merge, newestRecords } from "./live-messages.ts";
 import { MessageFilters } from "./message-filters.tsx";
+
+const MOST_HELD = 500;
 
 export function MessagesPage(): JSX.Element {
   const api = useApi();
@@ -22,15 +24,23 @@ export function MessagesPage(): JSX.Element {
   const filters = readFilters(query);
   const asked = useSettled(JSON.stringify(filters), 250);
   const [isPaused, setPaused] = useState(false);
-  const list = useList<Message>(asked, (cursor, signal) =>
-    // An address may ask for anything: the service says what it does not know.
-    api.messages.list({ ...(JSON.parse(asked) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
+  const wanted = JSON.parse(asked) as Filters;
+  const isWanted = (message: Message): boolean => matches(message, wanted);
+  // What events tell while an answer is on its way may be newer than it.
+  const overtaken = useRef<Message[]>([]);
+  const withOvertaken = (_known: unknown, read: Listed<Message>): Listed<Message> => merge(read, overtaken.current.splice(0), isWanted);
+  const list = useList<Message>(
+    asked,
+    (cursor, signal) =>
+      // An address may ask for anything: the service says what it does not know.
+      api.messages.list({ ...(JSON.parse(asked) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
+    withOvertaken,
   );
   useEvents((events) => {
     if (isPaused) return;
     const records = newestRecords(events);
-    const wanted = JSON.parse(asked) as Filters;
-    if (records.length > 0) list.resource.set((shown) => shown && merge(shown, records, (message) => matches(message, wanted)));
+    if (list.resource.isLoading) overtaken.current = [...overtaken.current, ...records].slice(-MOST_HELD);
+    if (records.length > 0) list.resource.set((shown) => shown && merge(shown, records, isWanted));
   });
   useCaughtUp(() => {
     if (!isPaused) list.resource.reload();
@@ -121,7 +131,10 @@ const COLUMNS: readonly Column<Message>[] = [
   },
   { name: "Text", cell: ({ body }) => <span class="excerpt">{body === null ? <span class="quiet">–</span> : excerpt(body)}</span> },
   { name: "Channel", cell: ({ channel }) => channel },
-  { name: "Reference", cell: ({ client_reference: reference }) => reference ?? <span class="quiet">–</span> },
+  {
+    name: "Reference",
+    cell: ({ client_reference: reference }) => (reference === null ? <span class="quiet">–</span> : excerpt(reference)),
+  },
   { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
 ];
 

@@ -1,7 +1,8 @@
 /** Writing a message: checked as it is typed, sent once, followed to its end. */
 import { newIdempotencyKey, type MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { refusesIncomplete } from "../lib/form.ts";
 import { useAction } from "../lib/action.ts";
 import { useLast, useResource, useSettled } from "../lib/resource.ts";
 import { usePlace } from "../lib/router.tsx";
@@ -9,7 +10,7 @@ import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
 import { CodeCard } from "./code-card.tsx";
-import { EMPTY, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
+import { EMPTY, handOver, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
 import { FollowedMessage } from "./followed-message.tsx";
 import { SendForm } from "./send-form.tsx";
 
@@ -19,7 +20,8 @@ export function SendPage(): JSX.Element {
   const api = useApi();
   const { identity } = useSession();
   const { query } = usePlace();
-  const [draft, setDraft] = useState<Draft>(() => takeHandedOver() ?? firstDraft(query));
+  const [untouched] = useState<Draft>(() => takeHandedOver(identity.keyId) ?? firstDraft(query));
+  const [draft, setDraft] = useState(untouched);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [sent, setSent] = useState<{ id: string; key: string } | undefined>(undefined);
   const request = useMemo(() => toRequest(draft), [draft]);
@@ -39,9 +41,18 @@ export function SendPage(): JSX.Element {
     setSent({ id, key: idempotencyKey });
     setTouched(new Set());
   });
+  // Whoever comes back, after another page or another sign-in, goes on writing.
+  const unsent = useRef<Draft | undefined>(undefined);
+  unsent.current = isSent || draft === untouched ? undefined : draft;
+  useEffect(
+    () => () => {
+      if (unsent.current !== undefined) handOver(unsent.current, identity.keyId);
+    },
+    [identity.keyId],
+  );
   const onChange = (change: Partial<Draft>): void => {
     setDraft((before) => ({ ...before, ...change }));
-    setTouched((before) => new Set([...before, ...Object.keys(change).flatMap((name) => POINTERS[name as keyof Draft] ?? [])]));
+    setTouched((before) => new Set([...before, ...touchedBy(change)]));
     action.clear();
   };
   const faultOf = (pointer: string): string | undefined => {
@@ -52,6 +63,7 @@ export function SendPage(): JSX.Element {
   };
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
+    if (refusesIncomplete(event.currentTarget as HTMLFormElement)) return;
     setTouched(new Set(Object.values(POINTERS)));
     void action.run();
   };
@@ -104,6 +116,12 @@ function Rules({ validation, touched }: { validation: MessageValidation | undefi
     </div>
   );
 }
+
+/** A template that was only just chosen is not blamed for variables that nobody has come to yet. */
+const touchedBy = (change: Partial<Draft>): string[] => [
+  ...Object.keys(change).flatMap((name) => (name === "variables" ? [] : (POINTERS[name as keyof Draft] ?? []))),
+  ...Object.entries(change.variables ?? {}).flatMap(([name, value]) => (value === "" ? [] : [`/template_variables/${name}`])),
+];
 
 const POINTERS: Readonly<Partial<Record<keyof Draft, string>>> = {
   channel: "/channel",

@@ -36,7 +36,7 @@ function ChosenTemplate({ draft, faultOf, onChange }: TemplateProps): JSX.Elemen
     <Loaded resource={templates} lines={2}>
       {(all) => {
         const usable = all.filter(({ channels }) => channels.includes(draft.channel));
-        const chosen = all.find(({ id, name }) => id === draft.template || name === draft.template);
+        const chosen = usable.find(({ id, name }) => id === draft.template || name === draft.template);
         const choose = (name: string): void =>
           onChange({ template: name, variables: blanks(all.find((template) => template.name === name)) });
         return (

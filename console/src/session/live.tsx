@@ -78,17 +78,29 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
 /** What comes one by one, given on in handfuls. */
 function handfuls(give: Listener): { add: (event: GodwitEvent) => void; end: () => void } {
   let held: GodwitEvent[] = [];
-  const timer = setInterval(() => {
-    if (held.length === 0) return;
+  let timer = 0;
+  let isOver = false;
+  // A page that takes long to draw gets its handfuls less often: half of the time is left for whoever uses it.
+  const flush = (): void => {
     const events = held;
     held = [];
-    give(events);
-  }, FLUSH_MS);
+    const beganAt = performance.now();
+    if (events.length > 0) give(events);
+    requestAnimationFrame(() => {
+      if (isOver) return;
+      timer = window.setTimeout(flush, Math.max(FLUSH_MS, performance.now() - beganAt));
+    });
+  };
+  timer = window.setTimeout(flush, FLUSH_MS);
   const add = (event: GodwitEvent): void => {
     held.push(event);
     if (held.length > MOST_HELD) held.shift();
   };
-  return { add, end: () => clearInterval(timer) };
+  const end = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+  return { add, end };
 }
 
 /** Browsers open six connections to a host, for all tabs together: one that nobody looks at gives its own back after a while. */

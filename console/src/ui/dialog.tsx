@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
+import { refusesIncomplete } from "../lib/form.ts";
 import { Problem } from "./problem.tsx";
 
 type DialogProps = {
@@ -23,6 +24,10 @@ export function Dialog({ title, onClose, isHeld = false, children }: DialogProps
     return () => {
       isGone.current = true;
       current?.close();
+      // The button that opened it may have gone with what it did.
+      setTimeout(() => {
+        if (document.activeElement === document.body) document.querySelector<HTMLElement>("#main h1")?.focus({ preventScroll: true });
+      });
     };
   }, []);
   const onClosed = (): void => {
@@ -54,7 +59,7 @@ type DialogFormProps = {
 export function DialogForm({ submit, isDangerous = false, dismiss = "Cancel", action, onClose, children }: DialogFormProps): JSX.Element {
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void action.run();
+    if (!refusesIncomplete(form.current)) void action.run();
   };
   const form = useRef<HTMLFormElement>(null);
   // What was refused may be out of sight.

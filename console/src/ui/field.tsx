@@ -1,6 +1,7 @@
 /** One field of a form: label, control, hint and fault, tied together for those who do not see them side by side. */
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
+import { INCOMPLETE } from "../lib/format.ts";
 
 type Tied = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
 
@@ -50,18 +51,27 @@ type TextProps = Omit<FieldProps, "children"> & {
   list?: string;
 };
 
-export const TextField = ({ value, onValue, type = "text", placeholder, list, ...field }: TextProps): JSX.Element => (
-  <Field {...field}>
+// Browsers take years of six digits.
+const LATEST: Readonly<Partial<Record<NonNullable<TextProps["type"]>, string>>> = {
+  "datetime-local": "9999-12-31T23:59",
+  date: "9999-12-31",
+};
+
+export const TextField = ({ value, onValue, type = "text", placeholder, list, error, ...field }: TextProps): JSX.Element => (
+  <Field {...field} error={value === INCOMPLETE ? "The date is not complete." : error}>
     {(tied) => (
       <input
         {...tied}
         type={type}
+        max={LATEST[type]}
         placeholder={placeholder}
         list={list}
         autoComplete="off"
         spellcheck={false}
-        value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
+        // What is half typed stays as it is.
+        value={value === INCOMPLETE ? undefined : value}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        onBlur={({ currentTarget }) => currentTarget.validity.badInput && onValue(INCOMPLETE)}
       />
     )}
   </Field>

@@ -1,7 +1,7 @@
 /** What every page has: its heading, and what stands in its place while there is nothing to show. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Resource } from "../lib/resource.ts";
+import { mayPass, type Resource } from "../lib/resource.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 import { Problem } from "./problem.tsx";
 
@@ -46,7 +46,7 @@ export function Loaded<T>({
   const { data, error, reload } = resource;
   return (
     <>
-      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {error !== undefined && <Problem error={error} onRetry={mayPass(error) ? reload : undefined} />}
       {data !== undefined ? children(data) : error === undefined && <Skeleton lines={lines} />}
     </>
   );

@@ -13,9 +13,10 @@ export type List<T> = { resource: Resource<Listed<T>>; more: Action<[]> };
 export function useList<T>(
   key: string | null,
   fetchPage: (cursor: string | undefined, signal: AbortSignal) => PromiseLike<Page<T>>,
+  pick?: (known: Listed<T> | undefined, read: Listed<T>) => Listed<T>,
 ): List<T> {
   const toListed = ({ data, next_cursor: cursor }: Page<T>): Listed<T> => ({ items: data, cursor });
-  const resource = useResource(key, async (signal) => toListed(await fetchPage(undefined, signal)));
+  const resource = useResource(key, async (signal) => toListed(await fetchPage(undefined, signal)), pick);
   const more = useAction(async () => {
     const cursor = resource.data?.cursor;
     if (typeof cursor !== "string") return;

@@ -27,7 +27,7 @@ export function Problem({
   children,
 }: {
   error: unknown;
-  onRetry?: () => void;
+  onRetry?: (() => void) | undefined;
   children?: ComponentChildren;
 }): JSX.Element | null {
   if (error === undefined) return null;

@@ -9,29 +9,38 @@ export type Column<Row> = {
   isAction?: boolean;
 };
 
-type TableProps<Row> = { label: string; columns: readonly Column<Row>[]; rows: readonly Row[]; keyOf: (row: Row) => string };
+type TableProps<Row> = {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** Of few and short columns, which have room everywhere. */
+  isNarrow?: boolean;
+};
 
-export const Table = <Row,>({ label, columns, rows, keyOf }: TableProps<Row>): JSX.Element => (
-  <table aria-label={label}>
-    <thead>
-      <tr>
-        {columns.map(({ name, isNumber, isAction }) => (
-          <th key={name} scope="col" class={isNumber ? "number" : undefined}>
-            {isAction ? <span class="unseen">{name}</span> : name}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr key={keyOf(row)}>
-          {columns.map(({ name, cell, isNumber, isAction }) => (
-            <td key={name} data-name={isAction ? undefined : name} class={isNumber ? "number" : isAction ? "action" : undefined}>
-              <div>{cell(row)}</div>
-            </td>
+export const Table = <Row,>({ label, columns, rows, keyOf, isNarrow = false }: TableProps<Row>): JSX.Element => (
+  <div class="table-frame">
+    <table aria-label={label} class={isNarrow ? "narrow" : undefined}>
+      <thead>
+        <tr>
+          {columns.map(({ name, isNumber, isAction }) => (
+            <th key={name} scope="col" class={isNumber ? "number" : undefined}>
+              {isAction ? <span class="unseen">{name}</span> : name}
+            </th>
           ))}
         </tr>
-      ))}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ name, cell, isNumber, isAction }) => (
+              <td key={name} data-name={isAction ? undefined : name} class={isNumber ? "number" : isAction ? "action" : undefined}>
+                <div>{cell(row)}</div>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
 );

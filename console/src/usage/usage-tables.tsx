@@ -57,7 +57,11 @@ export function ShareTable({ title, of, all, isStatus = false, none }: ShareProp
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
-      {shares.length === 0 ? <Empty title={none} /> : <Table label={title} columns={columns} rows={shares} keyOf={({ word }) => word} />}
+      {shares.length === 0 ? (
+        <Empty title={none} />
+      ) : (
+        <Table label={title} columns={columns} rows={shares} keyOf={({ word }) => word} isNarrow />
+      )}
     </section>
   );
 }
