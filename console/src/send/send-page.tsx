@@ -73,7 +73,7 @@ export function SendPage(): JSX.Element {
       lead={
         identity.environment === "live"
           ? "This is live: the message goes to a real recipient."
-          : "This is test: the simulator answers, and nothing leaves the machine."
+          : "This is test: the simulator answers, and no message leaves the machine."
       }
     >
       <div class="columns">

@@ -1,9 +1,9 @@
 /** The other pages of the console, each by what one does there, in a real browser. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConsoleVisits } from "./console-visitor.ts";
-import { until } from "./expect.ts";
-import { HookServer } from "./hook-server.ts";
+import { ConsoleVisits } from "./visitor.ts";
+import { until } from "../expect.ts";
+import { HookServer } from "../hook-server.ts";
 
 const visits = new ConsoleVisits();
 
@@ -21,6 +21,7 @@ describe("the overview", () => {
       await until("half is delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined), 15_000);
       await throughput.getByText("As a table").click();
       const table = throughput.getByRole("table");
+      await table.waitFor();
       assert.equal(await table.getByRole("row").count(), 62, "sixty minutes, the one that has begun, and the heading");
       const newest = await table.getByRole("row").last().getByRole("cell").allTextContents();
       const before = await table.getByRole("row").nth(60).getByRole("cell").allTextContents();

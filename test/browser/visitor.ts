@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { after, before, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
-import { findChromium, launchChromium } from "../scripts/chromium.ts";
-import { startGodwit, type Godwit } from "./harness.ts";
-import { ALLOW_LOOPBACK } from "./hook-server.ts";
+import { findChromium, launchChromium } from "../../scripts/chromium.ts";
+import { startGodwit, type Godwit } from "../harness.ts";
+import { ALLOW_LOOPBACK } from "../hook-server.ts";
 
 export type WindowOptions = { width?: number; height?: number; colorScheme?: "light" | "dark" };
 
