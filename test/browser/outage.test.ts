@@ -47,3 +47,24 @@ test("an outage is told, nothing that was typed is lost, and all goes on by itse
     await list.sees("after-the-outage");
     await Promise.all([list.close(), send.close()]);
   }));
+
+test("a tab that nobody looks at gives its stream back, and has missed nothing when it is looked at again", (context) =>
+  visits.visit(context, async (visitor) => {
+    const { page } = visitor;
+    await visitor.signIn(visits.key, "messages");
+    await visitor.sees(/^Live$/);
+    const turn = (state: "hidden" | "visible"): Promise<unknown> =>
+      page.evaluate(
+        `Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    const ended = page.waitForEvent("requestfailed", {
+      predicate: (request) => request.url().endsWith("/v1/events/stream"),
+      timeout: 45_000,
+    });
+    await turn("hidden");
+    await ended;
+    await visits.godwit.send(visits.key, { recipient: "+15005550006", client_reference: "while-away" });
+    assert.equal(await page.getByText("while-away").count(), 0);
+    await turn("visible");
+    await visitor.sees("while-away");
+  }));

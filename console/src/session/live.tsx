@@ -17,7 +17,7 @@ type Live = {
 const LiveContext = createContext<Live>({ state: "off", beginnings: 0, listeners: new Set() });
 
 const FLUSH_MS = 200;
-// More than this in one handful is not looked at one by one by anybody: the newest count.
+// Beyond this it is less to fetch again what is shown.
 const MOST_HELD = 2_000;
 const RETRY_MS = 5_000;
 const HIDDEN_MS = 30_000;
@@ -38,16 +38,19 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
   useEffect(() => {
     if (!isAllowed || !isLookedAt) return undefined;
     const leaving = new AbortController();
-    const hand = handfuls((events) => {
+    const begin = (): void => setBeginnings((count) => count + 1);
+    const tell: Listener = (events) => {
       for (const listener of listeners) listener(events);
-    });
+    };
+    const hand = handfuls(tell, begin);
     const follow = async (): Promise<void> => {
       const { lastEventId, atMs } = left.current;
       const from = Date.now() - atMs < RESUMED_WITHIN_MS ? lastEventId : undefined;
       let isNew = from === undefined;
       const onState = ({ kind }: { kind: "connected" | "lost" }): void => {
         setState(kind === "connected" ? "live" : "lost");
-        if (kind === "connected" && isNew) setBeginnings((count) => count + 1);
+        if (kind !== "connected") return;
+        if (isNew) begin();
         isNew = false;
       };
       const stream = session.api.events.stream({}, { signal: leaving.signal, onState, lastEventId: from });
@@ -75,17 +78,23 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
   return <LiveContext value={live}>{children}</LiveContext>;
 }
 
-/** What comes one by one, given on in handfuls. */
-function handfuls(give: Listener): { add: (event: GodwitEvent) => void; end: () => void } {
+/** What comes one by one, given on in handfuls. What is too much for one is dropped, and told. */
+function handfuls(give: Listener, onDropped: () => void): { add: (event: GodwitEvent) => void; end: () => void } {
   let held: GodwitEvent[] = [];
+  let hasDropped = false;
   let timer = 0;
   let isOver = false;
   // A page that takes long to draw gets its handfuls less often: half of the time is left for whoever uses it.
-  const flush = (): void => {
+  const empty = (): void => {
     const events = held;
     held = [];
-    const beganAt = performance.now();
     if (events.length > 0) give(events);
+    if (hasDropped) onDropped();
+    hasDropped = false;
+  };
+  const flush = (): void => {
+    const beganAt = performance.now();
+    empty();
     requestAnimationFrame(() => {
       if (isOver) return;
       timer = window.setTimeout(flush, Math.max(FLUSH_MS, performance.now() - beganAt));
@@ -94,11 +103,15 @@ function handfuls(give: Listener): { add: (event: GodwitEvent) => void; end: () 
   timer = window.setTimeout(flush, FLUSH_MS);
   const add = (event: GodwitEvent): void => {
     held.push(event);
-    if (held.length > MOST_HELD) held.shift();
+    if (held.length <= MOST_HELD) return;
+    held = [];
+    hasDropped = true;
   };
   const end = (): void => {
     isOver = true;
     clearTimeout(timer);
+    // The stream goes on after the last of them.
+    empty();
   };
   return { add, end };
 }
