@@ -59,6 +59,30 @@ describe("the door", () => {
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
     }));
 
+  test("a sign-out while the next token is being bought stays a sign-out", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const bought = Promise.withResolvers<undefined>();
+      let asked = 0;
+      await page.route("**/v1/oauth/token", async (route) => {
+        asked += 1;
+        const response = await route.fetch();
+        if (asked > 1) await bought.promise;
+        // So short a life that the next request buys another.
+        await route.fulfill({ response, json: { ...((await response.json()) as object), expires_in: 30 } });
+      });
+      await visitor.signIn(visits.key, "links");
+      await until("another token is asked for", () => (asked > 1 ? true : undefined), 15_000);
+      await visitor.button("Sign out").click();
+      await visitor.sees("You are signed out.");
+      const answered = page.waitForResponse("**/v1/oauth/token");
+      bought.resolve(undefined);
+      await answered;
+      await page.reload();
+      await page.getByLabel("API key").waitFor();
+      assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    }));
+
   test("a session whose key is revoked ends with a word, and the next one goes on at the same page", (context) =>
     visits.visit(context, async (visitor) => {
       const short = await visits.godwit.key();
@@ -298,6 +322,34 @@ describe("messages", () => {
       await visitor.sees(/<script>window\.broken/);
       assert.equal(await page.evaluate("window.broken"), undefined);
       assert.equal(await page.locator("main img, main script").count(), 0);
+    }));
+
+  test("what an event has told is not undone by an answer that was on its way", (context) =>
+    visits.visit(context, async (visitor) => {
+      const { page } = visitor;
+      const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: sendAt });
+      const path = `/v1/messages/${String(json["id"])}`;
+      await visitor.signIn(visits.key, "messages");
+      await visitor.sees(/^Live$/);
+      const canceled = Promise.withResolvers<undefined>();
+      await page.route(`**${path}`, async (route) => {
+        const response = await route.fetch();
+        await canceled.promise;
+        await route.fulfill({ response });
+      });
+      const asked = page.waitForRequest(`**${path}`);
+      await page.getByRole("link", { name: "+15005550006" }).first().click();
+      await asked;
+      await visits.godwit.request("POST", `${path}/cancel`, { key: visits.key });
+      const text = page.getByRole("region", { name: "Text" });
+      await visitor.sees(/^canceled$/, text);
+      const answered = page.waitForResponse(`**${path}`);
+      canceled.resolve(undefined);
+      await answered;
+      await visitor.sees("canceled", page.getByRole("region", { name: "Timeline" }));
+      assert.equal(await text.getByText("scheduled").count(), 0);
+      await visitor.sees(/^canceled$/, text);
     }));
 
   test("one that is not there, and an address that is none, are said so", (context) =>
