@@ -78,3 +78,62 @@ export async function planOf(db: Database, { text, values }: Sql): Promise<strin
     return (lines as Record<string, string>[]).map((line) => Object.values(line)[0]).join("\n");
   });
 }
+
+type Hammering = {
+  owner: Owned;
+  /** How many write at once, how often each, and how many messages each time. */
+  writers: number;
+  batches: number;
+  batch: number;
+  /** The id of a new message, and what a message of this id may be. */
+  newId: () => Uuid;
+  anything: (id: Uuid) => Countable;
+  change: (owner: Owned, moves: readonly Move[]) => Promise<unknown>;
+  read: () => Promise<readonly { messages: number; segments: number }[]>;
+  /** What others do meanwhile, again and again. */
+  meanwhile: readonly (() => Promise<unknown>)[];
+};
+
+/** Writers make messages and move all that they made before, while others fold and forget; whoever reads finds every message once. Answers what
+ *  the messages are in the end. */
+export async function hammerCounts({
+  owner,
+  writers,
+  batches,
+  batch,
+  newId,
+  anything,
+  change,
+  read,
+  meanwhile,
+}: Hammering): Promise<Countable[]> {
+  let begun = 0;
+  let written = 0;
+  const finals: Countable[] = [];
+  const writer = async (): Promise<void> => {
+    const mine: Countable[] = [];
+    for (let turn = 0; turn < batches; turn += 1) {
+      const created = Array.from({ length: batch }, () => anything(newId()));
+      const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
+      begun += batch;
+      await change(owner, [...moves, ...created.map((to): Move => [null, to])]);
+      written += batch;
+      mine.push(...created);
+    }
+    finals.push(...mine);
+  };
+  const reader = async (): Promise<void> => {
+    const atLeast = written;
+    const found = await read();
+    const total = found.reduce((sum, { messages }) => sum + messages, 0);
+    assert.ok(total >= atLeast && total <= begun, `${total} messages, between ${atLeast} and ${begun}`);
+    assert.ok(found.every((row) => row.messages > 0 && row.segments >= row.messages));
+  };
+  const over = new AbortController();
+  const untilOver = async (work: () => Promise<unknown>): Promise<void> => {
+    while (!over.signal.aborted) await work();
+  };
+  const others = Promise.all([reader, ...meanwhile].map(untilOver));
+  await Promise.all([Promise.all(Array.from({ length: writers }, writer)).finally(() => over.abort()), others]);
+  return finals;
+}

@@ -8,7 +8,7 @@ import type { Sql } from "../src/storage/sql.ts";
 import { keepFolding } from "../src/usage/fold.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../src/usage/queries.ts";
 import { countedOf, type Countable } from "../src/usage/usage.ts";
-import { acceptIn, changeIn, countable, freshOwner, planOf, rowsOf, statementOf, type Move, type Owned } from "./counting.ts";
+import { acceptIn, changeIn, countable, freshOwner, hammerCounts, planOf, rowsOf, statementOf, type Move, type Owned } from "./counting.ts";
 import { until } from "./expect.ts";
 import { createDatabase } from "./harness.ts";
 import { seeded } from "./seed.ts";
@@ -203,46 +203,23 @@ test(
   async (context) => {
     const random = seeded(context);
     const owner = freshOwner();
-    const [WRITERS, BATCHES, BATCH] = [4, 30, 20];
     const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
     const anything = (id: Uuid): Countable =>
       at(0, { id, status: anyOf(["queued", "sending", "sent", "delivered", "failed"]), segments: { count: 1 + Math.floor(random() * 4) } });
 
-    let begun = 0;
-    let written = 0;
-    const finals: Countable[] = [];
-    const writer = async (): Promise<void> => {
-      const mine: Countable[] = [];
-      for (let batch = 0; batch < BATCHES; batch += 1) {
-        const created = Array.from({ length: BATCH }, () => anything(firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS)));
-        const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
-        begun += BATCH;
-        await change(owner, [...moves, ...created.map((to): Move => [null, to])]);
-        written += BATCH;
-        mine.push(...created);
-      }
-      finals.push(...mine);
-    };
-
-    const over = new AbortController();
-    const folder = async (): Promise<void> => {
-      while (!over.signal.aborted) await foldUsage(db, 200);
-    };
-    const forgetter = async (): Promise<void> => {
-      while (!over.signal.aborted) await forgetMinutes(db, 10);
-    };
-    const reader = async (): Promise<void> => {
-      while (!over.signal.aborted) {
-        const atLeast = written;
-        const found = await read(owner);
-        const total = found.reduce((sum, { messages }) => sum + messages, 0);
-        assert.ok(total >= atLeast && total <= begun, `${total} messages, between ${atLeast} and ${begun}`);
-        assert.ok(found.every((row) => row.messages > 0 && row.segments >= row.messages));
-      }
-    };
-    const others = Promise.all([folder(), folder(), forgetter(), reader()]);
-    const writers = Promise.all(Array.from({ length: WRITERS }, writer)).finally(() => over.abort());
-    await Promise.all([writers, others]);
+    const fold = (): Promise<number> => foldUsage(db, 200);
+    const forget = (): Promise<number> => forgetMinutes(db, 10);
+    const newId = (): Uuid => firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS);
+    const size = { writers: 4, batches: 30, batch: 20 };
+    const finals = await hammerCounts({
+      ...size,
+      owner,
+      newId,
+      anything,
+      change,
+      read: () => read(owner),
+      meanwhile: [fold, fold, forget],
+    });
 
     const expected = new Map<string, [number, number]>();
     for (const { minuteMs, status, segments } of finals.map(countedOf)) {

@@ -8,7 +8,7 @@ import { migrate } from "../src/storage/migrate.ts";
 import { keepFolding } from "../src/usage/fold.ts";
 import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../src/usage/queries.ts";
 import { countedOf, type Countable } from "../src/usage/usage.ts";
-import { acceptIn, changeIn, countable, freshOwner, planOf, rowsOf, statementOf, type Move, type Owned } from "./counting.ts";
+import { acceptIn, changeIn, countable, freshOwner, hammerCounts, planOf, rowsOf, statementOf, type Move, type Owned } from "./counting.ts";
 import { until } from "./expect.ts";
 import { createDatabase } from "./harness.ts";
 import { seeded } from "./seed.ts";
@@ -196,7 +196,6 @@ describe("folding", () => {
 test("with many writers and folders, every reader finds every message exactly once", { timeout: 60_000 }, async (context) => {
   const random = seeded(context);
   const owner = freshOwner();
-  const [WRITERS, BATCHES, BATCH] = [6, 40, 25];
   const STATUSES = ["queued", "sending", "sent", "delivered", "failed"];
   const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const anything = (id: Uuid): Countable =>
@@ -208,38 +207,10 @@ test("with many writers and folders, every reader finds every message exactly on
       deliveredAtMs: anyOf([null, NOON + Math.floor(random() * 10_000_000)]),
     });
 
-  let begun = 0;
-  let written = 0;
-  const finals: Countable[] = [];
-  const writer = async (): Promise<void> => {
-    const mine: Countable[] = [];
-    for (let batch = 0; batch < BATCHES; batch += 1) {
-      const created = Array.from({ length: BATCH }, () => anything(firstUuidAt(NOON + Math.floor(random() * 3) * HOUR_MS)));
-      const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
-      begun += BATCH;
-      await change(owner, [...moves, ...created.map((to): Move => [null, to])]);
-      written += BATCH;
-      mine.push(...created);
-    }
-    finals.push(...mine);
-  };
-
-  const over = new AbortController();
-  const folder = async (): Promise<void> => {
-    while (!over.signal.aborted) await foldUsage(db, 50);
-  };
-  const reader = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      const atLeast = written;
-      const found = await read(owner);
-      const total = found.reduce((sum, { messages }) => sum + messages, 0);
-      assert.ok(total >= atLeast && total <= begun, `${total} messages, between ${atLeast} and ${begun}`);
-      assert.ok(found.every((row) => row.messages > 0 && row.segments >= row.messages));
-    }
-  };
-  const others = Promise.all([folder(), folder(), reader()]);
-  const writers = Promise.all(Array.from({ length: WRITERS }, writer)).finally(() => over.abort());
-  await Promise.all([writers, others]);
+  const fold = (): Promise<number> => foldUsage(db, 50);
+  const newId = (): Uuid => firstUuidAt(NOON + Math.floor(random() * 3) * HOUR_MS);
+  const size = { writers: 6, batches: 40, batch: 25 };
+  const finals = await hammerCounts({ ...size, owner, newId, anything, change, read: () => read(owner), meanwhile: [fold, fold] });
 
   const kind = (of: { status: string; errorCode: string; minuteMs: number }): string =>
     `${of.minuteMs - (of.minuteMs % HOUR_MS)} ${of.status} ${of.errorCode}`;

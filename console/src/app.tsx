@@ -1,7 +1,7 @@
 /** The whole console: the door, and behind it the pages. */
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
-import { useReloadOn } from "./lib/resource.ts";
+import { useOnChange } from "./lib/resource.ts";
 import { LiveProvider } from "./session/live.tsx";
 import { Link, redirect, usePlace } from "./lib/router.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
@@ -52,7 +52,7 @@ export function App(): JSX.Element {
 function Room(): JSX.Element {
   const { path } = usePlace();
   const [fault, forget] = useErrorBoundary();
-  useReloadOn(path, forget);
+  useOnChange(path, forget);
   if (fault !== undefined)
     return (
       <Page title="Something went wrong">

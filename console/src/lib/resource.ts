@@ -143,14 +143,14 @@ export function useLast<T>(value: T | undefined): T | undefined {
   return last.current;
 }
 
-/** Reloads when something has changed since the first time. */
-export function useReloadOn(change: unknown, reload: () => void): void {
-  const seen = useRef(change);
-  const latest = useRef(reload);
-  latest.current = reload;
+/** Runs whenever a value has become another, and not the first time. */
+export function useOnChange(value: unknown, run: () => void): void {
+  const seen = useRef(value);
+  const latest = useRef(run);
+  latest.current = run;
   useEffect(() => {
-    if (seen.current === change) return;
-    seen.current = change;
+    if (seen.current === value) return;
+    seen.current = value;
     latest.current();
-  }, [change]);
+  }, [value]);
 }

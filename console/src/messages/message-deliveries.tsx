@@ -2,7 +2,7 @@
 import type { TimelineEntry, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatDuration, words } from "../lib/format.ts";
-import { useInterval, useReloadOn, useResource } from "../lib/resource.ts";
+import { useInterval, useOnChange, useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
 import { useAction } from "../lib/action.ts";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -14,6 +14,8 @@ import { Table, type Column } from "../ui/table.tsx";
 import { useToast } from "../ui/toast.tsx";
 
 const LOOK_AGAIN_MS = 3_000;
+// A request for each. A message has five or so; one that was throttled again and again may have many, of which the last count.
+const MOST_EVENTS = 20;
 
 /** What waits for hours is not asked for every three seconds. */
 const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
@@ -26,12 +28,15 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
   const api = useApi();
   const say = useToast();
   const mayWrite = useMay("webhooks:write");
-  const told = entries.filter(isEvent).map(({ id }) => id);
+  const told = entries
+    .filter(isEvent)
+    .slice(-MOST_EVENTS)
+    .map(({ id }) => id);
   const deliveries = useResource(entries.length === 0 ? null : "deliveries", async (signal) => {
     const pages = await Promise.all(told.map((id) => api.events.deliveries(id, { signal }).page()));
     return pages.flatMap(({ data }) => data);
   });
-  useReloadOn(told.join(" "), deliveries.reload);
+  useOnChange(told.join(" "), deliveries.reload);
   useInterval(deliveries.reload, deliveries.data?.some(isDueSoon) === true ? LOOK_AGAIN_MS : null);
   const retry = useAction(async (delivery: WebhookDelivery) => {
     await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id);

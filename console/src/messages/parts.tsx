@@ -2,7 +2,7 @@
 import type { Message, TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
-import { useReloadOn, useResource } from "../lib/resource.ts";
+import { useOnChange, useResource } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";
@@ -13,7 +13,7 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
   const api = useApi();
   const parts = useResource(message.id, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
   // A receipt of one part may move nothing but that part: every entry is a reason to look again.
-  useReloadOn(`${message.sequence} ${entries.length}`, parts.reload);
+  useOnChange(`${message.sequence} ${entries.length}`, parts.reload);
   const count = message.segments?.count ?? 1;
   const receiptsOf = (number: number): string =>
     entries

@@ -2,7 +2,7 @@
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GodwitEvent } from "godwit-sdk";
-import { useReloadOn } from "../lib/resource.ts";
+import { useOnChange } from "../lib/resource.ts";
 import { useSession } from "./use-session.ts";
 
 export type LiveState = "off" | "connecting" | "live" | "lost";
@@ -150,5 +150,5 @@ export function useEvents(onEvents: Listener): void {
 
 /** Fetches again what is shown whenever the stream begins anew: what happened before, it does not tell. */
 export function useCaughtUp(reload: () => void): void {
-  useReloadOn(useContext(LiveContext).beginnings, reload);
+  useOnChange(useContext(LiveContext).beginnings, reload);
 }

@@ -9,7 +9,6 @@ export type Identity = {
   environment: string;
   name: string | null;
   scopes: readonly Scope[];
-  tier: string;
 };
 
 type Held = { token: string; endsAtMs: number; identity: Identity };
@@ -105,7 +104,7 @@ async function exchange(key: string): Promise<Held> {
 
 async function identify(key: string): Promise<Identity> {
   const found = await new Godwit({ baseUrl: location.origin, apiKey: key, maxRetries: 1 }).credential.get();
-  return { keyId: found.key_id, environment: found.environment, name: found.name, scopes: found.scopes, tier: found.tier.name };
+  return { keyId: found.key_id, environment: found.environment, name: found.name, scopes: found.scopes };
 }
 
 async function buyToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
