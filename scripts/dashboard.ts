@@ -1,4 +1,4 @@
-/** Writes packaging/grafana-dashboard.json: the panels of dashboard-panels.ts, laid out. test/packaging.test.ts fails while the two differ. */
+/** Writes packaging/grafana-dashboard.json: the panels of dashboard-panels.ts, laid out. test/tools/packaging.test.ts fails while the two differ. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SECTIONS, type Panel } from "./dashboard-panels.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { ConfigError, readConfig, SETTINGS, type Config, type Environment, type Flags } from "./config.ts";
-import { selfSigned } from "../test/certificate.ts";
+import { selfSigned } from "../test/support/certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-config-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { after, before, describe, test, type TestContext } from "node:test";
-import { until } from "../../test/expect.ts";
-import { startGodwit, type Godwit as Server } from "../../test/harness.ts";
+import { until } from "../../test/support/expect.ts";
+import { startGodwit, type Godwit as Server } from "../../test/support/harness.ts";
 import { ApiError, Godwit, GodwitError, hasCode, type GodwitOptions, type Message, type NewMessage } from "../src/index.ts";
 
 const MESSAGE: NewMessage = { recipient: "+14155550123", channel: "sms", body: "Your code is 123456" };

@@ -1,9 +1,9 @@
 /** The event stream through a proxy that breaks it: nothing is missed, nothing comes twice, and it ends when it should. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { insertEvents, madeAgo, newOwner, type Owner } from "../../test/event-reader.ts";
-import { until } from "../../test/expect.ts";
-import { startGodwit, type Godwit as Server } from "../../test/harness.ts";
+import { insertEvents, madeAgo, newOwner, type Owner } from "../../test/support/event-reader.ts";
+import { until } from "../../test/support/expect.ts";
+import { startGodwit, type Godwit as Server } from "../../test/support/harness.ts";
 import { FrameReader } from "../src/event-frames.ts";
 import { Godwit, GodwitError, hasCode, type EventStream, type GodwitEvent, type StreamState } from "../src/index.ts";
 import { FaultyProxy, problem } from "./faulty-proxy.ts";

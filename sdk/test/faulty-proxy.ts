@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { until } from "../../test/expect.ts";
+import { until } from "../../test/support/expect.ts";
 
 /** `pass`: to the service and back. `answer`: the service is not asked. `cut`: the connection ends before the service is asked.
  *  `lose`: the service has done it, and its answer does not arrive. `tear`: half of the answer arrives. `hang`: nothing happens. */

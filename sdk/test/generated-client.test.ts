@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
-import { Hook, startTelling } from "../../test/webhook-service.ts";
+import { Hook, startTelling } from "../../test/support/webhook-service.ts";
 import { run } from "./packed-project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

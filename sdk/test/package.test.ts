@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { startGodwit, type Godwit as Server } from "../../test/harness.ts";
+import { startGodwit, type Godwit as Server } from "../../test/support/harness.ts";
 import { PackedProject, run } from "./packed-project.ts";
 
 const SDK = join(import.meta.dirname, "..");

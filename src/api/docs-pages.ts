@@ -7,7 +7,7 @@ import { renderMarkdown, type Resolve } from "./markdown.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Every page of docs/, in the order in which it makes sense to read them. `test/docs-pages.test.ts` holds it to the folder. */
+/** Every page of docs/, in the order in which it makes sense to read them. `test/tools/docs-pages.test.ts` holds it to the folder. */
 export const CONTENTS: readonly { group: string; pages: readonly (readonly [name: string, title: string, about: string])[] }[] = [
   {
     group: "Start",

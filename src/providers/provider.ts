@@ -1,7 +1,7 @@
 /** The contract of a provider: a kind of carrier connection. A provider knows neither our HTTP nor our tables; it is handed
  *  messages one by one, says what became of each, and passes on what the carrier says later.
  *
- *  Adding one is a folder beside this file and a line in `providers.ts`. `test/provider-conformance.ts` is what it must pass. */
+ *  Adding one is a folder beside this file and a line in `providers.ts`. `test/support/provider-conformance.ts` is what it must pass. */
 import type { Log } from "../lib/log.ts";
 import type { TemplateCategory, TemplateDesk, TemplateVerdict } from "./template-desk.ts";
 

@@ -1,9 +1,9 @@
 /** Every page of the console, wide and narrow, light and dark: accessible by axe-core, within its width, without a complaint. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { ConsoleVisits, type Visitor, type WindowOptions } from "./visitor.ts";
-import { until } from "../expect.ts";
-import { HookServer } from "../hook-server.ts";
+import { ConsoleVisits, type Visitor, type WindowOptions } from "../support/visitor.ts";
+import { until } from "../support/expect.ts";
+import { HookServer } from "../support/hook-server.ts";
 
 /** An address for each kind of page, with something on it. */
 const paths: string[] = [

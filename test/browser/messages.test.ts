@@ -1,9 +1,9 @@
 /** The console in a real browser, on a real service with its simulator. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConsoleVisits } from "./visitor.ts";
-import { until } from "../expect.ts";
-import { HookServer } from "../hook-server.ts";
+import { ConsoleVisits } from "../support/visitor.ts";
+import { until } from "../support/expect.ts";
+import { HookServer } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 

@@ -1,8 +1,8 @@
 /** The console while the service is away, and when it is back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConsoleVisits, Visitor } from "./visitor.ts";
-import { startGodwit } from "../harness.ts";
+import { ConsoleVisits, Visitor } from "../support/visitor.ts";
+import { startGodwit } from "../support/harness.ts";
 
 const visits = new ConsoleVisits();
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { ConsoleVisits } from "./visitor.ts";
-import { until } from "../expect.ts";
-import { HookServer } from "../hook-server.ts";
+import { ConsoleVisits } from "../support/visitor.ts";
+import { until } from "../support/expect.ts";
+import { HookServer } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 

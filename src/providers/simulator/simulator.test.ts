@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
-import { has, outgoing, RecordingHost, settled } from "../../../test/recording-host.ts";
+import { has, outgoing, RecordingHost, settled } from "../../../test/support/recording-host.ts";
 import { poll } from "../../lib/wait.ts";
 import type { Connection, Outgoing, SendOutcome } from "../provider.ts";
 import { simulator } from "./simulator.ts";

@@ -1,0 +1,121 @@
+/** How the console is served: its files, their headers, and what is not there. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { consolePages } from "../../src/api/console-pages.ts";
+import { Problem } from "../../src/http/problem.ts";
+import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+
+let godwit: Godwit;
+before(async () => {
+  godwit = await startGodwit();
+});
+after(() => godwit.stop());
+
+const FILES = readdirSync(join(import.meta.dirname, "..", "..", "console", "dist", "assets"));
+const script = FILES.find((name) => name.endsWith(".js")) ?? "";
+
+describe("the page", () => {
+  for (const path of [
+    "/console",
+    "/console/",
+    "/console/messages",
+    "/console/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c",
+    "/console?range=day",
+  ]) {
+    test(`${path} is the application, under a strict policy`, async () => {
+      const reply = await godwit.request("GET", path);
+      assert.equal(reply.status, 200);
+      assertCommonHeaders(reply);
+      assert.equal(reply.headers.get("content-type"), "text/html; charset=utf-8");
+      const policy = reply.headers.get("content-security-policy") ?? "";
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+      assert.doesNotMatch(policy, /unsafe|\*|data:|https?:/);
+      assert.match(policy, /frame-ancestors 'none'/);
+      assert.match(policy, /require-trusted-types-for 'script'/);
+      assert.doesNotMatch(reply.text, /<script(?![^>]* src=)|<style| on\w+=/, "no inline script or style");
+      assert.doesNotMatch(reply.text, /https?:\/\//, "nothing from elsewhere");
+    });
+  }
+
+  test("HEAD has the same headers, another method is refused with what is allowed", async () => {
+    const head = await godwit.request("HEAD", "/console");
+    assert.equal(head.status, 200);
+    const reply = await godwit.request("POST", "/console");
+    assertProblem(reply, "method_not_allowed");
+    assert.equal(reply.headers.get("allow"), "GET, HEAD");
+  });
+
+  test("an address deeper than any of its pages is none", async () => {
+    assertProblem(await godwit.request("GET", "/console/a/b/c/d"), "not_found");
+  });
+});
+
+describe("its files", () => {
+  test("are named by their content and kept for ever, compressed for whoever takes that", async () => {
+    const plain = await fetch(`${godwit.url}/console/assets/${script}`, { headers: { "accept-encoding": "identity" } });
+    assert.equal(plain.headers.get("content-encoding"), null);
+    assert.equal(plain.headers.get("content-type"), "text/javascript; charset=utf-8");
+    assert.equal(plain.headers.get("cache-control"), "public, max-age=31536000, immutable");
+    assert.equal(plain.headers.get("vary"), "accept-encoding");
+    assert.equal(plain.headers.get("x-content-type-options"), "nosniff");
+    assert.match(plain.headers.get("x-request-id") ?? "", /^req_/);
+    const text = await plain.text();
+    const raw = await godwit.raw(
+      `GET /console/assets/${script} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br, gzip\r\nConnection: close\r\n\r\n`,
+    );
+    assert.match(raw, /content-encoding: gzip/i);
+    const zipped = await fetch(`${godwit.url}/console/assets/${script}`, { headers: { "accept-encoding": "gzip" } });
+    assert.equal(await zipped.text(), text);
+  });
+
+  test("whoever refuses gzip gets none", async () => {
+    const raw = await godwit.raw(
+      `GET /console/assets/${script} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip;q=0, br\r\nConnection: close\r\n\r\n`,
+    );
+    assert.doesNotMatch(raw, /content-encoding/i);
+  });
+
+  for (const name of [
+    "..%2f..%2fpackage.json",
+    "..%2findex.html",
+    "%2e%2e%2f%2e%2e%2fsrc%2ficon.svg",
+    "nothing.js",
+    "a%00b.js",
+    ".sources",
+    "index.html",
+  ]) {
+    test(`${name} is not among them`, async () => {
+      const reply = await godwit.request("GET", `/console/assets/${name}`);
+      assertProblem(reply, "not_found");
+    });
+  }
+});
+
+test("an installation without the console says so", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-empty-"));
+  try {
+    const [page] = consolePages(folder);
+    assert.ok(page !== undefined);
+    const request = { params: {}, query: {}, headers: {}, url: "", body: Buffer.alloc(0), peer: "", origin: "" };
+    await assert.rejects(
+      page.render(request),
+      (error) => error instanceof Problem && error.code === "not_found" && /came without it/.test(error.detail),
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("what is compressed is what was built", async () => {
+  const [page] = consolePages();
+  assert.ok(page !== undefined);
+  const request = { params: {}, query: {}, url: "", body: Buffer.alloc(0), peer: "", origin: "" };
+  const zipped = await page.render({ ...request, headers: { "accept-encoding": "gzip" } });
+  const plain = await page.render({ ...request, headers: {} });
+  assert.equal(gunzipSync(zipped.body).toString(), plain.body.toString());
+});

@@ -1,0 +1,557 @@
+/** The event stream over HTTP: nothing is missed, nothing comes twice on one connection, and nobody holds the server up. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { pumpFrames } from "../../src/api/stream.ts";
+import { EventStreams } from "../../src/events/stream.ts";
+import { decodeId } from "../../src/lib/id.ts";
+import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { within } from "../../src/lib/wait.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { eventId, EventReader, insertEvents, insertion, madeAgo, newOwner, type Owner } from "../support/event-reader.ts";
+import { assertCommonHeaders, assertProblem, faultsOf, until, Wire } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { readMetrics } from "../support/metrics-text.ts";
+import { seeded } from "../support/seed.ts";
+
+const STREAM = "/v1/events/stream";
+const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
+
+const streamCount = async (godwit: Godwit): Promise<number> => (await readMetrics(godwit)).get("godwit_event_streams") ?? Number.NaN;
+
+const streamsAre = (godwit: Godwit, count: number, timeoutMs?: number): Promise<true> =>
+  until(`${count} streams`, async () => (await streamCount(godwit)) === count || undefined, timeoutMs);
+
+const idsNow = (count: number): Uuid[] => Array.from({ length: count }, () => newUuid(Date.now()));
+
+/** A client that asks for the stream and never reads. */
+async function stalledClient({ url }: Godwit, { key }: Owner, lastEventId: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  socket.pause();
+  socket.write(`GET ${STREAM} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nLast-Event-ID: ${lastEventId}\r\n\r\n`);
+  return socket;
+}
+
+// Compressed they are nothing to the database; as frames they are a hundred megabytes, which no socket's buffers hold.
+const BULK = { count: 5_000, record: { text: "x".repeat(20_000) } };
+
+async function insertBulk(godwit: Godwit, owner: Owner): Promise<string> {
+  const [first = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
+  for (let at = 0; at < BULK.count; at += 1_000) await insertEvents(godwit, owner, idsNow(1_000), { record: BULK.record });
+  return first;
+}
+
+describe("the event stream", { concurrency: true }, () => {
+  let godwit: Godwit;
+  before(async () => {
+    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  });
+  after(() => godwit.stop());
+
+  test("begins at once, as an event stream with the headers of every answer", async () => {
+    const { key } = await newOwner(godwit, "begins");
+    const startedAt = performance.now();
+    using reader = await EventReader.open(godwit, key);
+    assert.ok(performance.now() - startedAt < 2_000, "the first frame does not wait for an event");
+    assert.equal(reader.headers.get("content-type"), "text/event-stream; charset=utf-8");
+    assertCommonHeaders(reader);
+    assert.match(reader.blocks[0] ?? "", /^retry: 2000$/m);
+    assert.deepEqual(reader.events, []);
+  });
+
+  test("tells the life of a message in order, each event as the API has it", async () => {
+    const { key } = await newOwner(godwit, "life");
+    using reader = await EventReader.open(godwit, key);
+    const { json: message } = await godwit.send(key);
+    await until("four events", () => reader.events.length >= 4 || undefined);
+    assert.deepEqual(
+      reader.events.map(({ type }) => type),
+      DELIVERED,
+    );
+    for (const { id, type, data } of reader.events) {
+      assert.equal((await godwit.request("GET", `/v1/events/${id}`, { key })).text, data);
+      const event = JSON.parse(data) as { id: string; type: string; data: { message: { id: string } } };
+      assert.deepEqual([event.id, event.type, event.data.message.id], [id, type, message["id"]]);
+    }
+  });
+
+  test("can be of one type, or of all of a kind", async () => {
+    const { key } = await newOwner(godwit, "types");
+    using delivered = await EventReader.open(godwit, key, { type: "message.delivered" });
+    using ofKind = await EventReader.open(godwit, key, { type: "message.*" });
+    using others = await EventReader.open(godwit, key, { type: "endpoint.*" });
+    await godwit.send(key);
+    await until("the last event", () => ofKind.events.length >= 4 || undefined);
+    await until("the one event", () => delivered.events[0]);
+    const typesOf = ({ events }: EventReader): string[] => events.map(({ type }) => type);
+    assert.deepEqual([typesOf(delivered), typesOf(ofKind), typesOf(others)], [["message.delivered"], DELIVERED, []]);
+    const wrong = await godwit.request("GET", `${STREAM}?type=sent`, { key });
+    assertProblem(wrong, "invalid_request_payload");
+    assert.equal(faultsOf(wrong)[0]?.parameter, "type");
+  });
+
+  test("goes on after the last event that was seen: what was committed meanwhile arrives", async () => {
+    const owner = await newOwner(godwit, "resumes");
+    const first = await EventReader.open(godwit, owner.key);
+    const already = await insertEvents(godwit, owner, idsNow(3));
+    await first.has(already);
+    first.leave();
+    const meanwhile = await insertEvents(godwit, owner, idsNow(3));
+    using second = await EventReader.open(godwit, owner.key, { after: first.lastId ?? "" });
+    const later = await insertEvents(godwit, owner, idsNow(1));
+    await second.has([...meanwhile, ...later]);
+    assert.deepEqual(second.ids, [...already, ...meanwhile, ...later], "the last seconds come again, in order, each once");
+  });
+
+  test("a reader that saw no event goes on from where it began", async () => {
+    const owner = await newOwner(godwit, "saw nothing");
+    const first = await EventReader.open(godwit, owner.key);
+    const { lastId } = first;
+    assert.ok(lastId !== undefined, "the first frame says where it begins");
+    first.leave();
+    const meanwhile = await insertEvents(godwit, owner, idsNow(2));
+    using second = await EventReader.open(godwit, owner.key, { after: lastId });
+    await second.has(meanwhile);
+  });
+
+  test("only the last seconds before the last event come again", async () => {
+    const owner = await newOwner(godwit, "repeats");
+    const [longAgo, justBefore, last] = [madeAgo(300_000), madeAgo(102_000), madeAgo(100_000)];
+    const [, ...expected] = await insertEvents(godwit, owner, [longAgo, justBefore, last]);
+    using reader = await EventReader.open(godwit, owner.key, { after: eventId(last) });
+    await reader.has(expected);
+    const next = await insertEvents(godwit, owner, idsNow(1));
+    await reader.has(next);
+    assert.deepEqual(reader.ids, [...expected, ...next]);
+  });
+
+  test("a last event that is long past comes once, however often is looked", async () => {
+    const owner = await newOwner(godwit, "long past");
+    const [last] = await insertEvents(godwit, owner, [madeAgo(3_600_000)]);
+    using reader = await EventReader.open(godwit, owner.key, { after: last ?? "" });
+    const expected = [last];
+    // Each arrives by another look.
+    for (let look = 0; look < 5; look += 1) {
+      const ids = await insertEvents(godwit, owner, idsNow(1));
+      await reader.has(ids);
+      expected.push(...ids);
+    }
+    assert.deepEqual(reader.ids, expected);
+  });
+
+  test("an event that commits late arrives, once, though later ones were sent", async () => {
+    const owner = await newOwner(godwit, "late");
+    const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
+    using reader = await EventReader.open(godwit, owner.key, { after: anchor });
+    const late = newUuid(Date.now());
+    const client = new pg.Client(godwit.databaseUrl);
+    await client.connect();
+    await client.query("begin");
+    await client.query(insertion(owner, [late]));
+    const early = await insertEvents(godwit, owner, idsNow(2));
+    await reader.has(early);
+    // The lateness is what is tried here; it is far beyond the usual.
+    await sleep(7_000);
+    assert.ok(!reader.ids.includes(eventId(late)), "nothing is told before it is committed");
+    await client.query("commit");
+    await client.end();
+    await reader.has([eventId(late)], 8_000);
+    // Over the next whole look it is remembered.
+    const next = madeAgo(12_000);
+    await insertEvents(godwit, owner, [next]);
+    await reader.has([eventId(next)], 8_000);
+    assert.deepEqual(reader.ids, [anchor, ...early, eventId(late), eventId(next)]);
+  });
+
+  test("an event that commits late, while its reader is away, arrives when the reader comes back", async () => {
+    const owner = await newOwner(godwit, "late and away");
+    const first = await EventReader.open(godwit, owner.key);
+    const late = madeAgo(9_000);
+    const seen = await insertEvents(godwit, owner, idsNow(1));
+    await first.has(seen);
+    first.leave();
+    await insertEvents(godwit, owner, [late]);
+    using second = await EventReader.open(godwit, owner.key, { after: first.lastId ?? "" });
+    await second.has([eventId(late), ...seen]);
+    assert.deepEqual(second.ids, [eventId(late), ...seen]);
+  });
+
+  test("what was missed may be more than a page: all of it arrives in order", async () => {
+    const owner = await newOwner(godwit, "pages");
+    const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
+    const missed = await insertEvents(
+      godwit,
+      owner,
+      Array.from({ length: 1_700 }, (_, index) => madeAgo(50_000 - index * 20)),
+    );
+    using reader = await EventReader.open(godwit, owner.key, { after: anchor });
+    await reader.has(missed);
+    assert.deepEqual(reader.ids, [anchor, ...missed]);
+  });
+
+  test("of thousands that are committed in any order while it streams, none is missed and none comes twice", async (context) => {
+    const random = seeded(context);
+    const owner = await newOwner(godwit, "busy");
+    using reader = await EventReader.open(godwit, owner.key);
+    const write = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let round = 0; round < 15; round += 1) {
+        const made = idsNow(1 + Math.floor(random() * 80));
+        await sleep(random() * 200);
+        ids.push(...(await insertEvents(godwit, owner, made)));
+      }
+      return ids;
+    };
+    const written = (await Promise.all(Array.from({ length: 6 }, write))).flat();
+    await reader.has(written);
+    assert.deepEqual(reader.ids.toSorted(), written.toSorted());
+  });
+
+  const BAD_IDS = ["x", "evt_", "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "evt_01k9zs3v8mf4tb2xg1qj6n0d5c0", "evt_01K9ZS3V8MF4TB2XG1QJ6N0D5C"];
+  test("a last id that is no event's id is a fault of its header", async () => {
+    const { key } = await newOwner(godwit, "bad ids");
+    for (const id of BAD_IDS) {
+      const reply = await godwit.request("GET", STREAM, { key, headers: { "last-event-id": id } });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(
+        faultsOf(reply).map(({ header, code }) => [header, code]),
+        [["Last-Event-ID", "invalid_format"]],
+      );
+    }
+  });
+
+  test("without a key it is a 401, without the scope a 403", async () => {
+    assertProblem(await godwit.request("GET", STREAM), "unauthorized_missing_token");
+    const reply = await godwit.request("GET", STREAM, { key: await godwit.key({ scopes: ["messages:read", "messages:send"] }) });
+    assertProblem(reply, "forbidden_insufficient_scope");
+    assert.deepEqual(reply.json["required_scopes"], ["events:read"]);
+  });
+
+  test("has the events of its own account and environment alone", async () => {
+    const owner = await newOwner(godwit, "own");
+    const strangers = [await newOwner(godwit, "own", "live"), await newOwner(godwit, "stranger")];
+    const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(10_000)]);
+    using live = await EventReader.open(godwit, owner.key);
+    using resumed = await EventReader.open(godwit, owner.key, { after: anchor });
+    const theirs = await Promise.all(strangers.map((stranger) => insertEvents(godwit, stranger, idsNow(3))));
+    const own = await insertEvents(godwit, owner, idsNow(1));
+    await Promise.all([live.has(own), resumed.has(own)]);
+    assert.deepEqual([live.ids, resumed.ids], [own, [anchor, ...own]]);
+    // An id of someone else's says when, and shows nothing.
+    using borrowed = await EventReader.open(godwit, owner.key, { after: theirs[1]?.[0] ?? "" });
+    await borrowed.has(own);
+    assert.deepEqual(borrowed.ids, [anchor, ...own]);
+  });
+
+  test("ends when its key is revoked", async () => {
+    const owner = await newOwner(godwit, "revoked");
+    using reader = await EventReader.open(godwit, owner.key);
+    await godwit.rows("update api_keys set revoked_at = now() where account_id = $1", [uuidToText(owner.accountId)]);
+    const startedAt = performance.now();
+    assert.equal(await reader.ended(9_000), "closed");
+    assert.ok(performance.now() - startedAt < 8_000);
+    assertProblem(await godwit.request("GET", STREAM, { key: owner.key }), "unauthorized_invalid_token");
+  });
+});
+
+describe("places for streams", () => {
+  let godwit: Godwit;
+  before(async () => {
+    godwit = await startGodwit();
+  });
+  after(() => godwit.stop());
+
+  test("a reader that leaves gives its place back, also when it never saw an answer", async () => {
+    const { key } = await newOwner(godwit, "leaves");
+    const reader = await EventReader.open(godwit, key);
+    await streamsAre(godwit, 1);
+    reader.leave();
+    await streamsAre(godwit, 0);
+    for (let count = 0; count < 30; count += 1) {
+      const wire = await Wire.open(godwit.url);
+      wire.request(`GET ${STREAM}`, { authorization: `Bearer ${key}` });
+      wire.close();
+    }
+    using last = await EventReader.open(godwit, key);
+    await streamsAre(godwit, 1);
+    last.leave();
+    await streamsAre(godwit, 0);
+  });
+
+  test("a HEAD has the headers of the stream, ends, and keeps no place", async () => {
+    const { key } = await newOwner(godwit, "head");
+    const wire = await Wire.open(godwit.url);
+    wire.request(`HEAD ${STREAM}`, { authorization: `Bearer ${key}` });
+    const reply = await wire.reply({ isHead: true });
+    wire.close();
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers.get("content-type"), "text/event-stream; charset=utf-8");
+    assertCommonHeaders(reply);
+    await streamsAre(godwit, 0);
+  });
+
+  test("an environment has twenty; the next is told when to come again, and others have their own", async () => {
+    const { key } = await newOwner(godwit, "many");
+    const other = await newOwner(godwit, "another");
+    const readers = await Promise.all(Array.from({ length: 20 }, () => EventReader.open(godwit, key)));
+    const refused = await godwit.request("GET", STREAM, { key });
+    assertProblem(refused, "rate_limit_exceeded");
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+    readers.push(await EventReader.open(godwit, other.key));
+    await streamsAre(godwit, 21);
+    readers[0]?.leave();
+    await streamsAre(godwit, 20);
+    readers.push(await EventReader.open(godwit, key));
+    for (const reader of readers) reader.leave();
+    await streamsAre(godwit, 0);
+  });
+
+  test("for a client that does not read, no more is fetched than its connection holds", async () => {
+    const owner = await newOwner(godwit, "stalled");
+    const first = await insertBulk(godwit, owner);
+    const readAll = async (): Promise<void> => {
+      using reader = await EventReader.open(godwit, owner.key, { after: first });
+      await until("all events", () => reader.events.length > BULK.count || undefined, 20_000);
+    };
+    const memoryMb = (): number =>
+      Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${godwit.child.pid}/status`, "utf8"))?.[1]) / 1_024;
+    // What it takes to send them to one who reads.
+    for (let count = 0; count < 2; count += 1) await readAll();
+    const beforeMb = memoryMb();
+    const socket = await stalledClient(godwit, owner, first);
+    await until("a stalled stream", async () => (await streamCount(godwit)) >= 1 || undefined);
+    // Meanwhile another one has all of them: the stalled one had the time.
+    await readAll();
+    await streamsAre(godwit, 1);
+    assert.ok(memoryMb() - beforeMb < 60, `${beforeMb} MB became ${memoryMb()} MB`);
+    socket.destroy();
+    await streamsAre(godwit, 0);
+  });
+});
+
+describe("frames on their way to a client", () => {
+  type Pumped = { result: Promise<void>; pulled: () => number; isOver: () => boolean; response: ServerResponse };
+
+  /** A server that answers with frames of 64 kB without an end. */
+  async function pump(
+    stallMs: number,
+    signal = new AbortController().signal,
+  ): Promise<{ socket: Socket; pumped: Pumped; close: () => void }> {
+    const { promise, resolve } = Promise.withResolvers<Pumped>();
+    const server = createServer((_request, response) => {
+      let [pulled, isOver] = [0, false];
+      const frames = async function* (): AsyncGenerator<string> {
+        try {
+          for (;;) {
+            pulled += 1;
+            yield `data: ${"x".repeat(65_536)}\n\n`;
+          }
+        } finally {
+          isOver = true;
+        }
+      };
+      const result = pumpFrames(response, frames(), { signal, stallMs });
+      resolve({ result, pulled: () => pulled, isOver: () => isOver, response });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.pause();
+    socket.on("error", () => undefined);
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    return { socket, pumped: await promise, close: () => server.close() };
+  }
+
+  test("a client that stops reading is let go when its time is over", async () => {
+    const { socket, pumped, close } = await pump(300);
+    const result = await within(
+      pumped.result.then(() => "done"),
+      5_000,
+    );
+    assert.equal(result, "done");
+    assert.ok(pumped.isOver(), "nobody makes frames for it any more");
+    assert.ok(pumped.response.destroyed, "its connection is closed");
+    assert.ok(pumped.pulled() < 1_000, `${pumped.pulled()} frames of 64 kB were made`);
+    socket.destroy();
+    close();
+  });
+
+  test("a client that reads again in time misses nothing", async () => {
+    const { socket, pumped, close } = await pump(20_000);
+    await until("it stalls", () => pumped.response.writableNeedDrain || undefined);
+    const stalledAt = pumped.pulled();
+    socket.resume();
+    await until("it goes on", () => pumped.pulled() > stalledAt + 500 || undefined);
+    socket.destroy();
+    assert.equal(
+      await within(
+        pumped.result.then(() => "done"),
+        5_000,
+      ),
+      "done",
+      "a client that leaves ends it at once",
+    );
+    assert.ok(pumped.isOver());
+    close();
+  });
+
+  test("a stop does not wait for a client that does not read", async () => {
+    const stopping = new AbortController();
+    const { socket, pumped, close } = await pump(20_000, stopping.signal);
+    await until("it stalls", () => pumped.response.writableNeedDrain || undefined);
+    stopping.abort();
+    assert.equal(
+      await within(
+        pumped.result.then(() => "done"),
+        2_000,
+      ),
+      "done",
+    );
+    assert.ok(pumped.isOver() && pumped.response.destroyed);
+    socket.destroy();
+    close();
+  });
+});
+
+describe("a stream whose time the test makes", () => {
+  let godwit: Godwit;
+  let nowMs = Date.now();
+  before(async () => {
+    godwit = await startGodwit();
+  });
+  after(() => godwit.stop());
+
+  function open(owner: Owner, after_: string | undefined, heartbeatMs?: number) {
+    assert.ok(godwit.db !== undefined);
+    const leaving = new AbortController();
+    const streams = new EventStreams(godwit.db, { now: () => nowMs }, heartbeatMs === undefined ? {} : { heartbeatMs });
+    const frames = streams.open({
+      owner: { ...owner, environmentKey: "" },
+      after: decodeId("evt", after_ ?? ""),
+      type: "*",
+      isAdmitted: async () => true,
+      signal: leaving.signal,
+    });
+    return { streams, frames, leaving };
+  }
+
+  const idOf = (frame: string | undefined): string | undefined => /^id: (.*)$/m.exec(frame ?? "")?.[1];
+  const madeAt = (timeMs: number): Uuid => madeAgo(Date.now() - timeMs);
+
+  test("is heard of also when it is quiet", async () => {
+    const { streams, frames, leaving } = open(await newOwner(godwit, "quiet"), undefined, 150);
+    assert.equal(streams.count, 1);
+    await frames.next();
+    for (let count = 0; count < 3; count += 1) assert.deepEqual(await frames.next(), { value: ":\n\n", done: false });
+    leaving.abort();
+    assert.equal((await frames.next()).done, true);
+    assert.equal(streams.count, 0);
+  });
+
+  test("tells an event once, however long it goes on", async () => {
+    const owner = await newOwner(godwit, "long");
+    const { frames, leaving } = open(owner, undefined);
+    await frames.next();
+    for (let minute = 0; minute < 5; minute += 1) {
+      const [id] = await insertEvents(godwit, owner, [madeAt(nowMs + 1)]);
+      assert.equal(idOf((await frames.next()).value as string), id, `in minute ${minute}`);
+      nowMs += 60_000;
+    }
+    leaving.abort();
+    assert.equal((await frames.next()).done, true);
+  });
+
+  test("misses nothing for a reader that is slow, and gives it nothing twice", async () => {
+    const owner = await newOwner(godwit, "slow");
+    const [anchor = ""] = await insertEvents(godwit, owner, [madeAt(nowMs - 60_000)]);
+    const startMs = nowMs;
+    const all = await insertEvents(
+      godwit,
+      owner,
+      Array.from({ length: 1_500 }, (_, index) => madeAt(startMs + index)),
+    );
+    nowMs += 1_500;
+    const { frames, leaving } = open(owner, anchor);
+    const told: (string | undefined)[] = [];
+    const take = async (count: number): Promise<void> => {
+      for (let taken = 0; taken < count; taken += 1) told.push(idOf((await frames.next()).value as string));
+    };
+    await frames.next();
+    await take(600);
+    // The reader took its time over these.
+    const late = await insertEvents(godwit, owner, [madeAt(startMs + 100)]);
+    nowMs += 25_000;
+    await take(902);
+    const next = await insertEvents(godwit, owner, [madeAt(nowMs + 1)]);
+    await take(1);
+    assert.equal(told.at(-1), next[0]);
+    assert.deepEqual(told.map(String).toSorted(), [anchor, ...all, ...late, ...next].toSorted());
+    leaving.abort();
+    await frames.next();
+  });
+});
+
+describe("a service that stops", () => {
+  test("ends its streams at once, also those of clients that do not read, and loses nothing over it", async () => {
+    const godwit = await startGodwit();
+    const owner = await newOwner(godwit, "stops");
+    using reader = await EventReader.open(godwit, owner.key);
+    const seen = await insertEvents(godwit, owner, idsNow(3));
+    await reader.has(seen);
+    const first = await insertBulk(godwit, owner);
+    const socket = await stalledClient(godwit, owner, first);
+    await streamsAre(godwit, 2);
+    await reader.has([await newest(godwit, owner)], 20_000);
+    const startedAt = performance.now();
+    assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
+    assert.ok(performance.now() - startedAt < 4_000, `it took ${performance.now() - startedAt} ms`);
+    assert.equal(await reader.ended(), "closed");
+    socket.destroy();
+  });
+
+  const newest = async (godwit: Godwit, { key }: Owner): Promise<string> => {
+    const { json } = await godwit.request("GET", "/v1/events?limit=1", { key });
+    return (json["data"] as { id: string }[])[0]?.id ?? "";
+  };
+});
+
+describe("a database that is away for a moment", () => {
+  test("ends the stream, says so in the log alone, and a reader that comes back has missed nothing", async () => {
+    await using direct = await startGodwit();
+    const wire = await DatabaseWire.to(direct.databaseUrl ?? "");
+    const godwit = await startGodwit({ databaseUrl: wire.url });
+    try {
+      const owner = await newOwner(direct, "cut");
+      const reader = await EventReader.open(godwit, owner.key);
+      const already = await insertEvents(direct, owner, idsNow(2), { record: { secret: "Your code is 123456" } });
+      await reader.has(already);
+      const cutting = setInterval(() => wire.cutAll(), 5);
+      assert.equal(await reader.ended(), "cut", "the answer is not ended as if it were whole");
+      const meanwhile = await insertEvents(direct, owner, idsNow(3));
+      clearInterval(cutting);
+      const again = await until("an answer", async () =>
+        EventReader.open(godwit, owner.key, { after: reader.lastId ?? "" }).catch(() => undefined),
+      );
+      await again.has(meanwhile);
+      assert.deepEqual(again.ids, [...already, ...meanwhile]);
+      again.leave();
+      const line = await until("a line in the log", () => godwit.logs.find(({ msg }) => msg === "a stream was cut off"));
+      assert.equal(line["request_id"], reader.headers.get("x-request-id"));
+      const log = JSON.stringify(godwit.logs);
+      for (const secret of ["123456", owner.key, ...already]) assert.ok(!log.includes(secret), secret);
+      await streamsAre(godwit, 0);
+      assert.equal(decodeId("evt", reader.lastId ?? "")?.length, 16);
+    } finally {
+      await godwit.stop();
+      await wire.close();
+    }
+  });
+});

@@ -1,0 +1,254 @@
+/** Events through the door: how they are found, page by page, and who sees them. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { SCOPES } from "../../src/access/scope.ts";
+import { encodeCursor } from "../../src/api/paging.ts";
+import { newUuid } from "../../src/lib/uuid.ts";
+import { afterSeconds } from "../support/changing.ts";
+import { endpointCaller } from "../support/endpoint-caller.ts";
+import { clientOf, idsOf, page, walk, type Client, type Event, type Query } from "../support/event-pages.ts";
+import { assertProblem, faultsOf } from "../support/expect.ts";
+import { startGodwit, type Godwit, type KeyOptions } from "../support/harness.ts";
+
+let godwit: Godwit;
+before(async () => {
+  godwit = await startGodwit();
+});
+after(() => godwit.stop());
+
+const client = (account: string, options: KeyOptions = {}): Promise<Client> => clientOf(godwit, account, options);
+
+describe("filters", () => {
+  let own: Client;
+  let all: Event[];
+  const messages: unknown[] = [];
+  // What the account has, newest first, by the number of its message; none is an endpoint's.
+  const HAPPENED = [
+    "webhook.test ",
+    "message.canceled 2",
+    "message.scheduled 2",
+    "message.canceled 0",
+    "message.queued 1",
+    "message.queued 0",
+  ];
+
+  before(async () => {
+    own = await client("filters");
+    messages.push((await own.send())["id"], (await own.send())["id"]);
+    await own.cancel(messages[0]);
+    messages.push((await own.send({ send_at: afterSeconds(3_600) }))["id"]);
+    await own.cancel(messages[2]);
+    const endpoints = endpointCaller(godwit, own.key);
+    await endpoints.test((await endpoints.create())["id"]);
+    all = (await page(own)).data;
+  });
+
+  test("without one all are listed, newest first, as events", () => {
+    const named = all.map(
+      ({ type, data }) => `${type} ${messages.includes(data.message?.["id"]) ? messages.indexOf(data.message["id"]) : ""}`,
+    );
+    assert.deepEqual(named, HAPPENED);
+    for (const event of all) {
+      assert.deepEqual(Object.keys(event), ["id", "type", "timestamp", "environment", "data"]);
+      assert.match(event.id, /^evt_[0-9a-z]{26}$/);
+      assert.equal(event.environment, "test");
+      assert.ok(Math.abs(Date.parse(event.timestamp) - Date.now()) < 10_000);
+    }
+    const { message, ...rest } = all[1]?.data ?? {};
+    assert.deepEqual(rest, { previous_status: "scheduled", sequence: 2 });
+    assert.equal(message?.["status"], "canceled");
+  });
+
+  const ROWS: readonly (readonly [query: () => Query, found: number[]])[] = [
+    [() => ({ type: "*" }), [0, 1, 2, 3, 4, 5]],
+    [() => ({ type: "message.*" }), [1, 2, 3, 4, 5]],
+    [() => ({ type: "webhook.*" }), [0]],
+    [() => ({ type: "webhook.test" }), [0]],
+    [() => ({ type: "message.queued" }), [4, 5]],
+    [() => ({ type: "message.canceled" }), [1, 3]],
+    [() => ({ type: "message.scheduled" }), [2]],
+    [() => ({ type: "message.read" }), []],
+    [() => ({ type: "nobody.knows" }), []],
+    [() => ({ type: "endpoint.*" }), []],
+    [() => ({ message_id: String(messages[0]) }), [3, 5]],
+    [() => ({ message_id: String(messages[1]) }), [4]],
+    [() => ({ message_id: String(messages[2]) }), [1, 2]],
+    [() => ({ message_id: String(messages[2]), type: "message.canceled" }), [1]],
+    [() => ({ message_id: String(messages[1]), type: "message.canceled" }), []],
+    [() => ({ message_id: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c" }), []],
+    [() => ({ message_id: "none" }), []],
+    [() => ({ message_id: all[0]?.id ?? "" }), []],
+    [() => ({ created_after: "2020-01-01T00:00:00Z" }), [0, 1, 2, 3, 4, 5]],
+    [() => ({ created_before: "2020-01-01T00:00:00Z" }), []],
+    [() => ({ created_after: "2099-01-01T00:00:00Z" }), []],
+    [() => ({ created_before: "2099-01-01T00:00:00Z", type: "message.queued" }), [4, 5]],
+    [() => ({ created_after: "1960-01-01T00:00:00Z", message_id: String(messages[0]) }), [3, 5]],
+  ];
+  for (const [query, found] of ROWS) {
+    const name = query.toString().replace(/^\(\) => /, "");
+    test(`${name} finds ${found.length}, in one page or several`, async () => {
+      const expected = found.map((index) => all[index]);
+      assert.deepEqual((await page(own, query())).data, expected);
+      assert.deepEqual(
+        (await walk(own, { ...query(), limit: "1" })).flatMap(({ data }) => data),
+        expected,
+      );
+    });
+  }
+
+  test("created_after and created_before leave out the moment that they name, with a message too", async () => {
+    const at = all[3]?.timestamp ?? "";
+    const times = all.map(({ timestamp }) => timestamp);
+    for (const more of [{}, { message_id: String(messages[0]) }]) {
+      const among = all.filter(({ data }) => !("message_id" in more) || data.message?.["id"] === messages[0]);
+      const later = await page(own, { created_after: at, ...more });
+      assert.deepEqual(
+        later.data,
+        among.filter(({ timestamp }) => timestamp > at),
+      );
+      const earlier = await page(own, { created_before: at, ...more });
+      assert.deepEqual(
+        earlier.data,
+        among.filter(({ timestamp }) => timestamp < at),
+      );
+    }
+    assert.ok(times.includes(at));
+  });
+
+  const cursor = encodeCursor(newUuid(Date.now()));
+  const WRONG: readonly (readonly [query: string, parameter: string])[] = [
+    ["limit=0", "limit"],
+    ["limit=101", "limit"],
+    ["cursor=abc", "cursor"],
+    [`cursor=${cursor.slice(0, -1)}`, "cursor"],
+    ["type=", "type"],
+    ["type=message", "type"],
+    ["type=message.", "type"],
+    ["type=*.sent", "type"],
+    ["type=message.**", "type"],
+    ["type=Message.sent", "type"],
+    ["type=message.sent,message.read", "type"],
+    ["type=message.sent&type=message.read", "type"],
+    ["type=message.sent%0A", "type"],
+    ["message_id=", "message_id"],
+    [`message_id=${"a".repeat(65)}`, "message_id"],
+    ["message_id=a%00", "message_id"],
+    ["created_after=yesterday", "created_after"],
+    ["created_before=2026-02-30T00:00:00Z", "created_before"],
+    ["status=sent", "status"],
+  ];
+  for (const [query, parameter] of WRONG) {
+    test(`?${query.slice(0, 60)} is a 400 that names ${parameter}`, async () => {
+      const reply = await own.ask("GET", `/v1/events?${query}`);
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(new Set(faultsOf(reply).map((fault) => fault.parameter)), new Set([parameter]));
+    });
+  }
+});
+
+describe("pages", () => {
+  test("have neither gaps nor repeats, also while new events arrive", async () => {
+    const own = await client("pages");
+    for (let index = 0; index < 15; index += 1) await own.cancel((await own.send())["id"]);
+    const all = idsOf([await page(own, { limit: "100" })]);
+    assert.equal(all.length, 30);
+    for (const limit of [1, 7, 15, 29, 30]) {
+      const pages = await walk(own, { limit: String(limit) });
+      assert.deepEqual(idsOf(pages), all);
+      assert.equal(pages.length, Math.ceil(30 / limit));
+    }
+    assert.equal((await page(own)).data.length, 25, "unless told otherwise");
+    assert.deepEqual(idsOf(await walk(own, { limit: "7" }, () => own.send())), all);
+  });
+
+  const COUNT = 12_000;
+  // The newest, one within the first look, those at its edge, one in each later look, and the oldest.
+  const RARE = [1, 400, 4_999, 5_000, 5_001, 7_777, 10_000, 10_001, COUNT];
+  describe("of very many events", () => {
+    let own: Client;
+    before(async () => {
+      own = await client("very many");
+      // Whose message they are about does not matter, but that there is one.
+      await (await client("one of many")).send();
+      await godwit.rows(
+        `insert into events (account_id, environment, id, type, sequence, record)
+         select a.id, 'test', (lpad(to_hex(extract(epoch from now())::bigint * 1000 - n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
+                case when n = any ($1::integer[]) then 'message.read' else 'message.sent' end, 1,
+                case when n % 10 = 5 then null else (select record from events where type = 'message.queued' limit 1) end
+           from accounts a, generate_series(1, ${COUNT}) n
+          where a.name = 'very many'`,
+        [RARE],
+      );
+    });
+
+    for (const limit of ["1", "2", "100"]) {
+      test(`find the few of a rare type by pages of ${limit}, newest first`, async () => {
+        const pages = await walk(own, { type: "message.read", limit });
+        const ids = idsOf(pages);
+        assert.deepEqual([ids.length, new Set(ids).size], [RARE.length, RARE.length]);
+        assert.deepEqual(
+          ids,
+          ids.toSorted((a, b) => (a < b ? 1 : -1)),
+        );
+        assert.ok(pages.every(({ data }) => data.length <= Number(limit)));
+      });
+    }
+
+    test("are short, or empty, with a cursor, where the filter has looked at enough", async () => {
+      const pages = await walk(own, { type: "message.read", limit: "100" });
+      assert.deepEqual(
+        pages.map(({ data }) => data.length),
+        [4, 3, 2],
+      );
+      assert.deepEqual(idsOf(await walk(own, { type: "message.failed" })), []);
+      assert.equal((await page(own, { type: "message.failed" })).has_more, true);
+    });
+
+    test("without a filter list every event once, and nothing that is none", async () => {
+      const ids = idsOf(await walk(own, { limit: "100" }));
+      assert.deepEqual([ids.length, new Set(ids).size], [COUNT * 0.9, COUNT * 0.9]);
+    });
+  });
+});
+
+describe("who may", () => {
+  let own: Client;
+  let event: string;
+  before(async () => {
+    own = await client("mine");
+    event = String((await own.send())["id"]).replace("msg_", "evt_");
+  });
+
+  test("an account sees its own events, of the environment of its key alone", async () => {
+    for (const stranger of [await client("stranger"), await client("mine", { environment: "live" })]) {
+      assert.deepEqual((await page(stranger)).data, []);
+      assert.deepEqual((await page(stranger, { message_id: event.replace("evt_", "msg_") })).data, []);
+      assertProblem(await stranger.ask("GET", `/v1/events/${event}`), "not_found");
+      assertProblem(await stranger.ask("GET", `/v1/events/${event}/deliveries`), "not_found");
+    }
+    assert.deepEqual(idsOf([await page(own)]), [event]);
+  });
+
+  for (const [path, scope] of [
+    ["/v1/events", "events:read"],
+    ["/v1/events/{id}", "events:read"],
+    ["/v1/events/{id}/deliveries", "webhooks:read"],
+  ] as const) {
+    test(`${path} needs ${scope}, and no other scope will do`, async () => {
+      const at = path.replace("{id}", event);
+      const others = await client("mine", { scopes: SCOPES.filter((each) => each !== scope) });
+      const reply = await others.ask("GET", at);
+      assertProblem(reply, "forbidden_insufficient_scope");
+      assert.deepEqual(reply.json["required_scopes"], [scope]);
+      assert.equal((await (await client("mine", { scopes: [scope] })).ask("GET", at)).status, 200);
+    });
+  }
+
+  test("an id that is none finds nothing", async () => {
+    const suffix = event.slice(4);
+    for (const id of ["evt_", "evt_x", `msg_${suffix}`, `evt_${suffix.toUpperCase()}`, `${event}0`, "evt_01k9zs3v8mf4tb2xg1qj6n0d5c"]) {
+      assertProblem(await own.ask("GET", `/v1/events/${id}`), "not_found");
+      assertProblem(await own.ask("GET", `/v1/events/${id}/deliveries`), "not_found");
+    }
+  });
+});

@@ -1,0 +1,293 @@
+/** Where frameworks answer outside their hooks: broken HTTP, slow clients, stopping. And what the log may not say. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { assertCommonHeaders, assertProblem, exchange, faultsOf, until, Wire } from "../support/expect.ts";
+import { sms, startGodwit, type Godwit, type LogLine } from "../support/harness.ts";
+
+let godwit: Godwit;
+let key: string;
+before(async () => {
+  godwit = await startGodwit({ env: { GODWIT_REQUEST_TIMEOUT: "1" } });
+  await godwit.unlimited();
+  key = await godwit.key();
+});
+after(() => godwit.stop());
+
+const get = (path: string, ...headers: string[]): string =>
+  `GET ${path} HTTP/1.1\r\n${["host: godwit.test", ...headers].map((line) => `${line}\r\n`).join("")}\r\n`;
+
+describe("bytes that are not HTTP", () => {
+  const BROKEN: readonly (readonly [string, string | Buffer])[] = [
+    ["noise", Buffer.from("00ff1337deadbeef0d0a0d0a", "hex")],
+    ["words", "hello there\r\n\r\n"],
+    ["an unheard-of method", "FOO / HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
+    ["an unheard-of version", "GET / HTTP/3.7\r\nhost: godwit.test\r\n\r\n"],
+    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a header without a name", "GET / HTTP/1.1\r\n: x\r\n\r\n"],
+    ["lines that end in a bare line feed", "GET /livez HTTP/1.1\nhost: godwit.test\n\n"],
+    ["a path without its slash", "GET livez HTTP/1.1\r\nhost: godwit.test\r\n\r\n"],
+    ["a TLS greeting", Buffer.from("16030100c8010000c40303", "hex")],
+    ["two lengths that differ", "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab"],
+    ["a length and chunks", "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"],
+  ];
+  for (const [what, bytes] of BROKEN) {
+    test(`${what} get the envelope and a closed connection`, async () => {
+      const wire = await Wire.open(godwit.url);
+      wire.write(bytes);
+      const reply = await wire.reply();
+      assertProblem(reply, "invalid_request_payload");
+      assert.equal(reply.headers.get("connection"), "close");
+      await wire.closed();
+    });
+  }
+
+  test("a chunk whose length is no number is answered in the envelope", async () => {
+    assertProblem(await exchange(godwit.url, `${postHead()}transfer-encoding: chunked\r\n\r\nzz\r\n`), "invalid_request_payload");
+  });
+
+  test("a header of 20 kB is too large", async () => {
+    assertProblem(await exchange(godwit.url, get("/livez", `x-long: ${"a".repeat(20_000)}`)), "request_header_fields_too_large");
+  });
+
+  test("a path of 20 kB is too large", async () => {
+    assertProblem(await exchange(godwit.url, get(`/${"a".repeat(20_000)}`)), "request_header_fields_too_large");
+  });
+});
+
+describe("requests that are odd but readable", () => {
+  test("a body that is too large does not stand in the way of the next request, also where the credential is looked up first", async () => {
+    const newKey = await godwit.key();
+    const wire = await Wire.open(godwit.url);
+    const large = "x".repeat(600_000);
+    wire.write(`${postHead(newKey)}content-length: ${large.length}\r\n\r\n${large}`);
+    assertProblem(await wire.reply(), "payload_too_large");
+    wire.write(get("/livez"));
+    assert.equal((await wire.reply()).status, 200);
+  });
+
+  test("HTTP/1.1 without a Host is refused, HTTP/1.0 is not", async () => {
+    const refused = await exchange(godwit.url, "GET /livez HTTP/1.1\r\n\r\n");
+    assertProblem(refused, "invalid_request_payload");
+    assert.deepEqual(faultsOf(refused), [{ header: "Host", code: "required", detail: "is required" }]);
+    const taken = await exchange(godwit.url, "GET /livez HTTP/1.0\r\n\r\n");
+    assert.equal(taken.status, 200);
+    assertCommonHeaders(taken);
+  });
+
+  test("two Hosts are refused", async () => {
+    assertProblem(await exchange(godwit.url, get("/livez", "host: other.test")), "invalid_request_payload");
+  });
+
+  for (const [what, header] of [
+    ["an expectation that nobody knows", "expect: something"],
+    ["the wish for another protocol", "upgrade: websocket\r\nconnection: upgrade"],
+  ] as const) {
+    test(`${what} is passed over`, async () => {
+      const reply = await exchange(godwit.url, get("/livez", header));
+      assert.equal(reply.status, 200);
+      assertCommonHeaders(reply);
+    });
+  }
+
+  test("CONNECT gets no tunnel", async () => {
+    const reply = await exchange(godwit.url, "CONNECT example.test:443 HTTP/1.1\r\nhost: example.test:443\r\n\r\n");
+    assertProblem(reply, "method_not_allowed");
+    assert.ok(reply.headers.get("allow"));
+  });
+
+  test("OPTIONS * is answered in the envelope", async () => {
+    assertProblem(await exchange(godwit.url, "OPTIONS * HTTP/1.1\r\nhost: godwit.test\r\n\r\n"), "not_found");
+  });
+
+  for (const path of ["/v1/messages/%zz", "/%", "/v1/messages/%E0%A4%A", "/v1/messages/%ff"]) {
+    test(`the path ${path} is a fault of the request`, async () => {
+      assertProblem(await exchange(godwit.url, get(path, `authorization: Bearer ${key}`)), "invalid_request_payload");
+    });
+  }
+
+  test("two requests in one packet get two answers in their order", async () => {
+    const wire = await Wire.open(godwit.url);
+    wire.write(get("/livez") + get("/v1/nothing"));
+    const [first, second] = [await wire.reply(), await wire.reply()];
+    assert.deepEqual([first.status, second.status], [200, 404]);
+    assert.notEqual(first.headers.get("x-request-id"), second.headers.get("x-request-id"));
+    wire.close();
+  });
+});
+
+const postHead = (credential = key): string =>
+  `POST /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${credential}\r\ncontent-type: application/json\r\n`;
+
+describe("a client that is too slow", () => {
+  test("gets a 408 when its header does not end", async () => {
+    const wire = await Wire.open(godwit.url);
+    wire.write("GET /livez HTTP/1.1\r\nhost: godwit.test\r\nx-slow: ");
+    assertProblem(await wire.reply({ timeoutMs: 6_000 }), "request_timeout");
+    await wire.closed();
+  });
+
+  for (const [what, rest] of [
+    ["its declared body does not come", 'content-length: 100\r\n\r\n{"recipient":'],
+    ["its chunks do not end", 'transfer-encoding: chunked\r\n\r\n5\r\n{"rec\r\n'],
+  ] as const) {
+    test(`gets a 408 when ${what}, and no message is made`, async () => {
+      const count = async (): Promise<number> => (await godwit.rows<{ n: number }>("select count(*) as n from messages"))[0]?.n ?? -1;
+      const already = await count();
+      const wire = await Wire.open(godwit.url);
+      wire.write(`${postHead()}${rest}`);
+      assertProblem(await wire.reply({ timeoutMs: 6_000 }), "request_timeout");
+      await wire.closed();
+      assert.equal(await count(), already);
+    });
+  }
+});
+
+describe("stopping", () => {
+  const BODY = JSON.stringify(sms());
+  const hold = async (server: Godwit, secret: string): Promise<Wire> => {
+    const wire = await Wire.open(server.url);
+    const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json", "content-length": String(BODY.length) };
+    wire.request("POST /v1/messages", { ...headers, "idempotency-key": randomUUID() }, BODY.slice(0, 10));
+    return wire;
+  };
+
+  test("a request under way is finished, new ones get a 503, and the process ends with 0", async () => {
+    await using server = await startGodwit();
+    const secret = await server.key();
+    const idle = await Wire.open(server.url);
+    idle.request("GET /livez");
+    assert.equal((await idle.reply()).status, 200);
+    const probe = await Wire.open(server.url);
+    const held = await hold(server, secret);
+    // A later request on another connection is answered: the held one has been read by then.
+    assert.equal((await server.request("GET", "/livez")).status, 200);
+
+    const ended = new Promise<number | null>((resolve) => server.child.once("exit", (code) => resolve(code)));
+    server.child.kill("SIGTERM");
+    await until("readiness to fail", async () => {
+      probe.request("GET /readyz");
+      const reply = await probe.reply();
+      if (reply.status !== 503) return undefined;
+      assertProblem(reply, "service_unavailable");
+      return true;
+    });
+    idle.request("GET /v1/messages", { authorization: `Bearer ${secret}` });
+    const refused = await idle.reply();
+    assertProblem(refused, "service_unavailable");
+    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.equal(refused.headers.get("connection"), "close");
+
+    held.write(BODY.slice(10));
+    const finished = await held.reply();
+    assert.equal(finished.status, 202);
+    assertCommonHeaders(finished);
+    assert.equal((await server.rows("select id from messages")).length, 1);
+    assert.equal(await ended, 0);
+  });
+
+  test("a client that went away in mid-body does not hold it up", async () => {
+    await using server = await startGodwit();
+    const held = await hold(server, await server.key());
+    assert.equal((await server.request("GET", "/livez")).status, 200);
+    held.close();
+    assert.equal((await server.request("GET", "/livez")).status, 200);
+    const startedAt = performance.now();
+    assert.equal(await server.stop(), 0);
+    assert.ok(performance.now() - startedAt < 5_000, "it did not wait for the one who left");
+  });
+
+  test("a connection that says nothing does not hold it up", async () => {
+    await using server = await startGodwit();
+    const silent = await Wire.open(server.url);
+    const halfway = await Wire.open(server.url);
+    halfway.write("GET /livez HTTP/1.1\r\n");
+    const startedAt = performance.now();
+    assert.equal(await server.stop(), 0);
+    assert.ok(performance.now() - startedAt < 5_000);
+    await silent.closed();
+    await halfway.closed();
+  });
+});
+
+const lineOf = (server: Godwit, requestId: string | null, isWanted: (line: LogLine) => boolean = () => true): Promise<LogLine> =>
+  until("its line in the log", () => server.logs.find((line) => line["request_id"] === requestId && isWanted(line)));
+
+describe("the log", () => {
+  test("has a client's own request id, sanitised, which is not echoed", async () => {
+    const theirs = 'trace-1."<script>';
+    const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": theirs } });
+    assertCommonHeaders(reply);
+    const line = await lineOf(godwit, reply.headers.get("x-request-id"));
+    assert.equal(line["client_request_id"], "trace-1.script");
+    assert.equal(line["status"], 200);
+  });
+
+  test("has no more than 64 characters of it", async () => {
+    const reply = await godwit.request("GET", "/livez", { headers: { "x-request-id": "a".repeat(500) } });
+    const line = await lineOf(godwit, reply.headers.get("x-request-id"));
+    assert.equal(line["client_request_id"], "a".repeat(64));
+  });
+
+  test("has broken requests under the id that the client was told", async () => {
+    const reply = await exchange(godwit.url, "hello there\r\n\r\n");
+    await lineOf(godwit, reply.headers.get("x-request-id"));
+  });
+
+  test("has the cause of a 500, of which the client hears nothing", async () => {
+    await godwit.rows("alter table messages add constraint no_owls check (body is null or body not like '%owl%')");
+    const reply = await godwit.send(key, { body: "an owl came", recipient: "+14155550177" });
+    await godwit.rows("alter table messages drop constraint no_owls");
+    assertProblem(reply, "internal_server_error");
+    assert.ok(!/owl|constraint|messages/.test(String(reply.json["detail"])));
+    const line = await lineOf(godwit, reply.headers.get("x-request-id"), ({ msg }) => msg === "request failed");
+    assert.match(String(line["message"]), /no_owls/);
+    assert.ok(!JSON.stringify(line).includes("an owl came"), "the refused row is not quoted");
+  });
+
+  test("never has bodies, full numbers or keys, whatever was asked", async () => {
+    const number = "+14155550188";
+    const text = "the heron flies at dawn";
+    const sender = "+14155550199";
+    const body = { recipient: number, body: text, sender, client_reference: "heron-ref", metadata: { note: "heron-note" } };
+    const replies = await Promise.all([
+      godwit.send(key, body),
+      godwit.send(key, { ...body, priority: "heron-fault" }),
+      godwit.send(key, { ...body, max_segments: 1, body: text.repeat(20) }),
+      godwit.send(key, { ...body, heron_field: text }),
+      godwit.send(`${key.slice(0, -1)}_`, body),
+      godwit.request("POST", "/v1/messages", { key, body: `{"recipient":"${number}","body":"${text}` }),
+      godwit.request("GET", `/v1/messages?recipient=${encodeURIComponent(number)}&client_reference=heron-ref`, { key }),
+      godwit.request("GET", `/v1/messages?token=${key}`, { key }),
+      godwit.request("GET", `/unknown/${encodeURIComponent(number)}/${key}?q=${encodeURIComponent(text)}`),
+      godwit.request("DELETE", `/v1/messages/${encodeURIComponent(text)}`, { key }),
+      exchange(godwit.url, `${text} ${number} ${key}\r\n\r\n`),
+    ]);
+    for (const { headers } of replies) await lineOf(godwit, headers.get("x-request-id"));
+    const everything = JSON.stringify(godwit.logs) + godwit.output.join("\n");
+    for (const secret of [key, key.slice(12), "4155550188", "4155550199", "heron", "owl came", "123456"]) {
+      assert.ok(!everything.includes(secret), `the log has ${secret}`);
+    }
+  });
+
+  test("has the cause of a message that gets no further, and never its text or numbers", async () => {
+    await using travelling = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    const own = await travelling.key();
+    await travelling.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
+    const body = { body: "the heron has landed", sender: "+14155550199", metadata: { note: "heron-note" } };
+    for (const recipient of ["+14155550188", "+15005550002", "+15005550012", "+15005550013"]) {
+      assert.equal((await travelling.send(own, { ...body, recipient })).status, 202);
+    }
+    const isTrouble = ({ msg }: LogLine): boolean => msg === "delivery met trouble";
+    const line = await until("the trouble in the log", () => travelling.logs.find(isTrouble));
+    assert.match(String(line["message"]), /no_departures/);
+    await until("the others to go on", async () => {
+      const ended = await travelling.rows("select from messages where status in ('failed', 'delivered')");
+      return ended.length === 2 || undefined;
+    });
+    const everything = JSON.stringify(travelling.logs) + travelling.output.join("\n");
+    for (const secret of ["heron", "4155550188", "4155550199", "5005550002", "5005550012", "5005550013"]) {
+      assert.ok(!everything.includes(secret), `the log has ${secret}`);
+    }
+  });
+});

@@ -1,0 +1,652 @@
+/** /v1/keys: a key makes, shows, rotates and revokes keys of its environment, and never gives more than it has. /v1/credential: any credential is
+ *  told what it is. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { decodeJwt } from "jose";
+import pg from "pg";
+import { newApiKey } from "../../src/access/api-key.ts";
+import { SCOPES, type Scope } from "../../src/access/scope.ts";
+import { decodeId } from "../../src/lib/id.ts";
+import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
+import { assertProblem, pointersOf, until } from "../support/expect.ts";
+import { startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
+import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
+import { buy, clientOf, newClient, type Client } from "../support/token-caller.ts";
+
+const NOBODY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
+const DAY_MS = 86_400_000;
+
+let godwit: Godwit;
+let other: Godwit;
+let root: Client;
+before(async () => {
+  godwit = await startGodwit();
+  other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  await godwit.unlimited();
+  root = await newClient(godwit);
+});
+after(() => Promise.all([godwit.stop(), other.stop()]));
+
+type Options = { key?: string; idempotencyKey?: string; node?: Godwit };
+
+const create = (body: object = {}, { key = root.secret, node = godwit, ...options }: Options = {}): Promise<Reply> =>
+  node.request("POST", "/v1/keys", { key, body: { scopes: ["messages:read"], ...body }, ...options });
+const rotate = (id: string, body: object = {}, { key = root.secret, node = godwit, ...options }: Options = {}): Promise<Reply> =>
+  node.request("POST", `/v1/keys/${id}/rotate`, { key, body, ...options });
+const revoke = (id: string, { key = root.secret, node = godwit }: Options = {}): Promise<Reply> =>
+  node.request("DELETE", `/v1/keys/${id}`, { key });
+const show = (id: string, { key = root.secret, node = godwit }: Options = {}): Promise<Reply> =>
+  node.request("GET", `/v1/keys/${id}`, { key });
+
+/** The record of a key that was made, and the key. */
+function made(reply: Reply): { key: string; id: string; record: Record<string, unknown> } {
+  assert.equal(reply.status, 201, reply.text);
+  const { key, ...record } = reply.json;
+  assert.match(String(key), /^gw_(test|live)_[0-9A-Za-z]{38}$/);
+  return { key: String(key), id: String(record["id"]), record };
+}
+
+const statusOf = async (key: string, node = godwit): Promise<number> => (await node.request("GET", "/v1/messages?limit=1", { key })).status;
+const countKeys = async (): Promise<number> => (await godwit.rows("select from api_keys")).length;
+
+describe("a key that is made", () => {
+  test("works at once on every node, with its scopes alone, and is shown without its secret ever after", async () => {
+    const reply = await create({ scopes: ["messages:read", "events:read"], name: "Prüfung ✓" });
+    const { key, id, record } = made(reply);
+    assert.equal(reply.headers.get("location"), `/v1/keys/${id}`);
+    assert.ok(key.startsWith("gw_test_"));
+    const { created_at: createdAt, account_id: account, ...rest } = record;
+    assert.deepEqual(rest, {
+      id,
+      object: "key",
+      environment: "test",
+      name: "Prüfung ✓",
+      hint: `${key.slice(0, 12)}…`,
+      scopes: ["messages:read", "events:read"],
+      expires_at: null,
+      revoked_at: null,
+      last_used_at: null,
+    });
+    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 10_000);
+    assert.match(String(account), /^acct_/);
+    assert.deepEqual([await statusOf(key), await statusOf(key, other)], [200, 200]);
+    assertProblem(await godwit.send(key), "forbidden_insufficient_scope");
+    const shown = await show(id, { node: other });
+    assert.deepEqual({ ...shown.json, last_used_at: null }, record);
+    for (const text of [shown.text, (await godwit.request("GET", "/v1/keys", { key: root.secret })).text])
+      assert.ok(!text.includes(key.slice(12)), "the secret is shown once");
+  });
+
+  test("is of the environment of the one that made it", async () => {
+    const live = await newClient(godwit, { environment: "live" });
+    const { key, record } = made(await create({}, { key: live.secret }));
+    assert.ok(key.startsWith("gw_live_"));
+    assert.equal(record["environment"], "live");
+  });
+
+  test("tells when it was last used", async () => {
+    const { key, id } = made(await create());
+    assert.equal((await show(id)).json["last_used_at"], null);
+    await statusOf(key);
+    const at = await until("last_used_at", async () => Date.parse(String((await show(id)).json["last_used_at"])) || undefined);
+    assert.ok(Math.abs(at - Date.now()) < 10_000);
+  });
+
+  test("may be made by a token, and makes tokens", async () => {
+    const { key } = made(await create({ scopes: ["keys:read"] }, { key: await buy(godwit, root, "keys:write keys:read") }));
+    const client = await clientOf(godwit, key);
+    assert.equal((await godwit.request("GET", "/v1/keys", { key: await buy(other, client) })).status, 200);
+  });
+
+  test("has what was asked for, or 400 with every fault at once", async () => {
+    const already = await countKeys();
+    const FAULTS: readonly [object, string[]][] = [
+      [{ scopes: undefined }, ["/scopes"]],
+      [{ scopes: null }, ["/scopes"]],
+      [{ scopes: [] }, ["/scopes"]],
+      [{ scopes: "messages:read" }, ["/scopes"]],
+      [{ scopes: ["messages:read", "messages:read"] }, ["/scopes"]],
+      [{ scopes: ["messages:read", "no:such"] }, ["/scopes/1"]],
+      [{ name: "" }, ["/name"]],
+      [{ name: "x".repeat(65) }, ["/name"]],
+      [{ name: 5 }, ["/name"]],
+      [{ expires_at: "tomorrow" }, ["/expires_at"]],
+      [{ expires_at: "2030-02-30T00:00:00Z" }, ["/expires_at"]],
+      [{ expires_at: new Date(Date.now() - 1_000).toISOString() }, ["/expires_at"]],
+      [{ environment: "live" }, ["/environment"]],
+      [{ scopes: ["no:such"], name: "", expires_at: "x", account_id: "x" }, ["/account_id", "/scopes/0", "/name", "/expires_at"]],
+    ];
+    for (const [body, pointers] of FAULTS) {
+      const reply = await create(body);
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(new Set(pointersOf(reply)), new Set(pointers), JSON.stringify(body));
+    }
+    assertProblem(await create({ name: "a\0b" }), "invalid_request_payload");
+    assert.equal(await countKeys(), already, "nothing was made");
+    assert.equal(made(await create({ name: "🔑".repeat(64), expires_at: null })).record["expires_at"], null);
+  });
+});
+
+describe("nobody gives more than it has", () => {
+  const holder = async (scopes: readonly Scope[], more: KeyOptions = {}): Promise<Client> => newClient(godwit, { scopes, ...more });
+
+  /** Refused, and told what is missing. */
+  function assertLacks(reply: Reply, ...scopes: Scope[]): void {
+    assertProblem(reply, "forbidden_insufficient_scope");
+    assert.deepEqual(reply.json["required_scopes"], scopes);
+    assert.equal(reply.headers.get("www-authenticate"), `Bearer realm="godwit", error="insufficient_scope", scope="${scopes.join(" ")}"`);
+    assert.equal(reply.json["key"], undefined);
+  }
+
+  test("a key makes keys with its own scopes, all of them or fewer", async () => {
+    const maker = await holder(["keys:write", "messages:read", "events:read"]);
+    made(await create({ scopes: ["messages:read"] }, { key: maker.secret }));
+    made(await create({ scopes: ["events:read", "keys:write", "messages:read"] }, { key: maker.secret }));
+    const already = await countKeys();
+    assertLacks(
+      await create({ scopes: ["messages:read", "messages:send", "keys:read"] }, { key: maker.secret }),
+      "messages:send",
+      "keys:read",
+    );
+    assertLacks(
+      await create({ scopes: [...SCOPES] }, { key: maker.secret }),
+      ...SCOPES.filter((scope) => !/keys:write|messages:read|events/.test(scope)),
+    );
+    assert.equal(await countKeys(), already);
+  });
+
+  test("without keys:write it makes none at all, and without keys:read it sees none", async () => {
+    const reader = await holder(SCOPES.filter((scope) => scope !== "keys:write"));
+    const writer = await holder(["keys:write", "messages:read"]);
+    assertLacks(await create({}, { key: reader.secret }), "keys:write");
+    assertLacks(await rotate(reader.id, {}, { key: reader.secret }), "keys:write");
+    assertLacks(await revoke(reader.id, { key: reader.secret }), "keys:write");
+    assertLacks(await show(writer.id, { key: writer.secret }), "keys:read");
+    assertLacks(await godwit.request("GET", "/v1/keys", { key: writer.secret }), "keys:read");
+    assert.equal(await statusOf(reader.secret), 200, "nothing happened to it");
+  });
+
+  test("a token with fewer scopes than its key gives no more than the token has", async () => {
+    const narrowed = await buy(godwit, root, "keys:write messages:read");
+    made(await create({ scopes: ["messages:read"] }, { key: narrowed }));
+    assertLacks(await create({ scopes: ["messages:send"] }, { key: narrowed }), "messages:send");
+    const victim = made(await create({ scopes: ["messages:send"] }));
+    assertLacks(await rotate(victim.id, {}, { key: narrowed }), "messages:send");
+    assertLacks(
+      await rotate(root.id, {}, { key: narrowed }),
+      ...SCOPES.filter((scope) => scope !== "keys:write" && scope !== "messages:read"),
+    );
+  });
+
+  test("rotating a key with more than one's own is refused, and the key works on", async () => {
+    const maker = await holder(["keys:write", "messages:read"]);
+    const victim = made(await create({ scopes: ["messages:read", "messages:send"] }));
+    assertLacks(await rotate(victim.id, { overlap_seconds: 0 }, { key: maker.secret }), "messages:send");
+    assert.equal(await statusOf(victim.key), 200);
+    assert.equal((await show(victim.id)).json["expires_at"], null);
+  });
+
+  test("a replay shows a key only to those who could have made it", async () => {
+    const maker = await holder(["keys:write", "messages:read"]);
+    const [creating, rotating] = [randomUUID(), randomUUID()];
+    const body = { scopes: ["messages:send"] };
+    const first = await create(body, { idempotencyKey: creating });
+    const { id } = made(first);
+    const second = await rotate(id, {}, { idempotencyKey: rotating });
+    made(second);
+    assertLacks(await create(body, { idempotencyKey: creating, key: maker.secret }), "messages:send");
+    assertLacks(await rotate(id, {}, { idempotencyKey: rotating, key: maker.secret }), "messages:send");
+    assertReplayOf(first, await create(body, { idempotencyKey: creating, key: await buy(godwit, root) }));
+    assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating }));
+  });
+
+  test("no key outlives the one that made it: with it ends what has no end of its own", async () => {
+    const end = new Date(Date.now() + 10 * DAY_MS);
+    const mortal = await holder(["keys:write", "messages:read"], { expiresAt: end });
+    for (const key of [mortal.secret, await buy(godwit, mortal)]) {
+      assert.equal(made(await create({}, { key })).record["expires_at"], end.toISOString());
+      assert.equal(made(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
+      const soon = new Date(Date.now() + DAY_MS).toISOString();
+      assert.equal(made(await create({ expires_at: soon }, { key })).record["expires_at"], soon);
+      const late = await create({ expires_at: new Date(end.getTime() + 1).toISOString() }, { key });
+      assertProblem(late, "invalid_request_payload");
+      assert.deepEqual(pointersOf(late), ["/expires_at"]);
+    }
+    const immortal = made(await create());
+    assert.equal(made(await rotate(immortal.id, {}, { key: mortal.secret })).record["expires_at"], end.toISOString());
+    assert.equal(made(await create({ expires_at: "2099-01-01T00:00:00+02:00" })).record["expires_at"], "2098-12-31T22:00:00.000Z");
+  });
+
+  test("who was locked out a moment ago makes no key, though another node has not heard of it", async () => {
+    const locked = await newClient(godwit);
+    const victim = made(await create());
+    assert.equal(await statusOf(locked.secret, other), 200);
+    assert.equal((await revoke(locked.id)).status, 200);
+    const already = await countKeys();
+    assertProblem(await create({}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
+    assertProblem(await rotate(victim.id, {}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
+    assert.equal(await countKeys(), already);
+    const expired = await newClient(godwit);
+    const token = await buy(godwit, expired);
+    assert.equal(await statusOf(token, other), 200);
+    await rotate(expired.id, { overlap_seconds: 0 });
+    assertProblem(await create({}, { key: token, node: other }), "unauthorized_invalid_token");
+  });
+});
+
+describe("a key is not found", () => {
+  const STRANGERS: readonly KeyOptions[] = [
+    { environment: "live" },
+    { account: "neighbour" },
+    { account: "neighbour", environment: "live" },
+  ];
+
+  test("by the other environment, nor by another account, whatever they want of it", async () => {
+    const { id, key } = made(await create());
+    for (const options of STRANGERS) {
+      const stranger = await godwit.key(options);
+      await godwit.unlimited();
+      assertProblem(await show(id, { key: stranger }), "not_found");
+      assertProblem(await rotate(id, {}, { key: stranger }), "not_found");
+      assertProblem(await revoke(id, { key: stranger }), "not_found");
+      assert.ok(!(await godwit.request("GET", "/v1/keys?limit=100", { key: stranger })).text.includes(id));
+    }
+    assert.equal(await statusOf(key), 200);
+  });
+
+  test("when nobody has it, and when it is no key's id", async () => {
+    for (const id of [NOBODY, "msg_01k9zs3v8mf4tb2xg1qj6n0d5c", "x", "key_", newApiKey("test")]) {
+      assertProblem(await show(id), "not_found");
+      assertProblem(await rotate(id), "not_found");
+      assertProblem(await revoke(id), "not_found");
+    }
+  });
+});
+
+describe("revoking", () => {
+  test("ends a key, twice is once, and it stays in the list", async () => {
+    const { id, key } = made(await create());
+    const first = await revoke(id);
+    assert.equal(first.status, 200, first.text);
+    assert.ok(Math.abs(Date.parse(String(first.json["revoked_at"])) - Date.now()) < 10_000);
+    assert.equal(await statusOf(key), 401);
+    const second = await revoke(id, { node: other });
+    assert.deepEqual([second.status, second.text], [200, first.text]);
+    assert.equal((await show(id)).text, first.text);
+    assert.ok((await godwit.request("GET", "/v1/keys?limit=100", { key: root.secret })).text.includes(id));
+  });
+
+  test("oneself is allowed, and the last thing that one does", async () => {
+    const own = await newClient(godwit);
+    assert.equal((await revoke(own.id, { key: own.secret })).status, 200);
+    assertProblem(await show(own.id, { key: own.secret }), "unauthorized_invalid_token");
+  });
+
+  test("a key ends those alone that ask by it: keys that it made live on", async () => {
+    const maker = await newClient(godwit);
+    const child = made(await create({}, { key: maker.secret }));
+    await revoke(maker.id);
+    await until("it to be refused everywhere", async () => (await statusOf(maker.secret, other)) === 401 || undefined);
+    assert.equal(await statusOf(child.key), 200);
+  });
+
+  test("the maker while it makes a key: there is one by then, or the maker is told that it is locked out", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const maker = await newClient(godwit);
+      const already = await countKeys();
+      const [reply, found] = await Promise.all([
+        create({}, { key: maker.secret, node: other }),
+        revoke(maker.id).then(async ({ status }) => (status === 200 ? countKeys() : -1)),
+      ]);
+      assert.ok(reply.status === 201 || reply.status === 401, reply.text);
+      assert.equal(found, already + (reply.status === 201 ? 1 : 0), "nothing is made after the revocation is answered");
+      assert.equal(await countKeys(), found);
+    }
+  });
+});
+
+describe("rotating", () => {
+  test("makes another key with the same scopes and name; the old one works for the overlap, a day unless told otherwise", async () => {
+    const old = made(await create({ scopes: ["messages:read", "usage:read"], name: "checkout" }));
+    const reply = await rotate(old.id);
+    const { key, id, record } = made(reply);
+    assert.equal(reply.headers.get("location"), `/v1/keys/${id}`);
+    assert.notEqual(id, old.id);
+    assert.deepEqual([record["scopes"], record["name"], record["expires_at"]], [["messages:read", "usage:read"], "checkout", null]);
+    assert.deepEqual([await statusOf(key), await statusOf(old.key), await statusOf(old.key, other)], [200, 200, 200]);
+    const end = Date.parse(String((await show(old.id)).json["expires_at"]));
+    assert.ok(Math.abs(end - Date.now() - DAY_MS) < 10_000);
+    const { expires_at: sooner } = made(await rotate(old.id, { overlap_seconds: 3_600 })).record;
+    assert.equal(sooner, new Date(end).toISOString(), "no longer than the old one would have lived");
+    const nearer = Date.parse(String((await show(old.id)).json["expires_at"]));
+    assert.ok(Math.abs(nearer - Date.now() - 3_600_000) < 10_000);
+    await rotate(old.id, { overlap_seconds: 30 * 86_400 });
+    assert.equal(Date.parse(String((await show(old.id)).json["expires_at"])), nearer, "an overlap gives no key a longer life");
+  });
+
+  test("without an overlap ends the old one everywhere", async () => {
+    const old = made(await create());
+    const next = made(await rotate(old.id, { overlap_seconds: 0 }));
+    for (const node of [godwit, other]) {
+      await until("the old key to be refused", async () => (await statusOf(old.key, node)) === 401 || undefined, 2_000);
+      assert.equal(await statusOf(next.key, node), 200);
+    }
+  });
+
+  test("oneself gives the next key to go on with", async () => {
+    const own = await newClient(godwit);
+    const { key } = made(await rotate(own.id, { overlap_seconds: 0 }, { key: own.secret }));
+    await until("the old key to be refused", async () => (await statusOf(own.secret)) === 401 || undefined, 2_000);
+    assert.equal((await godwit.request("GET", "/v1/keys", { key })).status, 200);
+  });
+
+  test("takes an overlap from nothing to thirty days", async () => {
+    const { id } = made(await create());
+    for (const overlap of [-1, 30 * 86_400 + 1, 1.5, "60", true]) {
+      const reply = await rotate(id, { overlap_seconds: overlap });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(pointersOf(reply), ["/overlap_seconds"]);
+    }
+    assertProblem(await rotate(id, { overlap: 5 }), "invalid_request_payload");
+    made(await rotate(id, { overlap_seconds: 30 * 86_400 }));
+    made(await rotate(id, { overlap_seconds: null }));
+  });
+
+  test("a key that is over is refused, and that is remembered", async () => {
+    const revoked = made(await create());
+    await revoke(revoked.id);
+    const expired = made(await create());
+    await rotate(expired.id, { overlap_seconds: 0 });
+    for (const { id } of [revoked, expired]) {
+      const idempotencyKey = randomUUID();
+      const first = await rotate(id, {}, { idempotencyKey });
+      assertProblem(first, "key_not_active");
+      assertReplayOf(first, await rotate(id, {}, { idempotencyKey, node: other }));
+    }
+  });
+
+  test("at the same time makes as many keys as were asked for, and none outlives the first", async () => {
+    const old = made(await create({ expires_at: new Date(Date.now() + DAY_MS).toISOString() }));
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => rotate(old.id, {}, { node: index % 2 === 0 ? godwit : other })),
+    );
+    assert.equal(new Set(replies.map((reply) => made(reply).key)).size, 10);
+    for (const reply of replies) assert.ok(String(reply.json["expires_at"]) <= String(old.record["expires_at"]));
+  });
+});
+
+describe("an idempotency key", () => {
+  test("shows the same secret again, from an answer that is stored sealed", async () => {
+    const [creating, rotating] = [randomUUID(), randomUUID()];
+    const first = await create({ name: "again" }, { idempotencyKey: creating });
+    const { id, key } = made(first);
+    const second = await rotate(id, {}, { idempotencyKey: rotating });
+    const { key: next } = made(second);
+    for (const node of [godwit, other]) {
+      assertReplayOf(first, await create({ name: "again" }, { idempotencyKey: creating, node }));
+      assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating, node }));
+    }
+    assertReused(await create({ name: "another" }, { idempotencyKey: creating }));
+    assertReused(await rotate(id, { overlap_seconds: 5 }, { idempotencyKey: rotating }));
+    const rows = await godwit.rows<{ text: string }>("select t::text as text from idempotency_keys t where key = any ($1)", [
+      [creating, rotating],
+    ]);
+    assert.equal(rows.length, 2);
+    const stored = JSON.stringify(rows);
+    assert.ok(stored.includes("sealed:") && !stored.includes("gw_"), stored);
+    const said = JSON.stringify([godwit.logs, other.logs, godwit.output]);
+    for (const secret of [key, next]) assert.ok(!said.includes(secret.slice(12)));
+  });
+
+  test("twenty at once make one key, and twenty at once rotate one once", async () => {
+    const { id } = made(await create());
+    const asks = [(options: Options) => create({ name: "race" }, options), (options: Options) => rotate(id, {}, options)];
+    for (const ask of asks) {
+      const already = await countKeys();
+      const idempotencyKey = randomUUID();
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => ask({ idempotencyKey, node: index % 2 === 0 ? godwit : other })),
+      );
+      assertReplayOf(assertOneExecution(replies, 201), await ask({ idempotencyKey }));
+      assert.equal(await countKeys(), already + 1);
+    }
+  });
+
+  test("of a revoked key's own request is of no use to it", async () => {
+    const maker = await newClient(godwit);
+    const idempotencyKey = randomUUID();
+    const first = await create({}, { key: maker.secret, idempotencyKey });
+    made(first);
+    await revoke(maker.id);
+    assertProblem(await create({}, { key: maker.secret, idempotencyKey }), "unauthorized_invalid_token");
+    assertReplayOf(first, await create({}, { idempotencyKey }));
+  });
+
+  test("that a refusal did not use up may try again", async () => {
+    const maker = await newClient(godwit, { scopes: ["keys:write", "messages:read"] });
+    const idempotencyKey = randomUUID();
+    assertProblem(await create({ scopes: ["usage:read"] }, { key: maker.secret, idempotencyKey }), "forbidden_insufficient_scope");
+    const reply = await create({}, { key: maker.secret, idempotencyKey });
+    made(reply);
+    assert.equal(isReplay(reply), false);
+  });
+});
+
+describe("the list", () => {
+  test("goes through all keys of the environment, newest first, a page at a time", async () => {
+    const owner = await newClient(godwit, { account: "lists" });
+    await godwit.unlimited();
+    const ids = [owner.id];
+    for (let index = 0; index < 6; index += 1) ids.unshift(made(await create({}, { key: owner.secret })).id);
+    await revoke(ids[2] ?? "", { key: owner.secret });
+    const found: string[] = [];
+    let cursor = "";
+    for (let page = 0; page < 4; page += 1) {
+      const reply = await godwit.request("GET", `/v1/keys?limit=2${cursor}`, { key: owner.secret });
+      assert.equal(reply.status, 200, reply.text);
+      const {
+        data,
+        has_more: hasMore,
+        next_cursor: next,
+      } = reply.json as { data: Record<string, unknown>[]; has_more: boolean; next_cursor: string | null };
+      found.push(...data.map(({ id }) => String(id)));
+      for (const record of data) assert.ok(!("key" in record));
+      assert.deepEqual([hasMore, next === null], page < 3 ? [true, false] : [false, true]);
+      cursor = `&cursor=${next}`;
+    }
+    assert.deepEqual(found, ids);
+    assert.equal(((await godwit.request("GET", "/v1/keys", { key: owner.secret })).json["data"] as unknown[]).length, 7);
+  });
+
+  test("refuses what it does not know", async () => {
+    for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x", "status=active"])
+      assertProblem(await godwit.request("GET", `/v1/keys?${query}`, { key: root.secret }), "invalid_request_payload");
+  });
+});
+
+describe("the credential that asks", () => {
+  const tell = (key: string | undefined, node = godwit): Promise<Reply> => node.request("GET", "/v1/credential", { key });
+
+  async function told(key: string, node = godwit): Promise<Reply["json"]> {
+    const { status, json, text } = await tell(key, node);
+    assert.equal(status, 200, text);
+    return json;
+  }
+
+  test("is told what it is, on every node: a key, its scopes in one order, until it is revoked", async () => {
+    const { key, id, record } = made(await create({ scopes: ["usage:read", "messages:read", "messages:send"], name: "console" }));
+    const expected = {
+      object: "credential",
+      type: "api_key",
+      key_id: id,
+      account_id: record["account_id"],
+      environment: "test",
+      name: "console",
+      scopes: ["messages:send", "messages:read", "usage:read"],
+      tier: { name: "unlimited", requests_per_second: null, burst: null },
+      expires_at: null,
+    };
+    assert.deepEqual([await told(key), await told(key, other)], [expected, expected]);
+    const live = await newClient(godwit, { environment: "live" });
+    const { key_id: liveId, environment, name, scopes } = await told(live.secret);
+    assert.deepEqual([liveId, environment, name, scopes], [live.id, "live", null, [...SCOPES]]);
+  });
+
+  test("may be a key without any scope, which is told so and may do nothing else", async () => {
+    const poor = await newClient(godwit, { scopes: [] });
+    assert.deepEqual((await told(poor.secret))["scopes"], []);
+    assertProblem(await godwit.request("GET", "/v1/keys", { key: poor.secret }), "forbidden_insufficient_scope");
+    const nosy = await newClient(godwit, { scopes: ["links:read"] });
+    assert.deepEqual((await told(nosy.secret))["scopes"], ["links:read"]);
+  });
+
+  test("counts in the quota, and is told the tier that it was admitted by", async () => {
+    const metered = await godwit.key({ account: "metered" });
+    const first = await tell(metered);
+    assert.deepEqual(first.json["tier"], { name: "sandbox", requests_per_second: 25, burst: 50 });
+    assert.equal(first.headers.get("ratelimit-policy"), '"sandbox";q=50;w=2');
+    assert.match(first.headers.get("ratelimit") ?? "", /^"sandbox";r=\d+;t=\d+$/);
+    const refused = await until("the quota to be used up", async () => {
+      const replies = await Promise.all(Array.from({ length: 60 }, () => tell(metered)));
+      return replies.find(({ status }) => status === 429);
+    });
+    assertProblem(refused, "rate_limit_exceeded");
+  });
+
+  test("may be a token, with its own scopes and its own end; its key is told its own", async () => {
+    const client = await newClient(godwit);
+    const token = await buy(godwit, client, "usage:read messages:read");
+    const { exp = 0 } = decodeJwt(token);
+    const { account_id: account, ...rest } = await told(token, other);
+    assert.match(String(account), /^acct_/);
+    assert.deepEqual(rest, {
+      object: "credential",
+      type: "access_token",
+      key_id: client.id,
+      environment: "test",
+      name: null,
+      scopes: ["messages:read", "usage:read"],
+      tier: { name: "unlimited", requests_per_second: null, burst: null },
+      expires_at: new Date(exp * 1_000).toISOString(),
+    });
+    const { type, scopes, expires_at: end } = await told(client.secret);
+    assert.deepEqual([type, scopes, end], ["api_key", [...SCOPES], null]);
+  });
+
+  test("may be a token that says more than its key has by now: neither scopes nor time beyond it", async () => {
+    const client = await newClient(godwit);
+    const token = await buy(godwit, client);
+    const end = new Date(Date.now() + 600_000);
+    await godwit.rows("update api_keys set expires_at = $2, scopes = '{links:read,messages:read}' where id = $1", [
+      decodeId("key", client.id),
+      end,
+    ]);
+    const { type, scopes, expires_at: shown } = await told(token);
+    assert.deepEqual([type, scopes, shown], ["access_token", ["messages:read", "links:read"], end.toISOString()]);
+    assert.equal((await told(client.secret))["expires_at"], end.toISOString());
+    const { exp = 0 } = decodeJwt(await buy(godwit, client));
+    assert.ok(exp * 1_000 <= end.getTime());
+  });
+
+  test("is a 401 when it is missing, unknown or expired, and the moment it is revoked, whatever a node remembers", async () => {
+    assertProblem(await tell(undefined), "unauthorized_missing_token");
+    const expired = await godwit.key({ expiresAt: new Date(Date.now() - 1_000) });
+    for (const key of [newApiKey("test"), expired]) assertProblem(await tell(key), "unauthorized_invalid_token");
+    const doomed = await newClient(godwit);
+    const token = await buy(godwit, doomed);
+    for (const key of [doomed.secret, token]) await told(key, other);
+    assert.equal((await revoke(doomed.id)).status, 200);
+    for (const key of [doomed.secret, token]) {
+      const reply = await tell(key, other);
+      assertProblem(reply, "unauthorized_invalid_token");
+      assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
+    }
+  });
+
+  test("asks for nothing: a parameter is a 400, another method a 405", async () => {
+    assertProblem(await godwit.request("GET", "/v1/credential?id=x", { key: root.secret }), "invalid_request_payload");
+    const reply = await godwit.request("DELETE", "/v1/credential", { key: root.secret });
+    assertProblem(reply, "method_not_allowed");
+  });
+});
+
+describe("an environment has a thousand keys that work", () => {
+  /** So many keys, besides those that there are. */
+  async function fill(account: string, count: number): Promise<void> {
+    const nextId = uuidSequence();
+    await godwit.rows(
+      `insert into api_keys (account_id, id, environment, hint, scopes)
+       select (select id from accounts where name = $1), id, 'test', 'gw_test_xxxx…', '{messages:read}' from unnest($2::uuid[]) id`,
+      [account, Array.from({ length: count }, () => uuidToText(nextId(Date.now() - DAY_MS)))],
+    );
+  }
+
+  test("and no more: neither made nor rotated, until one is revoked, has expired, or gives its place", async () => {
+    const owner = await newClient(godwit, { account: "full" });
+    await godwit.unlimited();
+    const key = owner.secret;
+    const spare = made(await create({}, { key }));
+    await fill("full", 997);
+    const last = made(await create({}, { key }));
+    const idempotencyKey = randomUUID();
+    const full = await create({}, { key, idempotencyKey });
+    assertProblem(full, "too_many_keys");
+    assertProblem(await rotate(spare.id, {}, { key }), "too_many_keys");
+    const replaced = made(await rotate(last.id, { overlap_seconds: 0 }, { key }));
+    assertProblem(await create({}, { key }), "too_many_keys");
+    await revoke(replaced.id, { key });
+    assertReplayOf(full, await create({}, { key, idempotencyKey }));
+    made(await create({}, { key }));
+    assertProblem(await create({}, { key }), "too_many_keys");
+    await godwit.rows("update api_keys set expires_at = now() where id = $1", [uuidToText(decodeId("key", spare.id) ?? Buffer.alloc(16))]);
+    made(await create({}, { key }));
+    made(await create({}, { key: await godwit.key({ account: "full", environment: "live" }) }));
+  });
+
+  test("also when many are made at once", async () => {
+    const owner = await newClient(godwit, { account: "nearly full" });
+    await godwit.unlimited();
+    await fill("nearly full", 996);
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => create({}, { key: owner.secret, node: index % 2 === 0 ? godwit : other })),
+    );
+    assert.equal(replies.filter(({ status }) => status === 201).length, 3);
+    for (const reply of replies) if (reply.status !== 201) assertProblem(reply, "too_many_keys");
+  });
+});
+
+test("two who rotate each other at once both succeed, or are told that they are locked out", async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const [one, two] = [await newClient(godwit), await newClient(godwit)];
+    const replies = await Promise.all([
+      rotate(two.id, { overlap_seconds: 0 }, { key: one.secret }),
+      rotate(one.id, { overlap_seconds: 0 }, { key: two.secret, node: other }),
+    ]);
+    for (const { status, text } of replies) assert.ok(status === 201 || status === 401, text);
+    assert.ok(replies.some(({ status }) => status === 201));
+  }
+});
+
+test("a session that dies while it makes a key leaves one key or none, and the answer says which", async () => {
+  const holder = new pg.Client(godwit.databaseUrl);
+  await holder.connect();
+  const idempotencyKey = randomUUID();
+  const already = await countKeys();
+  let running: Promise<Reply>;
+  try {
+    await holder.query("begin");
+    await holder.query("lock table api_key_hashes in exclusive mode");
+    running = create({ name: "cut" }, { idempotencyKey });
+    const pid = await until("it to wait", async () => {
+      const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return (await godwit.rows<{ pid: number }>(waiting))[0]?.pid;
+    });
+    await godwit.rows("select pg_terminate_backend($1)", [pid]);
+  } finally {
+    await holder.end();
+  }
+  assertProblem(await running, "service_unavailable");
+  assert.equal(await countKeys(), already);
+  made(await create({ name: "cut" }, { idempotencyKey }));
+});

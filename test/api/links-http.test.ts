@@ -1,0 +1,347 @@
+/** Links as those who watch them see them, where carriers speak to us, and another file on SIGHUP. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server as TcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { Server } from "../../src/api/server.ts";
+import { createMetrics } from "../../src/api/metrics.ts";
+import { MAX_CARRIER_BODY_BYTES, Receiver } from "../../src/links/receiver.ts";
+import type { Authenticator } from "../../src/access/authenticate.ts";
+import type { Limiter } from "../../src/access/limiter.ts";
+import { createLog } from "../../src/lib/log.ts";
+import type { CarrierRequest, Host, Provider } from "../../src/providers/provider.ts";
+import type { Link } from "../../src/routing/link.ts";
+import { EMPTY_PLAN } from "../../src/routing/plan.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { linkTo } from "../support/delivery-rig.ts";
+import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
+import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+
+type Json = Record<string, unknown>;
+
+const folder = mkdtempSync(join(tmpdir(), "godwit-links-"));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const write = (text: string, path = join(folder, `plan-${(files += 1)}.toml`)): string => {
+  writeFileSync(path, text);
+  return path;
+};
+
+/** A carrier that takes connections and says nothing; how many there were. */
+class SilentCarrier {
+  connections = 0;
+  open = 0;
+  readonly #server: TcpServer = createServer((socket) => {
+    this.connections += 1;
+    this.open += 1;
+    socket.on("error", () => undefined);
+    socket.on("close", () => (this.open -= 1));
+    socket.resume();
+  });
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return (this.#server.address() as { port: number }).port;
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}
+
+const smppLink = (name: string, port: number, more = ""): string =>
+  `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${port}\nsystem_id = "godwit"\npassword_env = "ACME_PASSWORD"\nrate = 50\nwindow = 20\n${more}\n`;
+const SECRET = "hunter2hunter2";
+// Nobody listens there.
+const CLOSED_PORT = 1;
+
+describe("GET /v1/links", () => {
+  let godwit: Godwit;
+  let config: string;
+  const linksOf = async (key: string): Promise<Json[]> => {
+    const reply = await godwit.request("GET", "/v1/links", { key });
+    assert.equal(reply.status, 200, reply.text);
+    return reply.json["data"] as Json[];
+  };
+  before(async () => {
+    config = write(`${smppLink("acme", CLOSED_PORT, 'sender = "ACME"')}[[link]]\nname = "fake"\nprovider = "simulator"\n`);
+    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    await godwit.unlimited();
+  });
+  after(() => godwit.stop());
+
+  test("shows every link of live, with state, rate and window, and no secret", async () => {
+    const key = await godwit.key({ environment: "live", scopes: ["links:read"] });
+    const links = await until(
+      "all to be told",
+      async () => {
+        const found = await linksOf(key);
+        return found.every(({ state }) => state !== "down") ? found : undefined;
+      },
+      8_000,
+    );
+    assert.deepEqual(
+      links.map(({ name }) => name),
+      ["simulator", "acme", "fake"],
+    );
+    const { nodes, reason, last_error_at: _at, last_error: _error, ...acme } = links[1] ?? {};
+    assert.deepEqual(acme, {
+      name: "acme",
+      object: "link",
+      provider: "smpp",
+      channels: ["sms"],
+      state: "connecting",
+      sender: "ACME",
+      rate: 50,
+      window: 20,
+      in_flight: 0,
+    });
+    assert.equal((nodes as string[]).length, 1);
+    assert.ok(reason === null || typeof reason === "string");
+    assert.equal(links[2]?.["state"], "connected");
+    assert.ok(!JSON.stringify(links).includes(SECRET));
+  });
+
+  test("shows test the simulator alone", async () => {
+    const links = await linksOf(await godwit.key({ scopes: ["links:read"] }));
+    assert.deepEqual(
+      links.map(({ name, provider }) => [name, provider]),
+      [["simulator", "simulator"]],
+    );
+  });
+
+  test("needs its scope, and a credential", async () => {
+    assertProblem(
+      await godwit.request("GET", "/v1/links", { key: await godwit.key({ scopes: ["messages:read"] }) }),
+      "forbidden_insufficient_scope",
+    );
+    assertProblem(await godwit.request("GET", "/v1/links"), "unauthorized_missing_token");
+  });
+
+  test("is what `godwit links` prints, also without the secrets of the links", async () => {
+    const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_CONFIG: config };
+    const { code, stdout, stderr } = await runGodwit(["links", "--json"], env);
+    assert.equal(code, 0, stderr);
+    const records = JSON.parse(stdout) as Json[];
+    assert.deepEqual(
+      records.map(({ name, state }) => [name, state]),
+      [
+        ["simulator", "connected"],
+        ["acme", "connecting"],
+        ["fake", "connected"],
+      ],
+    );
+    const table = await runGodwit(["links"], env);
+    assert.match(table.stdout, /^name +provider +state +reason/m);
+    assert.match(table.stdout, /^acme +smpp +connecting /m);
+    assert.ok(!`${stdout}${table.stdout}`.includes(SECRET));
+  });
+
+  test("tells that a link is down when no node has it, and nothing is left of a node that stopped", async () => {
+    await using other = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    const rows = () => other.rows<{ link: string }>("select link from link_states");
+    await until("it to say something", async () => (await rows()).length === 3 || undefined, 8_000);
+    await using api = await startGodwit({
+      databaseUrl: other.databaseUrl,
+      roles: "api",
+      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+    });
+    const key = await api.key({ environment: "live" });
+    other.child.kill("SIGTERM");
+    const links = await until(
+      "nothing to be left",
+      async () => {
+        const { data } = (await api.request("GET", "/v1/links", { key })).json as { data: Json[] };
+        return data.every(({ state }) => state === "down") ? data : undefined;
+      },
+      15_000,
+    );
+    assert.deepEqual(await api.rows("select link from link_states"), [], "taken back, and not only old");
+    assert.deepEqual(
+      links.map(({ nodes, reason, in_flight: inFlight }) => [nodes, reason, inFlight]),
+      [1, 2, 3].map(() => [[], null, 0]),
+    );
+  });
+});
+
+test("a file that names an account which is not there starts nothing, and says so", async () => {
+  const config = write(
+    `${smppLink("acme", CLOSED_PORT)}[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "nobody"\nenvironment = "live"\n`,
+  );
+  await assert.rejects(
+    startGodwit({ env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } }),
+    /the configuration names accounts that are not there: nobody/,
+  );
+});
+
+describe("where carriers speak to us", () => {
+  const seen: { request: CarrierRequest; settings: unknown; link: string }[] = [];
+  const telling: Provider<never> = {
+    name: "telling",
+    open: () => Promise.reject(new Error("not needed")),
+    answer: async (settings, request, host) => {
+      seen.push({ request, settings, link: (host as unknown as { link: string }).link });
+      return { status: 202, contentType: "text/plain; charset=utf-8", body: "taken" };
+    },
+  };
+  const deaf: Provider<never> = { name: "deaf", open: () => Promise.reject(new Error("not needed")) };
+  let server: Server;
+  let url: string;
+  before(async () => {
+    const routes = new Routes(linkTo("simulator"), {
+      ...EMPTY_PLAN,
+      links: [
+        { ...linkTo("mine"), provider: "telling" as never },
+        { ...linkTo("quiet"), provider: "deaf" as never },
+      ],
+    });
+    const receiver = new Receiver({
+      routes,
+      providers: { telling, deaf },
+      hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
+    });
+    const { log } = createLog("silent");
+    server = new Server({
+      host: "127.0.0.1",
+      port: 0,
+      tls: undefined,
+      trustedProxies: [],
+      requestTimeoutMs: 10_000,
+      routes: [],
+      pages: (["GET", "POST"] as const).map((method) => ({
+        method,
+        path: "/providers/{provider}/{link}",
+        maxBodyBytes: MAX_CARRIER_BODY_BYTES,
+        render: ({ params, query, headers, url: address, body }) => receiver.answer(params, { method, url: address, query, headers, body }),
+      })),
+      authenticator: {} as Authenticator,
+      limiter: {} as Limiter,
+      metrics: createMetrics("0"),
+      log,
+      writeLogLine: () => undefined,
+    });
+    url = await server.listen();
+  });
+  after(() => server.stop());
+
+  const ask = async (path: string, init: RequestInit = {}): Promise<Reply> => {
+    const response = await fetch(`${url}${path}`, init);
+    const text = await response.text();
+    const isJson = (response.headers.get("content-type") ?? "").includes("json");
+    return { status: response.status, headers: response.headers, text, json: isJson ? (JSON.parse(text) as Json) : {} };
+  };
+
+  test("a POST reaches the link's provider as it came, without a credential", async () => {
+    const body = Buffer.from([0x7b, 0x00, 0xff, 0x0a, 0x7d]);
+    for (const contentType of ["application/json", "application/x-www-form-urlencoded", "application/octet-stream"]) {
+      seen.length = 0;
+      const reply = await ask("/providers/telling/mine?a=1&b=%20x", {
+        method: "POST",
+        body,
+        headers: { "content-type": contentType, "x-signature": "s" },
+      });
+      assert.deepEqual([reply.status, reply.text, reply.headers.get("content-type")], [202, "taken", "text/plain; charset=utf-8"]);
+      assertCommonHeaders(reply);
+      const [{ request, settings, link } = assert.fail("it was not asked")] = seen;
+      assert.deepEqual(
+        [request.method, request.url, request.query],
+        ["POST", `${url}/providers/telling/mine?a=1&b=%20x`, { a: "1", b: " x" }],
+      );
+      assert.deepEqual([request.headers["x-signature"], request.headers["content-type"]], ["s", contentType]);
+      assert.ok(request.body.equals(body), "the bytes are as they came");
+      assert.deepEqual([settings, link, seen.length], [{ speed: 1 }, "mine", 1]);
+    }
+  });
+
+  test("a GET reaches it as well, without a body", async () => {
+    seen.length = 0;
+    const reply = await ask("/providers/telling/mine?hub.challenge=42");
+    assert.equal(reply.status, 202);
+    assert.deepEqual(
+      [seen[0]?.request.method, seen[0]?.request.query, seen[0]?.request.body.length],
+      ["GET", { "hub.challenge": "42" }, 0],
+    );
+  });
+
+  for (const [what, path] of [
+    ["a link that is not there", "/providers/telling/nobody"],
+    ["a link of another provider", "/providers/deaf/mine"],
+    ["a provider that is not there", "/providers/nobody/mine"],
+    ["a provider that takes nothing over HTTP", "/providers/deaf/quiet"],
+    ["the simulator", "/providers/simulator/simulator"],
+    ["a name of JavaScript's", "/providers/toString/constructor"],
+  ] as const)
+    test(`${what} is no path of ours`, async () => {
+      seen.length = 0;
+      for (const init of [{}, { method: "POST", body: "x" }]) assertProblem(await ask(path, init), "not_found");
+      assert.deepEqual(seen, []);
+    });
+
+  test("another method is told which there are", async () => {
+    const reply = await ask("/providers/telling/mine", { method: "PUT", body: "x" });
+    assertProblem(reply, "method_not_allowed");
+    assert.equal(reply.headers.get("allow"), "GET, HEAD, POST");
+  });
+
+  test("a body of a megabyte is taken, and one byte more is not", async () => {
+    seen.length = 0;
+    const post = (bytes: number): Promise<Reply> => ask("/providers/telling/mine", { method: "POST", body: Buffer.alloc(bytes, 0x61) });
+    assert.equal((await post(MAX_CARRIER_BODY_BYTES)).status, 202);
+    assert.equal(seen[0]?.request.body.length, MAX_CARRIER_BODY_BYTES);
+    assertProblem(await post(MAX_CARRIER_BODY_BYTES + 1), "payload_too_large");
+    assert.equal(seen.length, 1);
+  });
+});
+
+test("a node that only dispatches has no place for carriers, and one with the API has, without a credential", async () => {
+  const config = write(
+    `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:1"\naccount_sid = "AC1"\nauth_token_env = "TOKEN"\npublic_url = "https://sms.example"\n`,
+  );
+  const env = { GODWIT_CONFIG: config, TOKEN: "t" };
+  await using api = await startGodwit({ env });
+  await using dispatch = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch", env });
+  assertProblem(await dispatch.request("POST", "/providers/twilio/tw", { body: "x" }), "not_found");
+  const reply = await api.request("POST", "/providers/twilio/tw", { body: "x" });
+  assert.ok(reply.status === 403 || reply.status === 401 || reply.status === 400, `${reply.status}: it is not signed`);
+  assert.notEqual(reply.json["code"], "unauthorized_missing_token");
+  assertCommonHeaders(reply);
+});
+
+describe("SIGHUP", () => {
+  test("takes another plan: what has not changed keeps its connection, what is gone is closed, a fault changes nothing", async () => {
+    const [kept, gone, added] = [new SilentCarrier(), new SilentCarrier(), new SilentCarrier()];
+    const [keptPort, gonePort, addedPort] = await Promise.all([kept.listen(), gone.listen(), added.listen()]);
+    const slow = "response_seconds = 300";
+    const config = write(`${smppLink("kept", keptPort, slow)}${smppLink("gone", gonePort, slow)}`);
+    await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    const key = await godwit.key({ environment: "live" });
+    const names = async (): Promise<unknown[]> =>
+      ((await godwit.request("GET", "/v1/links", { key })).json["data"] as Json[]).map(({ name }) => name);
+    const said = (pattern: RegExp): Promise<string> =>
+      until(String(pattern), () => godwit.output.find((line) => pattern.test(line)), 15_000);
+    await until("both to be connected to", () => (kept.open === 1 && gone.open === 1) || undefined, 8_000);
+    const connections = kept.connections;
+
+    write(
+      `${smppLink("kept", keptPort, slow)}${smppLink("added", addedPort, slow)}[[route]]\nchannel = "sms"\nlinks = ["added"]\n`,
+      config,
+    );
+    godwit.child.kill("SIGHUP");
+    await said(/^links, senders and routes reloaded$/);
+    await until("the new one to be connected to, and the old one not", () => (added.open === 1 && gone.open === 0) || undefined, 8_000);
+    assert.deepEqual(await names(), ["simulator", "kept", "added"]);
+    assert.deepEqual([kept.connections, kept.open], [connections, 1]);
+
+    write(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, config);
+    godwit.child.kill("SIGHUP");
+    await said(/were not reloaded, the old ones stay: the configuration has 2 faults/);
+    assert.deepEqual(await names(), ["simulator", "kept", "added"]);
+    assert.deepEqual([kept.connections, kept.open, added.open], [connections, 1, 1]);
+    assert.ok(godwit.output.some((line) => line.includes("link kept: port: must be at least 1")));
+    assert.ok(godwit.output.some((line) => line.includes("route 1: there is no link nope")));
+    assert.ok(!godwit.output.join("\n").includes(SECRET));
+    for (const carrier of [kept, gone, added]) carrier.close();
+  });
+});

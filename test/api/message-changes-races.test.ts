@@ -1,0 +1,294 @@
+/** Changes of messages when things happen at the same time: the same key twice, a message that is just leaving, a node beside
+ *  another. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../src/lib/wait.ts";
+import {
+  afterSeconds,
+  assertChanged,
+  assertOneChange,
+  assertRefused,
+  callerOf,
+  eventsOf,
+  MessageHold,
+  queueRowOf,
+  typesOf,
+  type Caller,
+  type Json,
+} from "../support/changing.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
+import { seeded } from "../support/seed.ts";
+
+const countOf = async (godwit: Godwit, id: unknown, type: string): Promise<number> =>
+  (await eventsOf(godwit, id)).filter((event) => event.type === type).length;
+
+/** While something else is held, an answer comes all the same. */
+async function assertAtOnce(reply: Promise<Reply>): Promise<Reply> {
+  const answer = await within(reply, 2_000);
+  assert.ok(answer !== undefined, "the answer did not wait");
+  return answer;
+}
+
+describe("a change under a key, on two nodes", () => {
+  let nodes: readonly [Godwit, Godwit];
+  let callers: readonly [Caller, Caller];
+  let here: Caller;
+  let there: Caller;
+  before(async () => {
+    const first = await startGodwit();
+    nodes = [first, await startGodwit({ databaseUrl: first.databaseUrl })];
+    await first.unlimited();
+    const key = await first.key();
+    callers = [callerOf(nodes[0], key), callerOf(nodes[1], key)];
+    [here, there] = callers;
+  });
+  after(() => Promise.all(nodes.map((node) => node.stop())));
+
+  const scheduled = (): Promise<Json> => here.send({ send_at: afterSeconds(3_600) });
+  const canceled = async (): Promise<Json> => {
+    const { id } = await here.send();
+    return (await here.cancel(id)).json;
+  };
+
+  type Row = {
+    name: string;
+    type: string;
+    make: () => Promise<Json>;
+    change: (caller: Caller, id: unknown, key: string) => Promise<Reply>;
+  };
+  const CHANGES: readonly Row[] = [
+    {
+      name: "a cancel",
+      type: "message.canceled",
+      make: () => here.send(),
+      change: (caller, id, idempotencyKey) => caller.cancel(id, { idempotencyKey }),
+    },
+    {
+      name: "an edit",
+      type: "message.scheduled",
+      make: scheduled,
+      change: (caller, id, idempotencyKey) => caller.edit(id, { body: "edited" }, { idempotencyKey }),
+    },
+    {
+      name: "a redaction",
+      type: "message.redacted",
+      make: canceled,
+      change: (caller, id, idempotencyKey) => caller.redact(id, { idempotencyKey }),
+    },
+  ];
+
+  for (const { name, type, make, change } of CHANGES) {
+    test(`${name} is replayed byte for byte by both, and done once`, async () => {
+      const { id } = await make();
+      const known = await countOf(nodes[0], id, type);
+      const key = randomUUID();
+      const first = await change(here, id, key);
+      assertChanged(first);
+      for (const caller of [there, here, there]) assertReplayOf(first, await change(caller, id, key));
+      assertReplayOf(first, await change(there, id, key.toUpperCase()));
+      assert.equal(await countOf(nodes[0], id, type), known + 1);
+    });
+
+    test(`${name} under the key of another request is refused, and changes nothing`, async () => {
+      const [one, other] = [await make(), await make()];
+      const key = randomUUID();
+      const first = await change(here, one["id"], key);
+      assertChanged(first);
+      assertReused(await change(there, other["id"], key));
+      assertReused(
+        await here.ask("POST", "/v1/messages", { body: { recipient: "+14155550123", channel: "sms", body: "x" }, idempotencyKey: key }),
+      );
+      assert.deepEqual(await here.read(other["id"]), other);
+      assertReplayOf(first, await change(there, one["id"], key));
+    });
+
+    test(`${name} under the key that sent a message is refused`, async () => {
+      const key = randomUUID();
+      await here.send({}, { idempotencyKey: key });
+      const record = await make();
+      assertReused(await change(there, record["id"], key));
+      assert.deepEqual(await here.read(record["id"]), record);
+    });
+
+    test(`${name} sent many times at once to both is done once`, async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const { id } = await make();
+        const known = await countOf(nodes[0], id, type);
+        const key = randomUUID();
+        const replies = await Promise.all(Array.from({ length: 40 }, (_, index) => change(index % 2 === 0 ? here : there, id, key)));
+        const first = assertOneChange(replies);
+        assertReplayOf(first, await change(there, id, key));
+        assert.equal(await countOf(nodes[0], id, type), known + 1);
+      }
+    });
+
+    test(`${name} whose first request runs is a conflict at once, on both, and its answer afterwards`, async () => {
+      const { id } = await make();
+      const { id: other } = await make();
+      const known = await countOf(nodes[0], id, type);
+      await using hold = await MessageHold.take(nodes[0].databaseUrl, id);
+      const key = randomUUID();
+      const running = change(here, id, key);
+      await hold.waiting();
+      for (const caller of [here, there, there, here]) assertConflict(await assertAtOnce(change(caller, id, key)));
+      // Another path under the key that runs: nobody can tell yet what it was first used for.
+      assertConflict(await assertAtOnce(change(there, other, key)));
+      assertChanged(await assertAtOnce(change(there, other, randomUUID())));
+      assert.equal(await isStored(nodes[0], key), false);
+      await hold.release();
+      const first = await running;
+      assertChanged(first);
+      for (const caller of callers) assertReplayOf(first, await change(caller, id, key));
+      assert.equal(await countOf(nodes[0], id, type), known + 1);
+    });
+  }
+
+  test("the same key for other methods and bodies is refused", async () => {
+    const { id } = await scheduled();
+    const idempotencyKey = randomUUID();
+    const first = await here.edit(id, { body: "edited", priority: "high" }, { idempotencyKey });
+    assertChanged(first);
+    assertReused(await here.edit(id, { body: "edited" }, { idempotencyKey }));
+    assertReused(await here.edit(id, { body: "edited", priority: "high", metadata: null }, { idempotencyKey }));
+    assertReused(await here.cancel(id, { idempotencyKey }));
+    assertReused(await here.redact(id, { idempotencyKey }));
+    assertReplayOf(first, await there.edit(id, '{ "priority":"high", "body":"\\u0065dited" }', { idempotencyKey }));
+    assert.equal((await here.read(id))["sequence"], 2);
+  });
+
+  test("a first answer stays what it was, whatever happened to the message since", async () => {
+    const { id } = await scheduled();
+    const [edit, cancel] = [randomUUID(), randomUUID()];
+    const edited = await here.edit(id, { body: "edited" }, { idempotencyKey: edit });
+    assertChanged(await here.edit(id, { body: "edited again" }));
+    const gone = await here.cancel(id, { idempotencyKey: cancel });
+    assertReplayOf(edited, await there.edit(id, { body: "edited" }, { idempotencyKey: edit }));
+    assertReplayOf(gone, await there.cancel(id, { idempotencyKey: cancel }));
+    assertRefused(await there.cancel(id), "message_not_cancelable", "canceled");
+    assert.equal((await here.read(id))["body"], "edited again");
+  });
+
+  test("the same key of another environment is another key", async () => {
+    const { id } = await here.send();
+    const key = randomUUID();
+    assertChanged(await here.cancel(id, { idempotencyKey: key }));
+    const elsewhere = callerOf(nodes[1], await nodes[0].key({ environment: "live" }));
+    assert.equal((await elsewhere.cancel(id, { idempotencyKey: key })).status, 404);
+  });
+
+  test("many without a key: one cancels, the others hear that it is canceled", async () => {
+    const { id } = await here.send();
+    const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? here : there).cancel(id)));
+    const [done, refused] = [replies.filter(({ status }) => status === 200), replies.filter(({ status }) => status !== 200)];
+    assert.equal(done.length, 1);
+    for (const reply of refused) assertRefused(reply, "message_not_cancelable", "canceled");
+    assert.deepEqual(typesOf(await here.timeline(id)), ["message.queued", "message.canceled"]);
+  });
+
+  test("edits and a cancel at once: each edit has its number, and none comes after the cancel", async () => {
+    const { id } = await scheduled();
+    const edits = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? here : there).edit(id, { metadata: { index: String(index) } }, { idempotencyKey: randomUUID() }),
+    );
+    const [cancel, ...replies] = await Promise.all([there.cancel(id), ...edits]);
+    assertChanged(cancel);
+    for (const reply of replies) if (reply.status !== 200) assertRefused(reply, "message_not_editable", "canceled");
+    const events = await eventsOf(nodes[0], id);
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      events.map((_, index) => index + 1),
+    );
+    assert.equal(events.length, 2 + replies.filter(({ status }) => status === 200).length);
+    assert.equal(events.at(-1)?.type, "message.canceled");
+  });
+});
+
+describe("a message that is just leaving", () => {
+  test("is canceled and never sent, or not canceled and delivered: one of the two", async (context) => {
+    const random = seeded(context);
+    await using accepting = await startGodwit();
+    await using travelling = await startGodwit({
+      databaseUrl: accepting.databaseUrl,
+      roles: "api,dispatch",
+      env: { GODWIT_SIMULATOR_SPEED: "20" },
+    });
+    await accepting.unlimited();
+    const key = await accepting.key();
+    const callers = [callerOf(accepting, key), callerOf(travelling, key)] as const;
+    const one = async (index: number): Promise<{ id: unknown; isCanceled: boolean }> => {
+      const { id } = await callers[index % 4 === 0 ? 1 : 0].send();
+      await sleep(random() * 120);
+      const replies = await Promise.all([callers[0].cancel(id), callers[1].cancel(id, { idempotencyKey: randomUUID() })]);
+      const done = replies.filter(({ status }) => status === 200);
+      assert.ok(done.length <= 1, "it is canceled once");
+      for (const reply of replies)
+        if (reply.status !== 200)
+          assertRefused(reply, "message_not_cancelable", done.length === 1 ? "canceled" : "(sending|sent|delivered)");
+      return { id, isCanceled: done.length === 1 };
+    };
+    const ends: { id: unknown; isCanceled: boolean }[] = [];
+    for (let round = 0; round < 10; round += 1) ends.push(...(await Promise.all(Array.from({ length: 20 }, (_, index) => one(index)))));
+    const canceled = ends.filter(({ isCanceled }) => isCanceled).length;
+    context.diagnostic(`${canceled} canceled, ${ends.length - canceled} left`);
+    assert.ok(canceled > 0 && canceled < ends.length, "both happened");
+    // First what travels, so that what was canceled has had its time to leave.
+    for (const { id, isCanceled } of ends) if (!isCanceled) await callers[0].reached(id, "delivered");
+    for (const { id, isCanceled } of ends) {
+      const types = typesOf((await callers[0].timeline(id)).filter(({ ignored }) => !ignored));
+      assert.deepEqual(
+        types,
+        isCanceled ? ["message.queued", "message.canceled"] : ["message.queued", "message.sending", "message.sent", "message.delivered"],
+      );
+      assert.equal(await queueRowOf(accepting, id), undefined);
+    }
+  });
+
+  test("is edited and sent as edited, or not edited and sent as it was", async (context) => {
+    const random = seeded(context);
+    const env = { GODWIT_SIMULATOR_SPEED: "20" };
+    await using first = await startGodwit({ roles: "api,dispatch", env });
+    await using second = await startGodwit({ databaseUrl: first.databaseUrl, roles: "api,dispatch", env });
+    await first.unlimited();
+    const key = await first.key();
+    const callers = [callerOf(first, key), callerOf(second, key)] as const;
+    const sendAtMs = Date.now() + 3_000;
+    const one = async (index: number): Promise<{ id: unknown; isEdited: boolean }> => {
+      const { id } = await callers[index % 2 === 0 ? 0 : 1].send({ body: "first", send_at: new Date(sendAtMs).toISOString() });
+      // Released within a second or so of its time: some edits come before that, some after.
+      await sleep(sendAtMs - Date.now() - 200 + random() * 1_500);
+      const reply = await callers[index % 3 === 0 ? 0 : 1].edit(id, { body: "second" }, { idempotencyKey: randomUUID() });
+      if (reply.status === 200) return { id, isEdited: true };
+      assertRefused(reply, "message_not_editable", "(queued|sending|sent|delivered)");
+      return { id, isEdited: false };
+    };
+    const ends = await Promise.all(Array.from({ length: 100 }, (_, index) => one(index)));
+    const edited = ends.filter(({ isEdited }) => isEdited).length;
+    context.diagnostic(`${edited} edited, ${ends.length - edited} left`);
+    assert.ok(edited > 0 && edited < ends.length, "both happened");
+    for (const { id, isEdited } of ends) {
+      const { body } = await callers[0].reached(id, "delivered", 20_000);
+      assert.equal(body, isEdited ? "second" : "first");
+      const events = (await eventsOf(first, id)).filter((event) => !event.is_ignored);
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        [
+          "message.scheduled",
+          ...(isEdited ? ["message.scheduled"] : []),
+          "message.queued",
+          "message.sending",
+          "message.sent",
+          "message.delivered",
+        ],
+      );
+      assert.deepEqual(
+        events.map(({ sequence }) => sequence),
+        events.map((_, index) => index + 1),
+      );
+      const handedOver = events.find(({ type }) => type === "message.sending");
+      assert.equal((JSON.parse(handedOver?.record ?? "{}") as Json)["body"], body);
+    }
+  });
+});

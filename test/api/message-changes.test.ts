@@ -1,0 +1,361 @@
+/** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { STATUSES } from "../../src/messages/states.ts";
+import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
+import {
+  afterSeconds,
+  assertChanged,
+  assertRefused,
+  callerOf,
+  eventsOf,
+  queueRowOf,
+  setStatus,
+  typesOf,
+  type Caller,
+  type Json,
+} from "../support/changing.ts";
+import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
+import { assertReplayOf, isStored } from "../support/replay.ts";
+
+const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+const HOUR_MS = 3_600_000;
+
+let godwit: Godwit;
+let caller: Caller;
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  caller = callerOf(godwit, await godwit.key());
+});
+after(() => godwit.stop());
+
+const scheduled = (extra: object = {}): Promise<Json> => caller.send({ send_at: afterSeconds(3_600), ...extra });
+
+/** What a record says, but for what every change changes. */
+const steady = ({ status: _status, sequence: _sequence, updated_at: _updatedAt, ...rest }: Json): Json => rest;
+
+async function finished(extra: object = {}): Promise<Json> {
+  const { id } = await caller.send(extra);
+  const reply = await caller.cancel(id);
+  assertChanged(reply);
+  return reply.json;
+}
+
+/** Nothing was done to it. */
+async function assertUntouched(record: Json): Promise<void> {
+  assert.deepEqual(await caller.read(record["id"]), record);
+  assert.equal((await eventsOf(godwit, record["id"])).length, record["sequence"]);
+}
+
+type Change = { name: string; method: string; path: string; make: () => Promise<Json>; body?: object };
+const CHANGES: readonly Change[] = [
+  { name: "cancel", method: "POST", path: "/cancel", make: () => caller.send() },
+  { name: "edit", method: "PATCH", path: "", make: () => scheduled(), body: { priority: "high" } },
+  { name: "redact", method: "POST", path: "/redact", make: () => finished() },
+];
+
+for (const { name, method, path, make, body } of CHANGES) {
+  const change = (id: unknown, options: RequestOptions = {}): Promise<Reply> =>
+    caller.ask(method, `/v1/messages/${String(id)}${path}`, { ...(body === undefined ? {} : { body }), ...options });
+
+  describe(`to ${name}`, () => {
+    test("a message that is not there is a 404, which no key remembers", async () => {
+      for (const id of [NO_MESSAGE, "msg_x", NO_MESSAGE.toUpperCase(), NO_MESSAGE.replace("msg", "evt"), "x".repeat(300), "%F0%9F%90%A6"]) {
+        const key = randomUUID();
+        assertProblem(await change(id, { idempotencyKey: key }), "not_found");
+        assert.equal(await isStored(godwit, key), false);
+      }
+    });
+
+    test("another's message is a 404, and nothing happens to it", async () => {
+      const record = await make();
+      const others = [await godwit.key({ account: `neighbour ${name}` }), await godwit.key({ environment: "live" })];
+      await godwit.unlimited();
+      for (const key of others) assertProblem(await change(record["id"], { key }), "not_found");
+      assert.deepEqual(await caller.read(record["id"]), record);
+      assertChanged(await change(record["id"]));
+    });
+
+    test("needs the scope messages:send", async () => {
+      const { id, ...rest } = await make();
+      const key = await godwit.key({ scopes: ["messages:read", "usage:read"] });
+      const reply = await change(id, { key });
+      assertProblem(reply, "forbidden_insufficient_scope");
+      assert.deepEqual(reply.json["required_scopes"], ["messages:send"]);
+      assert.deepEqual(await caller.read(id), { id, ...rest });
+      assertChanged(await change(id, { key: await godwit.key({ scopes: ["messages:send"] }) }));
+    });
+
+    test("there is one method", async () => {
+      const { id } = await make();
+      for (const wrong of ["PUT", "DELETE", ...(path === "" ? ["POST"] : ["GET", "PATCH"])]) {
+        const reply = await caller.ask(wrong, `/v1/messages/${String(id)}${path}`);
+        assertProblem(reply, "method_not_allowed");
+        assert.equal(reply.headers.get("allow"), path === "" ? "GET, HEAD, PATCH" : "POST");
+      }
+    });
+
+    test("no query parameter is known, and a bad key is refused", async () => {
+      const record = await make();
+      const url = `/v1/messages/${String(record["id"])}${path}?force=1`;
+      assertProblem(await caller.ask(method, url, body === undefined ? {} : { body }), "invalid_request_payload");
+      assertProblem(await change(record["id"], { idempotencyKey: "7" }), "invalid_idempotency_key");
+      assert.deepEqual(await caller.read(record["id"]), record);
+    });
+  });
+}
+
+describe("cancel", () => {
+  for (const status of ["queued", "scheduled"] as const) {
+    test(`a ${status} message is canceled, is told so in an event, and leaves the queue`, async () => {
+      const message = status === "queued" ? await caller.send({ metadata: { a: "b" } }) : await scheduled();
+      const { id } = message;
+      assert.equal(message["status"], status);
+      assert.ok((await queueRowOf(godwit, id)) !== undefined);
+      const reply = await caller.cancel(id, { idempotencyKey: randomUUID() });
+      assertChanged(reply);
+      assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
+      assert.equal(reply.headers.get("location"), null);
+      const { canceled_at: canceledAt, ...rest } = reply.json;
+      assert.deepEqual({ ...steady(rest), canceled_at: null }, steady(message));
+      assert.equal(rest["status"], "canceled");
+      assert.equal(rest["sequence"], 2);
+      assert.equal(canceledAt, rest["updated_at"]);
+      assert.ok(Date.parse(String(canceledAt)) > Date.parse(String(message["created_at"])));
+      assert.deepEqual(await caller.read(id), reply.json);
+      assert.equal(await queueRowOf(godwit, id), undefined);
+      const [first, second, ...more] = await eventsOf(godwit, id);
+      assert.deepEqual(more, []);
+      assert.equal(first?.type, `message.${status}`);
+      assert.deepEqual(second, {
+        type: "message.canceled",
+        sequence: 2,
+        previous_status: status,
+        is_ignored: false,
+        record: reply.text,
+      });
+    });
+  }
+
+  for (const status of STATUSES.filter((each) => !["scheduled", "queued"].includes(each))) {
+    test(`a message that is ${status} cannot be canceled; a key remembers that`, async () => {
+      const { id } = await caller.send();
+      await setStatus(godwit, id, status);
+      const record = await caller.read(id);
+      const idempotencyKey = randomUUID();
+      const reply = await caller.cancel(id, { idempotencyKey });
+      assertProblem(reply, "message_not_cancelable");
+      assertRefused(reply, "message_not_cancelable", status);
+      await assertUntouched(record);
+      // Even if it could be canceled now.
+      await setStatus(godwit, id, "queued");
+      assertReplayOf(reply, await caller.cancel(id, { idempotencyKey }));
+      assert.equal((await caller.read(id))["status"], "queued");
+      assertChanged(await caller.cancel(id, { idempotencyKey: randomUUID() }));
+    });
+  }
+
+  test("a body is not needed, and is not minded", async () => {
+    const options: RequestOptions[] = [{}, { body: {} }, { headers: { "content-type": "application/json" } }, { body: { reason: "x" } }];
+    for (const each of options) assertChanged(await caller.cancel((await caller.send())["id"], each));
+  });
+
+  test("a canceled message is counted as such, and does not wait", async () => {
+    const key = await godwit.key({ account: "counted" });
+    await godwit.unlimited();
+    const own = callerOf(godwit, key);
+    const [{ id: first }, { id: second }] = [await own.send(), await own.send({ send_at: afterSeconds(60) })];
+    for (const id of [first, second]) assertChanged(await own.cancel(id));
+    const { scheduled: waiting, queued, sending } = (await own.ask("GET", "/v1/queue")).json;
+    assert.deepEqual({ waiting, queued, sending }, { waiting: 0, queued: 0, sending: 0 });
+    const { messages, by_status: byStatus } = (await own.ask("GET", "/v1/usage")).json["totals"] as Json;
+    assert.deepEqual({ messages, byStatus }, { messages: 2, byStatus: { canceled: 2 } });
+    const listed = (await own.ask("GET", "/v1/messages?status=canceled")).json["data"] as Json[];
+    assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set([first, second]));
+  });
+});
+
+describe("edit", () => {
+  const TTL_MS = 172_800_000;
+  const [earlier, later] = [afterSeconds(60), afterSeconds(2 * 86_400)];
+  const long = "x".repeat(200);
+  type Row = readonly [what: string, request: Json, changed: Json, queued?: { dueAt?: string; rank?: number }];
+  const EDITS: readonly Row[] = [
+    ["an earlier time", { send_at: earlier }, { send_at: earlier, expires_at: at(earlier, TTL_MS) }, { dueAt: earlier }],
+    ["a later time", { send_at: later }, { send_at: later, expires_at: at(later, TTL_MS) }, { dueAt: later }],
+    ["a text", { body: long }, { body: long, segments: { count: 2, encoding: "gsm7", characters: 200 } }],
+    ["a text of other characters", { body: "Код" }, { body: "Код", segments: { count: 1, encoding: "ucs2", characters: 3 } }],
+    ["metadata", { metadata: { c: "d" } }, { metadata: { c: "d" } }],
+    ["no metadata", { metadata: {} }, { metadata: {} }],
+    ["a high priority", { priority: "high" }, { priority: "high" }, { rank: 0 }],
+    ["a low priority", { priority: "bulk" }, { priority: "bulk" }, { rank: 2 }],
+    [
+      "everything",
+      { send_at: later, body: "é", metadata: { é: "ü" }, ttl_seconds: 30, priority: "bulk" },
+      {
+        send_at: later,
+        expires_at: at(later, 30_000),
+        body: "é",
+        segments: { count: 1, encoding: "gsm7", characters: 1 },
+        metadata: { é: "ü" },
+        priority: "bulk",
+      },
+      { dueAt: later, rank: 2 },
+    ],
+    [
+      "a field beside others that are null",
+      { priority: "high", send_at: null, body: null, metadata: null },
+      { priority: "high" },
+      { rank: 0 },
+    ],
+  ];
+
+  for (const [what, request, changed, { dueAt, rank = 1 } = {}] of EDITS) {
+    test(`${what} is put in its place, and nothing else changes`, async () => {
+      const message = await scheduled({ metadata: { a: "b" }, client_reference: "r", sender: "Godwit" });
+      const { id } = message;
+      const reply = await caller.edit(id, request, { idempotencyKey: randomUUID() });
+      assertChanged(reply);
+      const { updated_at: updatedAt, ...rest } = reply.json;
+      const expiresAt = new Date(String(rest["expires_at"]));
+      assert.deepEqual(rest, { ...steady(message), ...changed, status: "scheduled", sequence: 2 });
+      assert.ok(Date.parse(String(updatedAt)) > Date.parse(String(message["updated_at"])));
+      assert.deepEqual(await caller.read(id), reply.json);
+      const place = await queueRowOf(godwit, id);
+      assert.deepEqual(
+        { link: place?.link, rank: place?.priority, dueAt: place?.due_at, expiresAt: place?.expires_at },
+        { link: "@scheduled", rank, dueAt: new Date(String(dueAt ?? message["send_at"])), expiresAt },
+      );
+      const [, second, ...more] = await eventsOf(godwit, id);
+      assert.deepEqual(more, []);
+      assert.deepEqual(second, {
+        type: "message.scheduled",
+        sequence: 2,
+        previous_status: "scheduled",
+        is_ignored: false,
+        record: reply.text,
+      });
+    });
+  }
+
+  function at(time: string, laterMs: number): string {
+    return new Date(Date.parse(time) + laterMs).toISOString();
+  }
+
+  test("the time to live counts from send_at, and stays when the time moves", async () => {
+    const { id, send_at: sendAt } = await scheduled({ ttl_seconds: 60 });
+    const live = (await caller.edit(id, { ttl_seconds: 90 })).json;
+    assert.equal(live["expires_at"], at(String(sendAt), 90_000));
+    const moved = (await caller.edit(id, { send_at: later })).json;
+    assert.equal(moved["expires_at"], at(later, 90_000));
+    assert.equal(moved["sequence"], 3);
+  });
+
+  test("a time that has passed means now; further edits do not lengthen the life", async () => {
+    const { id } = await scheduled({ ttl_seconds: 60 });
+    const askedAt = Date.now();
+    const passed = (await caller.edit(id, { send_at: afterSeconds(-3_600) })).json;
+    const lifeMs = (record: Json): number => Date.parse(String(record["expires_at"])) - askedAt;
+    assert.equal(passed["status"], "scheduled");
+    assert.ok(lifeMs(passed) >= 59_000 && lifeMs(passed) < 65_000, `${lifeMs(passed)}`);
+    assert.ok(((await queueRowOf(godwit, id))?.due_at.getTime() ?? Infinity) <= Date.now() + 1_000, "it is due");
+    for (const edit of [{ metadata: { a: "b" } }, { priority: "high" }, { send_at: afterSeconds(-HOUR_MS / 1_000) }, { body: "x" }]) {
+      const reply = await caller.edit(id, edit);
+      assertChanged(reply);
+      assert.ok(lifeMs(reply.json) < 65_000, `${JSON.stringify(edit)} makes it ${lifeMs(reply.json)}`);
+    }
+    const moved = (await caller.edit(id, { send_at: later })).json;
+    assert.equal(moved["expires_at"], at(later, 60_000));
+  });
+
+  test("edits count without gaps, each with its event", async () => {
+    const { id } = await scheduled();
+    for (let count = 0; count < 5; count += 1) {
+      const { sequence } = (await caller.edit(id, { metadata: { count: String(count) } })).json;
+      assert.equal(sequence, count + 2);
+    }
+    assertChanged(await caller.cancel(id));
+    const events = await eventsOf(godwit, id);
+    assert.deepEqual(
+      events.map(({ sequence, previous_status: previous }) => [sequence, previous]),
+      [[1, null], ...[2, 3, 4, 5, 6].map((sequence) => [sequence, "scheduled"]), [7, "scheduled"]],
+    );
+    assert.deepEqual(typesOf(await caller.timeline(id)), [...Array.from({ length: 6 }, () => "message.scheduled"), "message.canceled"]);
+  });
+
+  const FAULTS: readonly (readonly [what: string, request: unknown, pointer: string, code?: string])[] = [
+    ["nothing to change", {}, "", "required"],
+    ["nothing but nulls", { body: null, send_at: null }, "", "required"],
+    ["an unknown field", { priority: "high", colour: "red" }, "/colour"],
+    ["a field that cannot be edited", { recipient: "+14155550124" }, "/recipient"],
+    ["no object", [], ""],
+    ["a number for a text", { body: 5 }, "/body"],
+    ["an empty text", { body: "" }, "/body"],
+    ["a text too long for sms", { body: "x".repeat(1_601) }, "/body", "too_long"],
+    ["a text too long for any channel", { body: "x".repeat(4_097) }, "/body"],
+    ["a time more than 35 days ahead", { send_at: afterSeconds(35 * 86_400 + 60) }, "/send_at", "too_far"],
+    ["a time long past", { send_at: afterSeconds(-86_400 - 60) }, "/send_at", "in_the_past"],
+    ["no time", { send_at: "tomorrow" }, "/send_at"],
+    ["too short a life", { ttl_seconds: 29 }, "/ttl_seconds"],
+    ["too long a life", { ttl_seconds: 172_801 }, "/ttl_seconds"],
+    ["an unknown priority", { priority: "urgent" }, "/priority"],
+    ["metadata of numbers", { metadata: { a: 1 } }, "/metadata/a"],
+  ];
+  for (const [what, request, pointer, code] of FAULTS) {
+    test(`${what} is a 400 that changes nothing and is not remembered`, async () => {
+      const message = await scheduled();
+      const key = randomUUID();
+      const reply = await caller.edit(message["id"], request, { idempotencyKey: key });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(pointersOf(reply), [pointer]);
+      if (code !== undefined) assert.equal(faultsOf(reply)[0]?.code, code);
+      await assertUntouched(message);
+      assert.equal(await isStored(godwit, key), false);
+      assertChanged(await caller.edit(message["id"], { priority: "high" }, { idempotencyKey: key }));
+    });
+  }
+
+  test("a record of more than 16 kB is a 400 that changes nothing", async () => {
+    const message = await caller.send({ channel: "whatsapp", body: "x", send_at: afterSeconds(60) });
+    const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key${index}`, "v".repeat(390)]));
+    assertProblem(await caller.edit(message["id"], { metadata, body: "y".repeat(4_000) }), "invalid_request_payload");
+    await assertUntouched(message);
+    const both = [{ body: "y".repeat(4_000) }, { metadata: { a: "b" } }];
+    for (const each of both) assertChanged(await caller.edit(message["id"], each));
+    assert.equal((await caller.read(message["id"]))["segments"], null, "there are no parts on whatsapp");
+  });
+
+  const REFUSALS: readonly (readonly [what: string, message: object, request: Json, code: string, pointer: string])[] = [
+    ["more parts than the first request allowed", { max_segments: 1 }, { body: "x".repeat(161) }, "max_segments_exceeded", "/body"],
+  ];
+  for (const [what, extra, request, code, pointer] of REFUSALS) {
+    test(`${what} are refused, and a key remembers that`, async () => {
+      const message = await scheduled(extra);
+      const idempotencyKey = randomUUID();
+      const reply = await caller.edit(message["id"], request, { idempotencyKey });
+      assert.equal(reply.status, 422, reply.text);
+      assert.equal(reply.json["code"], code);
+      assert.deepEqual(pointersOf(reply), [pointer]);
+      assertReplayOf(reply, await caller.edit(message["id"], request, { idempotencyKey }));
+      await assertUntouched(message);
+      assertChanged(await caller.edit(message["id"], { body: "x".repeat(160) }));
+    });
+  }
+
+  for (const status of STATUSES.filter((each) => each !== "scheduled")) {
+    test(`a message that is ${status} cannot be edited; a key remembers that`, async () => {
+      const { id } = await scheduled();
+      await setStatus(godwit, id, status);
+      const record = await caller.read(id);
+      const idempotencyKey = randomUUID();
+      const reply = await caller.edit(id, { priority: "high" }, { idempotencyKey });
+      assertProblem(reply, "message_not_editable");
+      assertRefused(reply, "message_not_editable", status);
+      await setStatus(godwit, id, "scheduled");
+      assertReplayOf(reply, await caller.edit(id, { priority: "high" }, { idempotencyKey }));
+      await assertUntouched({ ...record, status: "scheduled" });
+    });
+  }
+});

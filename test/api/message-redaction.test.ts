@@ -1,0 +1,251 @@
+/** Redaction: what a person wrote goes out of a message, its events and every stored answer; the rest stays. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { isFinished, STATUSES } from "../../src/messages/states.ts";
+import { assertProblem, until } from "../support/expect.ts";
+import {
+  afterSeconds,
+  assertChanged,
+  assertRefused,
+  callerOf,
+  eventsOf,
+  setStatus,
+  typesOf,
+  uuidOf,
+  type Caller,
+  type Json,
+} from "../support/changing.ts";
+import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertReplayOf, isReplay } from "../support/replay.ts";
+
+// Found nowhere afterwards: not in an answer, not in a table.
+const SECRET = "the eagle lands at noon";
+const PRIVATE = { patient: "4711-private" };
+
+let godwit: Godwit;
+let caller: Caller;
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  caller = callerOf(godwit, await godwit.key());
+});
+after(() => godwit.stop());
+
+const redacted = (record: Json): Json => ({ ...record, body: null, metadata: {} });
+
+/** Everything that the database has in any table about this text. */
+async function placesOf(node: Godwit, text: string): Promise<string[]> {
+  const tables = await node.rows<{ name: string }>(
+    `select c.oid::regclass::text as name
+       from pg_class c
+      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const [row] = await node.rows<{ rows: number }>(`select count(*)::integer as rows from ${name} t where t::text like '%' || $1 || '%'`, [
+      text,
+    ]);
+    if ((row?.rows ?? 0) > 0) found.push(name);
+  }
+  return found;
+}
+
+async function assertNowhere(node: Godwit): Promise<void> {
+  for (const text of [SECRET, PRIVATE.patient]) assert.deepEqual(await placesOf(node, text), []);
+}
+
+test("what was to be sent in its place goes too, once it is not needed any more", async () => {
+  const fallback = [{ channel: "sms", body: SECRET, after_seconds: 60 }];
+  const { id } = await caller.send({ body: SECRET, metadata: PRIVATE, send_at: afterSeconds(60), fallback });
+  assertChanged(await caller.cancel(id));
+  assertChanged(await caller.redact(id));
+  await assertNowhere(godwit);
+});
+
+for (const status of STATUSES.filter((each) => !isFinished(each))) {
+  test(`a message that is ${status} cannot be redacted; a key remembers that`, async () => {
+    const { id } = await caller.send({ body: "still needed", send_at: status === "scheduled" ? afterSeconds(60) : null });
+    await setStatus(godwit, id, status);
+    const record = await caller.read(id);
+    const idempotencyKey = randomUUID();
+    const reply = await caller.redact(id, { idempotencyKey });
+    assertProblem(reply, "message_not_redactable");
+    assertRefused(reply, "message_not_redactable", status);
+    assert.deepEqual(await caller.read(id), record);
+    await setStatus(godwit, id, "delivered");
+    assertReplayOf(reply, await caller.redact(id, { idempotencyKey }));
+    assert.equal((await caller.read(id))["body"], "still needed");
+    assert.equal((await eventsOf(godwit, id)).length, 1);
+  });
+}
+
+for (const status of STATUSES.filter(isFinished)) {
+  test(`a message that is ${status} can be redacted`, async () => {
+    const { id } = await caller.send({ metadata: { a: "b" } });
+    await setStatus(godwit, id, status);
+    const whole = await caller.read(id);
+    const reply = await caller.redact(id);
+    assertChanged(reply);
+    const { updated_at: updatedAt, ...rest } = reply.json;
+    assert.deepEqual({ ...rest, updated_at: whole["updated_at"] }, redacted(whole));
+    assert.ok(Date.parse(String(updatedAt)) > Date.parse(String(whole["updated_at"])));
+    assert.deepEqual(await caller.read(id), reply.json);
+  });
+}
+
+describe("a message that was edited and canceled, each under a key, and then redacted", () => {
+  const keys = { post: randomUUID(), patch: randomUUID(), cancel: randomUUID(), redact: randomUUID() };
+  const request = { ...sms(), body: SECRET, metadata: PRIVATE, client_reference: "ref-9", send_at: afterSeconds(3_600) };
+  const edit = { body: `${SECRET}!`, metadata: { ...PRIVATE, more: "x" } };
+  let id: string;
+  let ask: Record<keyof typeof keys, () => Promise<Reply>>;
+  let first: Record<keyof typeof keys, Reply>;
+  before(async () => {
+    const post = (): Promise<Reply> => caller.ask("POST", "/v1/messages", { body: request, idempotencyKey: keys.post });
+    const posted = await post();
+    id = String(posted.json["id"]);
+    ask = {
+      post,
+      patch: () => caller.edit(id, edit, { idempotencyKey: keys.patch }),
+      cancel: () => caller.cancel(id, { idempotencyKey: keys.cancel }),
+      redact: () => caller.redact(id, { idempotencyKey: keys.redact }),
+    };
+    first = { post: posted, patch: await ask.patch(), cancel: await ask.cancel(), redact: await ask.redact() };
+    assert.deepEqual(
+      Object.values(first).map(({ status }) => status),
+      [202, 200, 200, 200],
+    );
+  });
+
+  test("was there before, and is nowhere in the database now", async () => {
+    assert.ok(first.cancel.text.includes(SECRET));
+    await assertNowhere(godwit);
+  });
+
+  test("reads without its text and metadata, and with all else", async () => {
+    const record = await caller.read(id);
+    assert.deepEqual({ ...record, updated_at: null }, { ...redacted(first.cancel.json), updated_at: null });
+    for (const [name, value] of Object.entries({
+      recipient: sms()["recipient"],
+      client_reference: "ref-9",
+      status: "canceled",
+      sequence: 3,
+    }))
+      assert.equal(record[name], value);
+    assert.deepEqual(record["segments"], first.patch.json["segments"]);
+    const listed = (await caller.ask("GET", "/v1/messages?client_reference=ref-9")).json["data"];
+    assert.deepEqual(listed, [record]);
+  });
+
+  test("has no text in any event, which say what they said otherwise", async () => {
+    const events = await eventsOf(godwit, id);
+    assert.deepEqual(
+      events.map(({ type, record }) => [type, JSON.parse(record ?? "null") as Json]),
+      [
+        ["message.scheduled", redacted(first.post.json)],
+        ["message.scheduled", redacted(first.patch.json)],
+        ["message.canceled", redacted(first.cancel.json)],
+        ["message.redacted", first.redact.json],
+      ],
+    );
+    const entries = await caller.timeline(id);
+    assert.deepEqual(
+      entries.map(({ type, ignored, sequence, reason }) => [type, ignored, sequence, reason]),
+      [
+        ["message.scheduled", false, 1, null],
+        ["message.scheduled", false, 2, "edited by request"],
+        ["message.canceled", false, 3, "canceled by request"],
+        ["message.redacted", false, 3, "redacted by request"],
+      ],
+    );
+  });
+
+  for (const name of ["post", "patch", "cancel"] as const) {
+    test(`has no text in the replay of its ${name}, which is otherwise the first answer`, async () => {
+      const reply = await ask[name]();
+      assert.equal(isReplay(reply), true, reply.text);
+      assert.equal(reply.status, first[name].status);
+      assert.deepEqual(reply.json, redacted(first[name].json));
+      for (const header of ["content-type", "location"]) assert.equal(reply.headers.get(header), first[name].headers.get(header));
+      assert.equal((await ask[name]()).text, reply.text, "from now on it stays the same, byte for byte");
+    });
+  }
+
+  test("is replayed byte for byte under the key of the redaction, and makes no second entry", async () => {
+    assertReplayOf(first.redact, await ask.redact());
+    assert.equal((await eventsOf(godwit, id)).length, 4);
+  });
+
+  test("may be redacted again", async () => {
+    const again = await caller.redact(id, { idempotencyKey: randomUUID() });
+    assertChanged(again);
+    assert.deepEqual({ ...again.json, updated_at: null }, { ...first.redact.json, updated_at: null });
+    await assertNowhere(godwit);
+  });
+
+  test("still counts as what it was", async () => {
+    const key = await godwit.key({ account: "counted" });
+    await godwit.unlimited();
+    const own = callerOf(godwit, key);
+    const { id: other } = await own.send({ body: "x".repeat(200) });
+    assertChanged(await own.cancel(other));
+    const totals = async (): Promise<unknown> => (await own.ask("GET", "/v1/usage")).json["totals"];
+    const counted = await totals();
+    assertChanged(await own.redact(other));
+    assert.deepEqual(await totals(), counted);
+    assert.deepEqual((counted as Json)["by_status"], { canceled: 1 });
+  });
+});
+
+describe("what is said of a message after its redaction", () => {
+  test("moves it, and brings no text back", async () => {
+    await using travelling = await startGodwit({ roles: "api,dispatch" });
+    await travelling.unlimited();
+    const own = callerOf(travelling, await travelling.key());
+    // Read a second after it is delivered: time to redact it in between.
+    const { id } = await own.send({ channel: "whatsapp", body: SECRET, metadata: PRIVATE });
+    await own.reached(id, "delivered");
+    const reply = await own.redact(id);
+    assertChanged(reply);
+    assert.equal(reply.json["status"], "delivered", "the redaction came before the last receipt");
+    const read = await own.reached(id, "read");
+    assert.equal(read["body"], null);
+    assert.deepEqual(read["metadata"], {});
+    assert.equal(read["sequence"], 5);
+    assert.deepEqual(typesOf(await own.timeline(id)), [
+      "message.queued",
+      "message.sending",
+      "message.sent",
+      "message.delivered",
+      "message.redacted",
+      "message.read",
+    ]);
+    await assertNowhere(travelling);
+  });
+
+  test("is ignored as before, and brings no text back", async () => {
+    await using travelling = await startGodwit({ roles: "api,dispatch" });
+    await travelling.unlimited();
+    const own = callerOf(travelling, await travelling.key());
+    // Two receipts that move nothing follow the first one, a quarter of a second apart.
+    const { id } = await own.send({ recipient: "+15005550011", body: SECRET, metadata: PRIVATE });
+    await own.reached(id, "delivered");
+    assertChanged(await own.redact(id));
+    const entries = await until("both came", async () => {
+      const all = await own.timeline(id);
+      return all.filter(({ ignored }) => ignored).length === 2 ? all : undefined;
+    });
+    assert.ok(entries.some(({ type }) => type === "message.redacted"));
+    assert.equal(entries.at(-1)?.ignored, true);
+    const record = await own.read(id);
+    assert.deepEqual([record["status"], record["body"], record["metadata"]], ["delivered", null, {}]);
+    const [row] = await travelling.rows<{ body: string | null; redacted_at: Date | null }>(
+      "select body, redacted_at from messages where id = $1",
+      [uuidOf(id)],
+    );
+    assert.equal(row?.body, null);
+    assert.ok(row?.redacted_at instanceof Date);
+    await assertNowhere(travelling);
+  });
+});

@@ -1,0 +1,64 @@
+/** What /metrics says of the things a process stands on: its database, its links, its disk. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { until } from "../support/expect.ts";
+import { startGodwit } from "../support/harness.ts";
+import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { withoutDatabase } from "../support/without-database.ts";
+
+test("the pool and the links are seen, and a process without certificate and without embedded database has no figures of them", async () => {
+  await using godwit = await startGodwit({ roles: "api,dispatch" });
+  const connected = '{link="simulator",state="connected"}';
+  const metrics = await until(
+    "the link to be connected",
+    async () => {
+      const read = await readMetrics(godwit);
+      return read.get(`godwit_link_state${connected}`) === 1 ? read : undefined;
+    },
+    15_000,
+  );
+  assert.deepEqual(seriesOf(metrics, "godwit_link_state"), { [connected]: 1 }, "one state at a time");
+  assert.equal(metrics.get('godwit_link_state{link="simulator",state="down"}'), 0);
+  assert.equal(metrics.get("godwit_database_up"), 1);
+  assert.equal(metrics.get("godwit_database_waiting"), 0);
+  const [busy, idle] = ["busy", "idle"].map((state) => metrics.get(`godwit_database_connections{state="${state}"}`) ?? -1);
+  assert.ok((busy ?? -1) >= 0 && (busy ?? 0) + (idle ?? 0) >= 1, `${busy} busy, ${idle} idle`);
+  for (const name of metrics.keys()) assert.doesNotMatch(name, /^godwit_(tls|data_disk|embedded)/);
+});
+
+test("a link that no node has open is down", async () => {
+  await using godwit = await startGodwit({ roles: "api" });
+  assert.deepEqual(seriesOf(await readMetrics(godwit), "godwit_link_state"), { '{link="simulator",state="down"}': 1 });
+});
+
+test("/metrics answers while the database is away, and says so", async () => {
+  await using godwit = await startGodwit();
+  assert.equal((await readMetrics(godwit)).get("godwit_database_up"), 1);
+  await withoutDatabase(godwit, async () => {
+    await until("it to be told", async () => (await readMetrics(godwit)).get("godwit_database_up") === 0 || undefined, 15_000);
+  });
+});
+
+test("of an embedded database the disk is told, and how often it had to be started again", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-metrics-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const dataDir = join(folder, "data");
+  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+  const before = await readMetrics(godwit);
+  const [free, size] = ["free", "size"].map((what) => before.get(`godwit_data_disk_${what}_bytes`) ?? 0) as [number, number];
+  assert.ok(free > 0 && free < size, `${free} of ${size}`);
+  assert.equal(before.get("godwit_embedded_postgres_restarts_total"), 0);
+
+  process.kill(Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]), "SIGQUIT");
+  await until(
+    "a restart to be counted, and the database to be back",
+    async () => {
+      const metrics = await readMetrics(godwit);
+      return (metrics.get("godwit_embedded_postgres_restarts_total") === 1 && metrics.get("godwit_database_up") === 1) || undefined;
+    },
+    20_000,
+  );
+});

@@ -1,0 +1,66 @@
+/** What is served beside the API: health, docs and metrics. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { assertProblem } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { withoutDatabase } from "../support/without-database.ts";
+
+const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+
+let godwit: Godwit;
+let key: string;
+before(async () => {
+  godwit = await startGodwit();
+  key = await godwit.key();
+});
+after(() => godwit.stop());
+
+describe("what is served beside the API", () => {
+  test("/livez and /readyz say ok", async () => {
+    for (const path of ["/livez", "/readyz"]) {
+      const reply = await godwit.request("GET", path);
+      assert.deepEqual([reply.status, reply.json], [200, { status: "ok" }]);
+    }
+  });
+
+  test("/livez says ok and /readyz does not while the database is away", async () => {
+    const ready = await withoutDatabase(godwit, async () => {
+      assert.equal((await godwit.request("GET", "/livez")).status, 200);
+      return godwit.request("GET", "/readyz");
+    });
+    assertProblem(ready, "service_unavailable");
+  });
+
+  test("/ leads to /docs, and /docs/reference is a page about every route, without scripts", async () => {
+    const root = await godwit.request("GET", "/");
+    assert.deepEqual([root.status, root.headers.get("location")], [303, "/docs"]);
+    const docs = await godwit.request("GET", "/docs/reference");
+    const { paths } = (await godwit.request("GET", "/openapi.json")).json as { paths: object };
+    assert.ok(Object.keys(paths).length > 10);
+    assert.equal(docs.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.match(docs.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    for (const path of Object.keys(paths)) assert.ok(docs.text.includes(path), path);
+    assert.ok(!/<script/i.test(docs.text));
+  });
+
+  test("/metrics counts requests by route, method and status, and never by what clients make up", async () => {
+    await godwit.send(key);
+    await godwit.request("GET", "/v1/made-up-by-a-client");
+    await godwit.request("GET", `/v1/messages/${NO_MESSAGE}`, { key });
+    const { status, headers, text } = await godwit.request("GET", "/metrics");
+    assert.equal(status, 200);
+    assert.match(headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+    assert.match(text, /^godwit_http_requests_total\{route="\/v1\/messages",method="POST",status="202"\} \d+$/m);
+    assert.match(text, /^godwit_http_requests_total\{[^}]*status="404"[^}]*\} \d+$/m);
+    for (const secret of ["made-up", NO_MESSAGE, key]) assert.ok(!text.includes(secret), secret);
+  });
+
+  test("/metrics is not found for clients behind a proxy, but for those allowed", async () => {
+    const env = { GODWIT_TRUSTED_PROXIES: "127.0.0.0/8", GODWIT_METRICS_ALLOW: "203.0.113.0/24" };
+    await using server = await startGodwit({ databaseUrl: godwit.databaseUrl, env });
+    const from = (address: string): Promise<Reply> => server.request("GET", "/metrics", { headers: { "x-forwarded-for": address } });
+    assertProblem(await from("198.51.100.7"), "not_found");
+    assertProblem(await from("203.0.113.7, 198.51.100.7"), "not_found");
+    assert.equal((await from("203.0.113.7")).status, 200);
+  });
+});

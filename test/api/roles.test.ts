@@ -1,0 +1,147 @@
+/** Nodes with different parts in one service: those that accept, and those that deliver. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { callerOf, eventsOf, queueRowOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { assertProblem, until } from "../support/expect.ts";
+import { sms, startGodwit, type Godwit } from "../support/harness.ts";
+import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { assertReplayOf, effectCount, isStored, NEVER, unique } from "../support/replay.ts";
+
+const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
+const ACCEPTED = '{link="simulator",outcome="accepted"}';
+const env = { GODWIT_SIMULATOR_SPEED: "20" };
+
+describe("a node that accepts, and a node that delivers", () => {
+  let accepting: Godwit;
+  let dispatching: Godwit;
+  let key: string;
+  let caller: Caller;
+  before(async () => {
+    accepting = await startGodwit();
+    await accepting.unlimited();
+    key = await accepting.key();
+    caller = callerOf(accepting, key);
+    dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
+  });
+  after(() => Promise.all([accepting.stop(), dispatching.stop()]));
+
+  test("what one accepts the other delivers", async () => {
+    const { id } = await caller.send();
+    const record = await caller.reached(id, "delivered");
+    assert.deepEqual((record["provider"] as Json)["name"], "simulator");
+    assert.deepEqual(typesOf(await caller.timeline(id)), DELIVERED);
+    assert.equal(await queueRowOf(accepting, id), undefined);
+    assert.ok((seriesOf(await readMetrics(dispatching), "godwit_attempts_total")[ACCEPTED] ?? 0) >= 1);
+    assert.deepEqual(seriesOf(await readMetrics(accepting), "godwit_attempts_total"), {});
+  });
+
+  test("it is told at once, and does not wait for its next look at the queue", async () => {
+    // One after the other: if a look had found the last one, the next would be a whole second away.
+    for (let count = 0; count < 5; count += 1) {
+      const { id, created_at: createdAt } = await caller.send();
+      await caller.reached(id, "delivered");
+      const sending = (await caller.timeline(id)).find(({ type }) => type === "message.sending");
+      const waitedMs = Date.parse(sending?.created_at ?? "") - Date.parse(String(createdAt));
+      assert.ok(waitedMs < 500, `handed over after ${waitedMs} ms`);
+    }
+  });
+
+  test("hundreds at once are all delivered, each tried once", async () => {
+    const messages = await Promise.all(Array.from({ length: 300 }, () => caller.send()));
+    await until(
+      "all are delivered",
+      async () => {
+        const { queued, sending } = (await caller.ask("GET", "/v1/queue")).json;
+        return queued === 0 && sending === 0 ? true : undefined;
+      },
+      20_000,
+    );
+    for (const { id } of messages) {
+      await caller.reached(id, "delivered");
+      const events = (await eventsOf(accepting, id)).filter((event) => !event.is_ignored);
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        DELIVERED,
+      );
+    }
+  });
+
+  test("the one that only delivers has no API, and says that it lives", async () => {
+    for (const [method, path] of [
+      ["POST", "/v1/messages"],
+      ["GET", "/v1/messages"],
+      ["GET", "/v1/usage"],
+      ["GET", "/v1/queue"],
+      ["POST", "/v1/messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c/cancel"],
+    ] as const)
+      assertProblem(await dispatching.request(method, path, { key, ...(method === "POST" ? { body: sms() } : {}) }), "not_found");
+    assertProblem(await dispatching.request("POST", "/v1/oauth/token", { body: "" }), "not_found");
+    assert.deepEqual((await dispatching.request("GET", "/openapi.json")).json["paths"], {}, "its document says so");
+    for (const path of ["/livez", "/readyz", "/metrics"]) assert.equal((await dispatching.request("GET", path)).status, 200);
+  });
+});
+
+describe("without a node that delivers", () => {
+  test("messages stay queued; they are delivered when there is one", async () => {
+    await using accepting = await startGodwit();
+    await accepting.unlimited();
+    const key = await accepting.key();
+    const caller = callerOf(accepting, key);
+    const messages = await Promise.all(Array.from({ length: 120 }, () => caller.send()));
+    const { queued, oldest_due_at: dueAt } = (await caller.ask("GET", "/v1/queue")).json;
+    assert.equal(queued, 120);
+    assert.ok(Math.abs(Date.parse(String(dueAt)) - Date.now()) < 10_000);
+    assert.equal(seriesOf(await readMetrics(accepting), "godwit_queue_depth")['{lane="simulator"}'], 120);
+    const [counts] = await accepting.rows<{ events: number; waiting: number }>(
+      "select (select count(*)::integer from events) as events, (select count(*)::integer from delivery_queue) as waiting",
+    );
+    assert.deepEqual(counts, { events: 120, waiting: 120 });
+
+    // Two, and each message goes to one of them.
+    await using first = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
+    await using second = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
+    for (const { id } of messages) {
+      await caller.reached(id, "delivered");
+      const entries = (await caller.timeline(id)).filter(({ ignored }) => !ignored);
+      assert.deepEqual(typesOf(entries), DELIVERED);
+    }
+    const tries = await Promise.all([first, second].map(async (node) => seriesOf(await readMetrics(node), "godwit_attempts_total")));
+    assert.equal(
+      tries.reduce((sum, each) => sum + (each[ACCEPTED] ?? 0), 0),
+      messages.length,
+    );
+  });
+});
+
+describe("the live environment", () => {
+  let godwit: Godwit;
+  let live: Caller;
+  before(async () => {
+    godwit = await startGodwit({ roles: "api,dispatch", env });
+    await godwit.unlimited();
+    live = callerOf(godwit, await godwit.key({ environment: "live" }));
+  });
+  after(() => godwit.stop());
+
+  test("has no link that would take a message: it is refused, and a key remembers that", async () => {
+    const body = unique();
+    const idempotencyKey = randomUUID();
+    const first = await live.ask("POST", "/v1/messages", { body, idempotencyKey });
+    assertProblem(first, "no_route");
+    assert.equal(await isStored(godwit, idempotencyKey), true);
+    assertReplayOf(first, await live.ask("POST", "/v1/messages", { body, idempotencyKey }));
+    const other = await live.ask("POST", "/v1/messages", { body: { ...body, body: "other" }, idempotencyKey });
+    assertProblem(other, "idempotency_key_reused");
+    assert.deepEqual(await effectCount(godwit, body), NEVER);
+    assert.deepEqual((await live.ask("GET", "/v1/messages")).json["data"], []);
+  });
+
+  test("a refusal without a key leaves nothing behind", async () => {
+    const body = unique({ send_at: new Date(Date.now() + 60_000).toISOString() });
+    for (let count = 0; count < 2; count += 1) assertProblem(await live.ask("POST", "/v1/messages", { body }), "no_route");
+    assert.deepEqual(await effectCount(godwit, body), NEVER);
+    const { messages } = (await live.ask("GET", "/v1/usage")).json["totals"] as Json;
+    assert.equal(messages, 0);
+  });
+});

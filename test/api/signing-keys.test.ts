@@ -1,0 +1,259 @@
+/** What tokens are signed with: made once for all nodes, published before it signs, followed by the next one, and dropped when it leaked. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { decodeProtectedHeader } from "jose";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import { until } from "../support/expect.ts";
+import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { askToken, buy, newClient, type Client } from "../support/token-caller.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+type Pair = { godwit: Godwit; other: Godwit; client: Client; stop: () => Promise<unknown> };
+
+/** Two nodes on one new database, started at the same time. */
+async function pair(): Promise<Pair> {
+  const databaseUrl = await createDatabase();
+  const [godwit, other] = await Promise.all([startGodwit({ databaseUrl }), startGodwit({ databaseUrl })]);
+  const client = await newClient(godwit);
+  await godwit.unlimited();
+  return { godwit, other, client, stop: () => Promise.all([godwit.stop(), other.stop()]) };
+}
+
+const kidOf = (token: string): string => decodeProtectedHeader(token).kid ?? "";
+
+const published = async (node: Godwit): Promise<string[]> =>
+  ((await node.request("GET", "/.well-known/jwks.json")).json["keys"] as { kid: string }[]).map(({ kid }) => kid);
+
+const works = async (node: Godwit, token: string): Promise<boolean> => {
+  const { status } = await node.request("GET", "/v1/messages", { key: token });
+  assert.ok(status === 200 || status === 401, String(status));
+  return status === 200;
+};
+
+type Row = { kid: string; public_key: Record<string, string>; private_key: string; active_from: Date };
+const rowsOf = (node: Godwit): Promise<Row[]> => node.rows<Row>("select * from signing_keys order by active_from");
+
+type Listed = { kid: string; signs_from: string }[];
+
+async function command({ databaseUrl }: Godwit, args: readonly string[], env: Record<string, string> = {}): Promise<Listed> {
+  const run = await runGodwit(["signing-keys", ...args, "--json"], {
+    DATABASE_URL: databaseUrl ?? "",
+    GODWIT_SECRET_KEY: SECRET_KEY,
+    ...env,
+  });
+  assert.equal(run.code, 0, run.stderr);
+  return JSON.parse(run.stdout) as Listed;
+}
+
+/** The keys as if this much time had passed. */
+const age = async (node: Godwit, byMs: number): Promise<void> => {
+  await node.rows("update signing_keys set active_from = active_from - make_interval(secs => $1)", [byMs / 1_000]);
+};
+
+/** Waits for both nodes to have read the keys as they are. */
+const seen = async (nodes: readonly Godwit[], kids: readonly string[]): Promise<void> => {
+  for (const node of nodes)
+    await until("the published keys", async () => (await published(node)).toSorted().join() === kids.toSorted().join() || undefined);
+};
+
+describe("the first key", () => {
+  let nodes: Pair;
+  before(async () => {
+    nodes = await pair();
+  });
+  after(() => nodes.stop());
+
+  test("is there when the service listens, one for nodes that start together, and what one signs the other reads at once", async () => {
+    const { godwit, other, client } = nodes;
+    const [row, ...rest] = await rowsOf(godwit);
+    assert.ok(row !== undefined && rest.length === 0, `${rest.length} too many`);
+    assert.deepEqual([await published(godwit), await published(other)], [[row.kid], [row.kid]]);
+    const token = await buy(godwit, client);
+    assert.equal(kidOf(token), row.kid);
+    assert.ok(await works(other, token));
+  });
+
+  test("is one, too, when many want a token at once and there is none", async () => {
+    const { godwit, other, client } = nodes;
+    for (let round = 0; round < 3; round += 1) {
+      await godwit.rows("delete from signing_keys");
+      await seen([godwit, other], []);
+      const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => buy(index % 2 === 0 ? godwit : other, client)));
+      const rows = await rowsOf(godwit);
+      assert.equal(rows.length, 1);
+      assert.deepEqual(new Set(tokens.map(kidOf)), new Set([rows[0]?.kid]));
+      for (const [index, token] of tokens.entries()) assert.ok(await works(index % 2 === 0 ? other : godwit, token));
+    }
+  });
+
+  test("signs at once also for a node whose clock is behind", async () => {
+    const { godwit, other, client } = nodes;
+    const [row] = await rowsOf(godwit);
+    assert.ok(row !== undefined);
+    await godwit.rows("delete from signing_keys");
+    await seen([godwit, other], []);
+    await godwit.rows(
+      "insert into signing_keys (kid, public_key, private_key, active_from) values ($1, $2, $3, now() + interval '5 seconds')",
+      [row.kid, JSON.stringify(row.public_key), row.private_key],
+    );
+    await seen([godwit, other], [row.kid]);
+    for (const node of [godwit, other]) assert.equal(kidOf(await buy(node, client)), row.kid);
+    assert.equal((await rowsOf(godwit)).length, 1, "and no other is made");
+  });
+
+  test("lies sealed: its private part is in no table, and opens in no other place", async () => {
+    const { godwit, client } = nodes;
+    const [row] = await rowsOf(godwit);
+    assert.ok(row !== undefined);
+    assert.deepEqual(Object.keys(row.public_key).toSorted(), ["crv", "kty", "x"]);
+    const box = new SecretBox(Buffer.from(SECRET_KEY, "base64"));
+    const { d, x } = JSON.parse(box.open(row.private_key, `signing key ${row.kid}`)) as Record<string, string>;
+    assert.ok(d !== undefined && !JSON.stringify(row).includes(d));
+    assert.equal(x, row.public_key["x"]);
+    assert.throws(() => box.open(row.private_key, "signing key x"));
+    await buy(godwit, client);
+    assert.ok(!JSON.stringify([godwit.logs, godwit.output]).includes(d));
+  });
+});
+
+describe("rotation", () => {
+  let nodes: Pair;
+  before(async () => {
+    nodes = await pair();
+  });
+  after(() => nodes.stop());
+
+  test("publishes a key, which signs a quarter of an hour later; what the old one signed stays good", async () => {
+    const { godwit, other, client } = nodes;
+    const old = await buy(godwit, client);
+    const listed = await command(godwit, ["rotate"]);
+    assert.equal(listed.length, 2);
+    const [next, signer] = listed;
+    assert.ok(next !== undefined && signer !== undefined);
+    assert.equal(signer.kid, kidOf(old));
+    const aheadMs = Date.parse(next.signs_from) - Date.now();
+    assert.ok(aheadMs > 14 * MINUTE_MS && aheadMs <= 15 * MINUTE_MS, `${aheadMs} ms`);
+    await seen([godwit, other], [next.kid, signer.kid]);
+    for (const node of [godwit, other]) assert.equal(kidOf(await buy(node, client)), signer.kid, "not before its time");
+
+    assert.deepEqual(await command(godwit, ["rotate"]), listed, "one that waits is enough");
+    assert.deepEqual(await command(godwit, ["list"]), listed);
+
+    await age(godwit, 15 * MINUTE_MS);
+    const fresh = await until("the next key to sign", async () => [await buy(other, client)].find((token) => kidOf(token) === next.kid));
+    for (const node of [godwit, other]) for (const token of [old, fresh]) assert.ok(await works(node, token));
+
+    // An hour after its last token nothing of the old one counts.
+    await age(godwit, 64 * MINUTE_MS);
+    assert.deepEqual((await published(godwit)).toSorted(), [next.kid, signer.kid].toSorted());
+    await age(godwit, 2 * MINUTE_MS);
+    await seen([godwit, other], [next.kid]);
+    await until("the old key to be forgotten", async () => !(await works(godwit, old)) || undefined);
+    assert.ok(await works(godwit, fresh));
+    await command(godwit, ["rotate"]);
+    assert.ok(!(await rowsOf(godwit)).some(({ kid }) => kid === signer.kid), "what counts no more is removed");
+  });
+
+  test("happens by itself after ninety days, when a token is bought, on one node", async () => {
+    const { godwit, other, client } = nodes;
+    await command(godwit, ["rotate", "--revoke"]);
+    const [only] = await rowsOf(godwit);
+    assert.ok(only !== undefined);
+    await seen([godwit, other], [only.kid]);
+    await age(godwit, 90 * DAY_MS - MINUTE_MS);
+    await buy(godwit, client);
+    assert.equal((await rowsOf(godwit)).length, 1, "not before");
+    await age(godwit, MINUTE_MS);
+    await until("the next key", async () => {
+      const tokens = await Promise.all([godwit, other].flatMap((node) => [buy(node, client), buy(node, client)]));
+      for (const token of tokens) assert.equal(kidOf(token), only.kid, "the old one signs on");
+      return (await rowsOf(godwit)).length > 1 || undefined;
+    });
+    const rows = await rowsOf(godwit);
+    assert.equal(rows.length, 2);
+    const next = rows.find(({ kid }) => kid !== only.kid);
+    assert.ok(next !== undefined && next.active_from.getTime() - Date.now() > 14 * MINUTE_MS);
+    await seen([godwit, other], [only.kid, next.kid]);
+    await buy(other, client);
+    assert.equal((await rowsOf(godwit)).length, 2, "one is enough");
+  });
+
+  test("with --revoke ends what was signed, on every node and within seconds; new tokens work", async () => {
+    const { godwit, other, client } = nodes;
+    const old = await buy(godwit, client);
+    for (const node of [godwit, other]) assert.ok(await works(node, old));
+    const listed = await command(godwit, ["rotate", "--revoke"]);
+    const revokedAt = performance.now();
+    assert.equal(listed.length, 1);
+    const [signer] = listed;
+    assert.ok(signer !== undefined && Date.parse(signer.signs_from) <= Date.now());
+    for (const node of [godwit, other])
+      await until("the old token to be refused", async () => !(await works(node, old)) || undefined, 4_000);
+    assert.ok(performance.now() - revokedAt < 3_000, `${performance.now() - revokedAt} ms`);
+    for (const node of [godwit, other]) {
+      const fresh = await buy(node, client);
+      assert.equal(kidOf(fresh), signer.kid);
+      for (const reader of [godwit, other]) assert.ok(await works(reader, fresh));
+    }
+    assert.deepEqual(await published(other), [signer.kid]);
+  });
+
+  test("a token of a key that was made a moment ago is good on a node that has not heard of it", async () => {
+    const { godwit, other, client } = nodes;
+    for (let round = 0; round < 3; round += 1) {
+      const [signer] = await command(godwit, ["rotate", "--revoke"]);
+      const fresh = await until("a token of the new key", async () => {
+        // The other node has just read the keys: whether before or after this is chance.
+        const [token] = await Promise.all([buy(godwit, client), published(other)]);
+        return kidOf(token) === signer?.kid ? token : undefined;
+      });
+      assert.ok(await until("it to work", async () => (await works(other, fresh)) || undefined, 200));
+    }
+  });
+});
+
+describe("the server's own key", () => {
+  const NEW_KEY = { GODWIT_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+
+  test("may change: signing keys are sealed anew, and old tokens stay good", async () => {
+    const old = await startGodwit();
+    const { databaseUrl } = old;
+    const client = await newClient(old);
+    const token = await buy(old, client);
+    await command(old, ["rotate"]);
+    const then = await rowsOf(old);
+    await old.stop();
+    for (const env of [{ ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY }, NEW_KEY]) {
+      await using changed = await startGodwit({ databaseUrl, env });
+      assert.ok(await works(changed, token));
+      const fresh = await buy(changed, client);
+      assert.equal(kidOf(fresh), kidOf(token));
+      assert.ok(await works(changed, fresh));
+      const now = await rowsOf(changed);
+      assert.deepEqual(
+        now.map(({ kid, active_from: activeFrom }) => [kid, activeFrom]),
+        then.map(({ kid, active_from: activeFrom }) => [kid, activeFrom]),
+      );
+      const box = new SecretBox(Buffer.from(NEW_KEY.GODWIT_SECRET_KEY, "base64"));
+      for (const row of now) assert.match(box.open(row.private_key, `signing key ${row.kid}`), /"d":/);
+    }
+  });
+
+  test("is needed by the command, as the nodes have it: another one makes no key", async () => {
+    await using godwit = await startGodwit();
+    const already = await rowsOf(godwit);
+    const env = { DATABASE_URL: godwit.databaseUrl ?? "" };
+    const missing = await runGodwit(["signing-keys", "rotate"], env);
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /GODWIT_SECRET_KEY is needed/);
+    const wrong = await runGodwit(["signing-keys", "rotate", "--revoke"], { ...env, ...NEW_KEY });
+    assert.notEqual(wrong.code, 0);
+    assert.match(wrong.stderr, /the secret key differs/);
+    const unknown = await runGodwit(["signing-keys"], { ...env, GODWIT_SECRET_KEY: SECRET_KEY });
+    assert.equal(unknown.code, 2);
+    assert.deepEqual(await rowsOf(godwit), already);
+    assert.equal((await askToken(godwit, { basic: await newClient(godwit) })).status, 200);
+  });
+});

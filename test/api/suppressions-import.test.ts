@@ -1,0 +1,235 @@
+/** Imports of suppressions: all or nothing, once, in a few statements; through crashes and at two nodes. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { assertProblem, faultsOf, until } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
+import {
+  clientOf,
+  lockTable,
+  RECIPIENT,
+  recipients,
+  SHOP,
+  suppressionCaller,
+  walk,
+  type Json,
+  type SuppressionCaller,
+} from "../support/suppression-caller.ts";
+
+let godwit: Godwit;
+let other: Godwit;
+before(async () => {
+  godwit = await startGodwit();
+  other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+});
+after(() => Promise.all([godwit.stop(), other.stop()]));
+
+let accounts = 0;
+const alone = (): Promise<SuppressionCaller> => clientOf(godwit, `imports ${(accounts += 1)}`);
+
+const idsOf = ({ json }: Reply): string[] => json["suppression_ids"] as string[];
+const allOf = async (own: SuppressionCaller): Promise<Json[]> => (await walk(own.list, { limit: "100" })).flatMap(({ data }) => data);
+
+function assertImported(reply: Reply, added: number, alreadyActive: number): void {
+  assert.equal(reply.status, 200, reply.text);
+  const { suppression_ids: _, ...rest } = reply.json;
+  assert.deepEqual(rest, { object: "suppression_import", added, already_active: alreadyActive });
+}
+
+test("a thousand at once are a thousand suppressions, each with its event, in the order of the entries", async () => {
+  const own = await alone();
+  const entries = recipients(1_000).map((recipient, index) => ({
+    recipient,
+    ...(index % 2 === 0 ? { sender: SHOP } : {}),
+    ...(index % 3 === 0 ? { note: `entry ${index} ${"x".repeat(150)}` } : {}),
+  }));
+  assert.ok(JSON.stringify({ entries }).length > 65_536, "more than other routes take");
+  const reply = await own.import(entries);
+  assertImported(reply, 1_000, 0);
+  const all = await allOf(own);
+  assert.equal(all.length, 1_000);
+  const byId = new Map(all.map((each) => [each["id"], each]));
+  for (const [index, id] of idsOf(reply).entries()) {
+    const { recipient, sender, note, source, status } = byId.get(id) ?? {};
+    assert.deepEqual({ recipient, sender, note }, { sender: null, note: null, ...entries[index] });
+    assert.deepEqual([source, status], ["import", "active"]);
+  }
+  const told = (await own.events()).map((event) => [event["type"], (event["data"] as { suppression: Json }).suppression]);
+  assert.deepEqual(
+    told,
+    all.toReversed().map((each) => ["recipient.opted_out", each]),
+  );
+});
+
+test("what is active stays as it is, what was lifted becomes active, and the rest is new", async () => {
+  const own = await alone();
+  const [active = "", lifted = "", fresh = ""] = recipients(3);
+  const kept = await own.add({ recipient: active, note: "before" });
+  const { id } = await own.add({ recipient: lifted });
+  await own.lift(id);
+  const reply = await own.import([active, lifted, fresh].map((recipient) => ({ recipient, note: "imported" })));
+  assertImported(reply, 2, 1);
+  assert.deepEqual(idsOf(reply).slice(0, 2), [kept["id"], id]);
+  assert.deepEqual(await own.read(kept["id"]), kept);
+  const again = await own.read(id);
+  assert.deepEqual([again["status"], again["source"], again["note"]], ["active", "import", "imported"]);
+  assert.deepEqual(
+    (await own.history(id)).data.map(({ status, source }) => [status, source]),
+    [
+      ["active", "import"],
+      ["lifted", "api"],
+      ["active", "api"],
+    ],
+  );
+  assert.equal((await own.events()).length, 3 + 2);
+});
+
+test("the same recipient and sender twice count once, and the first entry is taken", async () => {
+  const own = await alone();
+  const reply = await own.import([
+    { recipient: RECIPIENT, note: "first" },
+    { recipient: RECIPIENT, sender: SHOP },
+    { recipient: RECIPIENT, sender: null, note: "second" },
+    { recipient: RECIPIENT, sender: SHOP, note: "third" },
+  ]);
+  assertImported(reply, 2, 0);
+  const [one, two, ...repeated] = idsOf(reply);
+  assert.notEqual(one, two);
+  assert.deepEqual(repeated, [one, two]);
+  assert.deepEqual([(await own.read(one))["note"], (await own.read(two))["note"]], ["first", null]);
+  assert.equal((await own.events()).length, 2);
+});
+
+describe("a bad import", () => {
+  const good = { recipient: RECIPIENT };
+  const ROWS: readonly (readonly [what: string, body: unknown, faults: Record<string, string>])[] = [
+    ["no entries", {}, { "/entries": "required" }],
+    ["none in the list", { entries: [] }, { "/entries": "too_few" }],
+    ["1,001 entries", { entries: recipients(1_001).map((recipient) => ({ recipient })) }, { "/entries": "too_many" }],
+    ["entries that are no list", { entries: good }, { "/entries": "invalid_type" }],
+    ["an unknown field", { entries: [good], source: "import" }, { "/source": "unknown_field" }],
+    ["null as an entry", { entries: [good, null] }, { "/entries/1": "invalid_type" }],
+    [
+      "faults of many entries at once",
+      {
+        entries: [
+          { recipient: "4155550123" },
+          good,
+          { recipient: "+1415555012", sender: "" },
+          { sender: SHOP },
+          { ...good, note: "x".repeat(257) },
+          { ...good, phone: "x" },
+        ],
+      },
+      {
+        "/entries/0/recipient": "invalid_format",
+        "/entries/2/recipient": "impossible_number",
+        "/entries/2/sender": "invalid_format",
+        "/entries/3/recipient": "required",
+        "/entries/4/note": "too_long",
+        "/entries/5/phone": "unknown_field",
+      },
+    ],
+  ];
+  for (const [what, body, faults] of ROWS) {
+    test(`${what} is a 400 that names each place, and nothing is done`, async () => {
+      const own = await alone();
+      const key = randomUUID();
+      const reply = await own.ask("POST", "/import", { body, idempotencyKey: key });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer, code }) => [pointer, code])), faults);
+      assert.deepEqual((await own.list()).data, []);
+      assertImported(await own.import([good], { idempotencyKey: key }), 1, 0);
+    });
+  }
+
+  test("the last of a thousand is found, and of very many faults a hundred are told", async () => {
+    const own = await alone();
+    const entries = recipients(1_000).map((recipient) => ({ recipient }));
+    const reply = await own.import(entries.with(999, { recipient: "+1415555012" }));
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer }) => pointer),
+      ["/entries/999/recipient"],
+    );
+    const faults = faultsOf(await own.import(entries.map(() => ({ recipient: "+1415555012" }))));
+    assert.equal(faults.length, 100);
+    assert.deepEqual((await own.list()).data, []);
+  });
+
+  test("a body of more than 512 kB is too large", async () => {
+    const own = await alone();
+    assert.deepEqual((await own.list()).data, []);
+    const reply = await own.ask("POST", "/import", { body: JSON.stringify({ entries: [], pad: "x".repeat(524_288) }) });
+    assertProblem(reply, "payload_too_large");
+  });
+});
+
+describe("a key", () => {
+  test("has one import and one answer, at every node", async () => {
+    const own = await alone();
+    const idempotencyKey = randomUUID();
+    const entries = recipients(200).map((recipient) => ({ recipient }));
+    const first = await own.import(entries, { idempotencyKey });
+    assertImported(first, 200, 0);
+    await own.lift(idsOf(first)[0]);
+    const there = suppressionCaller(other, own.key);
+    for (const node of [own, there]) assertReplayOf(first, await node.import(entries, { idempotencyKey }));
+    assertReused(await there.import(entries.slice(1), { idempotencyKey }));
+    assert.equal((await own.events()).length, 201);
+  });
+
+  test("whose import is under way elsewhere is a conflict at once", async () => {
+    const own = await alone();
+    const idempotencyKey = randomUUID();
+    await using lock = await lockTable(godwit, "events");
+    const asked = own.import([{ recipient: RECIPIENT }], { idempotencyKey });
+    await lock.waiting();
+    assertConflict(await suppressionCaller(other, own.key).import([{ recipient: RECIPIENT }], { idempotencyKey }));
+    await lock.release();
+    const first = await asked;
+    assertImported(first, 1, 0);
+    assertReplayOf(first, await suppressionCaller(other, own.key).import([{ recipient: RECIPIENT }], { idempotencyKey }));
+  });
+});
+
+test("a node that dies in the middle of an import leaves nothing, and the same key imports all of it", async () => {
+  const doomed = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  const own = await alone();
+  const idempotencyKey = randomUUID();
+  const entries = recipients(500).map((recipient) => ({ recipient }));
+  await using lock = await lockTable(godwit, "events");
+  // Its suppressions are written, its events are not yet.
+  const asked = suppressionCaller(doomed, own.key).import(entries, { idempotencyKey });
+  const lost = assert.rejects(asked);
+  await lock.waiting();
+  await doomed.stop("SIGKILL");
+  await lost;
+  await lock.release();
+  assert.equal(await isStored(godwit, idempotencyKey), false);
+  assert.deepEqual((await own.list()).data, []);
+  const reply = await until("the session of the dead to be over", async () => {
+    const tried = await own.import(entries, { idempotencyKey });
+    return tried.status === 409 ? undefined : tried;
+  });
+  assertImported(reply, 500, 0);
+  assert.equal((await own.events()).length, 500);
+});
+
+test("imports of the same recipients at two nodes add each once, whatever their order", async () => {
+  const own = await alone();
+  const nodes = [own, suppressionCaller(other, own.key)];
+  const entries = recipients(300).map((recipient) => ({ recipient }));
+  await using lock = await lockTable(godwit, "suppressions");
+  const asked = Array.from({ length: 8 }, (_, index) =>
+    (nodes[index % 2] as SuppressionCaller).import([...entries.slice(index * 37), ...entries.slice(0, index * 37)].slice(0, 250)),
+  );
+  await lock.waiting(8);
+  await lock.release();
+  const replies = await Promise.all(asked);
+  for (const reply of replies) assert.equal(reply.status, 200, reply.text);
+  const added = replies.reduce((sum, { json }) => sum + Number(json["added"]), 0);
+  assert.equal(added, 300);
+  assert.equal((await own.events()).length, 300);
+  assert.equal((await allOf(own)).length, 300);
+});

@@ -1,0 +1,262 @@
+/** GET /v1/messages/{id}/events: what happened to a message, newest first. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { isDateTime } from "../../src/http/validate.ts";
+import { afterSeconds, assertChanged, callerOf, eventsOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
+import { assertCommonHeaders, assertProblem, faultsOf } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+
+const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
+const SECRET = "the eagle lands at noon";
+type Page = { data: Entry[]; has_more: boolean; next_cursor: string | null };
+
+let godwit: Godwit;
+let caller: Caller;
+let id: string;
+before(async () => {
+  godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "10" } });
+  await godwit.unlimited();
+  caller = callerOf(godwit, await godwit.key());
+  // Throttled twice, then delivered and read: ten entries with tries and receipts.
+  id = String((await caller.send({ recipient: "+15005550012", channel: "whatsapp", body: SECRET, metadata: { a: SECRET } }))["id"]);
+  await caller.reached(id, "read");
+});
+after(() => godwit.stop());
+
+const ask = (message: string, query = ""): Promise<Reply> => caller.ask("GET", `/v1/messages/${message}/events${query}`);
+
+async function page(message: string, query = ""): Promise<Page> {
+  const reply = await ask(message, query);
+  assert.equal(reply.status, 200, reply.text);
+  return reply.json as Page;
+}
+
+/** Page after page, as many as there are. */
+async function pages(message: string, limit: number): Promise<Page[]> {
+  const all = [await page(message, `?limit=${limit}`)];
+  for (let next = all.at(-1)?.next_cursor; typeof next === "string"; next = all.at(-1)?.next_cursor) {
+    assert.ok(all.length < 100, "it comes to an end");
+    all.push(await page(message, `?limit=${limit}&cursor=${next}`));
+  }
+  return all;
+}
+
+/** Held to the schema that the OpenAPI document declares for this answer. */
+async function assertDeclared({ json, text }: Reply): Promise<void> {
+  const document = (await caller.ask("GET", "/openapi.json")).json;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addFormat("date-time", isDateTime);
+  ajv.addSchema(document, "openapi.json");
+  const path = encodeURIComponent("/v1/messages/{id}/events".replaceAll("/", "~1"));
+  const validate = ajv.compile({ $ref: `openapi.json#/paths/${path}/get/responses/200/content/application~1json/schema` });
+  assert.ok(validate(json), `${JSON.stringify(validate.errors)}\n${text}`);
+}
+
+describe("a timeline", () => {
+  test("has what is declared, newest first, and no text of the message", async () => {
+    const reply = await ask(id);
+    assertCommonHeaders(reply);
+    assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
+    await assertDeclared(reply);
+    const { data, has_more: hasMore, next_cursor: next } = reply.json as Page;
+    assert.deepEqual([hasMore, next], [false, null]);
+    assert.deepEqual(typesOf(data), [
+      "message.read",
+      "message.delivered",
+      "message.sent",
+      "message.sending",
+      "message.queued",
+      "message.sending",
+      "message.queued",
+      "message.sending",
+      "message.queued",
+    ]);
+    for (const { id: entryId } of data) assert.match(entryId, /^evt_[0-9a-z]{26}$/);
+    const times = data.map(({ created_at: at }) => Date.parse(at));
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => b - a),
+    );
+    assert.deepEqual(
+      data.map(({ sequence }) => sequence),
+      [9, 8, 7, 6, 5, 4, 3, 2, 1],
+    );
+    assert.ok(!reply.text.includes(SECRET));
+  });
+
+  test("has every member in every entry, null where there is nothing to say", async () => {
+    const MEMBERS = [
+      "id",
+      "object",
+      "type",
+      "ignored",
+      "previous_status",
+      "status",
+      "sequence",
+      "attempt",
+      "receipt",
+      "reason",
+      "fallback_message_id",
+      "created_at",
+    ];
+    const { data } = await page(id);
+    for (const entry of data) assert.deepEqual(Object.keys(entry), MEMBERS);
+    const [read, , sent, sending] = data;
+    assert.deepEqual(Object.keys(sent?.attempt ?? {}).toSorted(), [
+      "detail",
+      "link",
+      "number",
+      "outcome",
+      "provider_code",
+      "provider_message_id",
+      "retry_at",
+    ]);
+    assert.deepEqual(Object.keys(sending?.attempt ?? {}).toSorted(), Object.keys(sent?.attempt ?? {}).toSorted());
+    assert.deepEqual(Object.keys(read?.receipt ?? {}).toSorted(), [
+      "error_code",
+      "link",
+      "part",
+      "provider_code",
+      "provider_message_id",
+      "raw",
+      "status",
+    ]);
+  });
+
+  test("of a new message is its first event", async () => {
+    const { id: scheduled, created_at: createdAt } = await caller.send({ send_at: afterSeconds(3_600) });
+    const reply = await ask(String(scheduled));
+    await assertDeclared(reply);
+    const [{ id: eventId, ...first }, ...more] = (reply.json as Page).data as [Entry];
+    assert.deepEqual(more, []);
+    assert.match(eventId, /^evt_/);
+    assert.deepEqual(first, {
+      object: "timeline_entry",
+      type: "message.scheduled",
+      ignored: false,
+      previous_status: null,
+      status: "scheduled",
+      sequence: 1,
+      attempt: null,
+      receipt: null,
+      reason: null,
+      fallback_message_id: null,
+      created_at: createdAt,
+    });
+  });
+
+  test("is made of the rows of the table of events", async () => {
+    const rows = await eventsOf(godwit, id);
+    const entries = await caller.timeline(id);
+    assert.deepEqual(
+      entries.map(({ type, sequence, previous_status: previous, status }) => [type, sequence, previous, status]),
+      rows.map(({ type, sequence, previous_status: previous, record }) => [
+        type,
+        sequence,
+        previous,
+        (JSON.parse(record ?? "null") as Json)["status"],
+      ]),
+    );
+  });
+});
+
+describe("paging", () => {
+  test("gives every entry once, in the same order, whatever the size of a page", async () => {
+    const { data: whole } = await page(id, "?limit=100");
+    for (const limit of [1, 2, 4, 8, 9, 10]) {
+      const all = await pages(id, limit);
+      assert.deepEqual(
+        all.flatMap(({ data }) => data),
+        whole,
+      );
+      assert.equal(all.length, Math.ceil(whole.length / limit), "no empty page at the end");
+      for (const { data, has_more: hasMore, next_cursor: next } of all) {
+        assert.ok(data.length <= limit);
+        assert.equal(hasMore, next !== null);
+      }
+    }
+  });
+
+  test("goes on where it was when entries are added meanwhile", async () => {
+    const message = String((await caller.send({ send_at: afterSeconds(3_600) }))["id"]);
+    const edit = async (): Promise<void> => assertChanged(await caller.edit(message, { metadata: { at: String(Date.now()) } }));
+    for (let count = 0; count < 5; count += 1) await edit();
+    const { data: whole } = await page(message);
+    const first = await page(message, "?limit=3");
+    await edit();
+    const second = await page(message, `?limit=100&cursor=${first.next_cursor}`);
+    assert.deepEqual([...first.data, ...second.data], whole);
+  });
+
+  test("has 25 to a page unless told otherwise", async () => {
+    const message = String((await caller.send({ send_at: afterSeconds(3_600) }))["id"]);
+    for (let count = 0; count < 26; count += 1) assertChanged(await caller.edit(message, { metadata: { count: String(count) } }));
+    const first = await page(message);
+    assert.equal(first.data.length, 25);
+    assert.equal(first.has_more, true);
+    const last = await page(message, `?cursor=${first.next_cursor}`);
+    assert.deepEqual([last.data.length, last.has_more], [2, false]);
+    await assertDeclared(await ask(message));
+  });
+
+  test("a cursor of one timeline shows nothing of another", async () => {
+    const own = callerOf(godwit, await godwit.key({ account: "neighbour" }));
+    await godwit.unlimited();
+    const { id: other } = await own.send({ send_at: afterSeconds(3_600) });
+    const { next_cursor: cursor } = await page(id, "?limit=1");
+    const { data } = (await own.ask("GET", `/v1/messages/${String(other)}/events?cursor=${cursor}`)).json as Page;
+    const ids = new Set((await page(id)).data.map(({ id: entryId }) => entryId));
+    assert.deepEqual(
+      data.filter((entry) => ids.has(entry.id)),
+      [],
+    );
+  });
+});
+
+describe("refusals", () => {
+  test("a bad cursor or limit is a 400 that names it", async () => {
+    const { next_cursor: good } = await page(id, "?limit=1");
+    assert.ok(good !== null);
+    const altered = `${good.startsWith("A") ? "B" : "A"}${good.slice(1)}`;
+    for (const cursor of ["x", altered, good.slice(0, -1), `${good}A`, `${good}=`, "A".repeat(300)]) {
+      const reply = await ask(id, `?cursor=${encodeURIComponent(cursor)}`);
+      assertProblem(reply, "invalid_request_payload");
+      assert.equal(faultsOf(reply)[0]?.parameter, "cursor");
+    }
+    for (const limit of ["0", "101", "-1", "1.5", "many", ""]) {
+      const reply = await ask(id, `?limit=${limit}`);
+      assertProblem(reply, "invalid_request_payload");
+      assert.equal(faultsOf(reply)[0]?.parameter, "limit");
+    }
+    const unknown = await ask(id, "?type=message.sent");
+    assertProblem(unknown, "invalid_request_payload");
+    assert.equal(faultsOf(unknown)[0]?.parameter, "type");
+  });
+
+  test("a message that is not there, or another's, is a 404", async () => {
+    for (const name of [NO_MESSAGE, "msg_x", id.toUpperCase(), id.replace("msg_", "evt_")]) assertProblem(await ask(name), "not_found");
+    const keys = [await godwit.key({ account: "stranger" }), await godwit.key({ environment: "live" })];
+    await godwit.unlimited();
+    for (const key of keys) assertProblem(await caller.ask("GET", `/v1/messages/${id}/events`, { key }), "not_found");
+  });
+
+  test("it needs the scope messages:read", async () => {
+    const reply = await caller.ask("GET", `/v1/messages/${id}/events`, {
+      key: await godwit.key({ scopes: ["messages:send", "events:read"] }),
+    });
+    assertProblem(reply, "forbidden_insufficient_scope");
+    assert.deepEqual(reply.json["required_scopes"], ["messages:read"]);
+    const key = await godwit.key({ scopes: ["messages:read"] });
+    assert.equal((await caller.ask("GET", `/v1/messages/${id}/events`, { key })).status, 200);
+    assertProblem(await godwit.request("GET", `/v1/messages/${id}/events`), "unauthorized_missing_token");
+  });
+
+  test("it can only be read", async () => {
+    for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {
+      const reply = await caller.ask(method, `/v1/messages/${id}/events`);
+      assertProblem(reply, "method_not_allowed");
+      assert.equal(reply.headers.get("allow"), "GET, HEAD");
+    }
+  });
+});

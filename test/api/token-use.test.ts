@@ -1,0 +1,325 @@
+/** Access tokens at work: each does what its scopes say on every kind of route, dies with its key on every node, and nobody forges one. */
+import assert from "node:assert/strict";
+import { createHmac, createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, sign, type KeyObject } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { decodeJwt, decodeProtectedHeader, exportJWK, SignJWT } from "jose";
+import { Authenticator } from "../../src/access/authenticate.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import { assertProblem, exchange, until } from "../support/expect.ts";
+import { EventReader } from "../support/event-reader.ts";
+import { SECRET_KEY, sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { seeded } from "../support/seed.ts";
+import { buy, newClient, type Client } from "../support/token-caller.ts";
+
+let godwit: Godwit;
+let other: Godwit;
+let client: Client;
+before(async () => {
+  godwit = await startGodwit();
+  other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  await godwit.unlimited();
+  client = await newClient(godwit);
+});
+after(() => Promise.all([godwit.stop(), other.stop()]));
+
+const read = async (node: Godwit, key: string): Promise<Reply> => node.request("GET", "/v1/messages?limit=1", { key });
+const statusOf = async (node: Godwit, key: string): Promise<number> => (await read(node, key)).status;
+
+function assertInvalid(reply: Reply): void {
+  assertProblem(reply, "unauthorized_invalid_token");
+  assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
+}
+
+/** On every node, and within a second or so. */
+async function assertSoonDead(token: string): Promise<void> {
+  const from = performance.now();
+  for (const node of [godwit, other])
+    await until("the token to be refused", async () => (await statusOf(node, token)) === 401 || undefined, 3_000);
+  assert.ok(performance.now() - from < 2_000, `${performance.now() - from} ms`);
+  for (const node of [godwit, other]) assertInvalid(await read(node, token));
+}
+
+describe("a token with one scope", () => {
+  const NO_ID = "01k9zs3v8mf4tb2xg1qj6n0d5c";
+  const NEEDED: readonly (readonly [method: string, path: string, scope: Scope, body?: object])[] = [
+    ["POST", "/v1/messages", "messages:send", sms()],
+    ["POST", "/v1/batches", "messages:send", { items: [sms()] }],
+    ["PATCH", `/v1/messages/msg_${NO_ID}`, "messages:send", { body: "x" }],
+    ["GET", "/v1/messages", "messages:read"],
+    ["GET", "/v1/templates", "templates:read"],
+    ["DELETE", `/v1/templates/tmpl_${NO_ID}`, "templates:write"],
+    ["GET", "/v1/webhook_endpoints", "webhooks:read"],
+    ["DELETE", `/v1/webhook_endpoints/whe_${NO_ID}`, "webhooks:write"],
+    ["GET", "/v1/events", "events:read"],
+    ["GET", "/v1/keys", "keys:read"],
+    ["POST", `/v1/keys/key_${NO_ID}/rotate`, "keys:write", {}],
+    ["GET", "/v1/suppressions", "suppressions:read"],
+    ["POST", "/v1/suppressions", "suppressions:write", { recipient: "+14155550199" }],
+    ["GET", "/v1/usage", "usage:read"],
+    ["GET", "/v1/links", "links:read"],
+    ["GET", `/v1/verifications/ver_${NO_ID}`, "verifications:read"],
+    ["POST", "/v1/verifications", "verifications:write", { recipient: "+14155550198", channel: "sms" }],
+  ];
+  for (const [method, path, scope, body] of NEEDED) {
+    test(`${scope} may ${method} ${path}, and one without it may not`, async () => {
+      const allowed = await godwit.request(method, path, { key: await buy(godwit, client, scope), body });
+      assert.ok([200, 201, 202, 404].includes(allowed.status), allowed.text);
+      const rest = NEEDED.map(([, , each]) => each).filter((each) => each !== scope);
+      const key = await buy(godwit, client, [...new Set(rest)].join(" "));
+      const refused = await godwit.request(method, path, { key, body });
+      assertProblem(refused, "forbidden_insufficient_scope");
+      assert.deepEqual(refused.json["required_scopes"], [scope]);
+      assert.equal(refused.headers.get("www-authenticate"), `Bearer realm="godwit", error="insufficient_scope", scope="${scope}"`);
+    });
+  }
+
+  test("is of its key's environment and account alone", async () => {
+    const sent = await godwit.send(client.secret);
+    const path = `/v1/messages/${String(sent.json["id"])}`;
+    assert.equal((await godwit.request("GET", path, { key: await buy(godwit, client) })).status, 200);
+    for (const stranger of [await newClient(godwit, { environment: "live" }), await newClient(godwit, { account: "stranger" })])
+      assertProblem(await godwit.request("GET", path, { key: await buy(godwit, stranger) }), "not_found");
+  });
+
+  test("repeats what its key began, and shares its idempotency keys", async () => {
+    const idempotencyKey = randomUUID();
+    const first = await godwit.send(client.secret, {}, { idempotencyKey });
+    const again = await other.send(await buy(godwit, client), {}, { idempotencyKey });
+    assert.deepEqual([again.status, again.text, again.headers.get("idempotent-replayed")], [202, first.text, "true"]);
+  });
+
+  test("works on every node at once", async () => {
+    for (let round = 0; round < 5; round += 1) assert.equal(await statusOf(other, await buy(godwit, client)), 200);
+  });
+});
+
+describe("a token dies", () => {
+  test("with its key, which was revoked on another node", async () => {
+    const doomed = await newClient(godwit);
+    const [token, spared] = [await buy(godwit, doomed), await buy(godwit, client)];
+    for (const node of [godwit, other]) assert.equal(await statusOf(node, token), 200);
+    assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
+    assertInvalid(await read(godwit, token));
+    await assertSoonDead(token);
+    await assertSoonDead(doomed.secret);
+    for (const node of [godwit, other]) assert.equal(await statusOf(node, spared), 200, "other keys' tokens live on");
+  });
+
+  test("by its own hand", async () => {
+    const doomed = await newClient(godwit);
+    const token = await buy(godwit, doomed);
+    const reply = await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: token });
+    assert.equal(reply.status, 200, reply.text);
+    assertInvalid(await read(godwit, token));
+    await assertSoonDead(token);
+  });
+
+  test("when its key is rotated without an overlap, and not when there is one", async () => {
+    const doomed = await newClient(godwit);
+    const token = await buy(godwit, doomed);
+    const path = `/v1/keys/${doomed.id}/rotate`;
+    const overlapping = await godwit.request("POST", path, { key: client.secret, body: { overlap_seconds: 60 } });
+    assert.equal(overlapping.status, 201, overlapping.text);
+    assert.equal(await statusOf(other, token), 200);
+    assert.equal((await godwit.request("POST", path, { key: client.secret, body: { overlap_seconds: 0 } })).status, 201);
+    await assertSoonDead(token);
+  });
+
+  test("when its key expires, though the token said later", async () => {
+    const doomed = await newClient(godwit);
+    const token = await buy(godwit, doomed);
+    assert.equal(await statusOf(other, token), 200);
+    await godwit.rows("update api_keys set expires_at = now() + interval '700 milliseconds' where hint = $1", [
+      `${doomed.secret.slice(0, 12)}…`,
+    ]);
+    assert.equal(await statusOf(godwit, token), 200);
+    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined, 3_000);
+    await assertSoonDead(token);
+  });
+
+  test("at its own end, on the second", async () => {
+    const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 2_000;
+    const token = await buy(godwit, await newClient(godwit, { expiresAt: new Date(expiresAt + 999) }));
+    assert.equal((decodeJwt(token).exp ?? 0) * 1_000, expiresAt);
+    assert.equal(await statusOf(other, token), 200);
+    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined, 5_000);
+    // Its key has a second more.
+    assert.ok(Date.now() >= expiresAt - 50 && Date.now() < expiresAt + 900, `${Date.now() - expiresAt} ms after its end`);
+  });
+
+  test("and so does the stream of events that it opened", async () => {
+    const doomed = await newClient(godwit);
+    using revoked = await EventReader.open(other, await buy(godwit, doomed));
+    const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
+    using expired = await EventReader.open(other, await buy(godwit, await newClient(godwit, { expiresAt: new Date(expiresAt) })));
+    using spared = await EventReader.open(other, await buy(godwit, client));
+    assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
+    assert.equal(await revoked.ended(8_000), "closed");
+    assert.equal(await expired.ended(10_000), "closed");
+    assert.ok(Date.now() >= expiresAt, "not before its time");
+    assert.equal(spared.state, "open");
+  });
+});
+
+/** What an attacker, or a neighbour by mistake, may send. */
+describe("a token is refused that", () => {
+  let real: string;
+  let installation: string;
+  before(async () => {
+    real = await buy(godwit, client);
+    installation = String(decodeJwt(real).iss);
+  });
+
+  const text = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signedBy = (key: KeyObject, header: object, payload: object): string => {
+    const body = `${text(header)}.${text(payload)}`;
+    return `${body}.${sign(null, Buffer.from(body), key).toString("base64url")}`;
+  };
+  const stranger = generateKeyPairSync("ed25519");
+
+  /** The installation's own key, as a thief of database and secret key would have it: what it signs is refused for its content alone. */
+  async function ownKey(): Promise<{ kid: string; key: KeyObject }> {
+    const { kid = "" } = decodeProtectedHeader(real);
+    const [row] = await godwit.rows<{ private_key: string }>("select private_key from signing_keys where kid = $1", [kid]);
+    const jwk = new SecretBox(Buffer.from(SECRET_KEY, "base64")).open(row?.private_key ?? "", `signing key ${kid}`);
+    return { kid, key: createPrivateKey({ key: JSON.parse(jwk) as Record<string, string>, format: "jwk" }) };
+  }
+  const asOurs = async (changes: object, header: object = {}): Promise<string> => {
+    const { kid, key } = await ownKey();
+    return signedBy(key, { alg: "EdDSA", typ: "at+jwt", kid, ...header }, { ...decodeJwt(real), ...changes });
+  };
+  const seconds = (): number => Math.floor(Date.now() / 1_000);
+
+  test("nothing is wrong with is not", async () => {
+    assert.equal(await statusOf(godwit, await asOurs({ jti: randomUUID() })), 200);
+    assert.equal(await statusOf(godwit, await asOurs({}, { typ: "application/at+jwt" })), 200);
+  });
+
+  const FORGED: Readonly<Record<string, () => Promise<string> | string>> = {
+    "says more than was signed": () => {
+      const [header = "", , signature = ""] = real.split(".");
+      return `${header}.${text({ ...decodeJwt(real), scope: "keys:write" })}.${signature}`;
+    },
+    "has another's signature": async () => [...real.split(".").slice(0, 2), (await buy(godwit, client)).split(".")[2]].join("."),
+    "has no signature": () => [...real.split(".").slice(0, 2), "AA"].join("."),
+    "has alg none": () => `${text({ alg: "none", typ: "at+jwt", kid: decodeProtectedHeader(real).kid })}.${real.split(".")[1]}.AA`,
+    "is signed by HS256 with the public key": async () => {
+      const set = (await godwit.request("GET", "/.well-known/jwks.json")).json["keys"] as { x: string; kid: string }[];
+      const { x = "", kid = "" } = set[0] ?? {};
+      const body = `${text({ alg: "HS256", typ: "at+jwt", kid })}.${real.split(".")[1]}`;
+      return `${body}.${createHmac("sha256", Buffer.from(x, "base64url")).update(body).digest("base64url")}`;
+    },
+    "brings its own key": async () => {
+      const jwk = await exportJWK(stranger.publicKey);
+      return signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: "mine", jwk }, decodeJwt(real));
+    },
+    "uses the name of our key": () =>
+      signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: decodeProtectedHeader(real).kid }, decodeJwt(real)),
+    "names a key that nobody has": () =>
+      signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: randomBytes(32).toString("base64url") }, decodeJwt(real)),
+    "names no key": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt" }, decodeJwt(real)),
+    "names a number": () => signedBy(stranger.privateKey, { alg: "EdDSA", typ: "at+jwt", kid: 5 }, decodeJwt(real)),
+    "is signed in another way": async () => {
+      const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      return new SignJWT(decodeJwt(real)).setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: "x" }).sign(privateKey);
+    },
+    "has the type of any JWT": () => asOurs({}, { typ: "JWT" }),
+    "has no type": () => asOurs({}, { typ: undefined }),
+    "must be understood in a way that we do not know": () => asOurs({}, { crit: ["exp"], exp: 1 }),
+    "is from another issuer": () => asOurs({ iss: "urn:godwit:11111111-1111-4111-8111-111111111111" }),
+    "is for another audience": () => asOurs({ aud: "https://example.com" }),
+    "is for nobody": () => asOurs({ aud: undefined }),
+    "has expired": () => asOurs({ exp: seconds() - 1 }),
+    "never ends": () => asOurs({ exp: undefined }),
+    "ends at a text": () => asOurs({ exp: "9999999999" }),
+    "begins later": () => asOurs({ nbf: seconds() + 600 }),
+    "is of a key that nobody has": () => asOurs({ client_id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "is of our key in another account": () => asOurs({ account_id: "acct_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "has a client that is no id": () => asOurs({ client_id: "x" }),
+    "has no client": () => asOurs({ client_id: undefined }),
+    "has no scope": () => asOurs({ scope: undefined }),
+    "holds a list": async () => {
+      const { kid, key } = await ownKey();
+      return signedBy(key, { alg: "EdDSA", typ: "at+jwt", kid }, [1]);
+    },
+    "is not JSON": () => `${Buffer.from("{").toString("base64url")}.${real.split(".")[1]}.AA`,
+    "has four parts": () => `${real}.AA`,
+    "has five parts, as an encrypted one": () => "a.b.c.d.e",
+    "has empty parts": () => "..",
+    "is huge": () => `${real.slice(0, -4)}${"A".repeat(10_000)}`,
+  };
+  for (const [what, forge] of Object.entries(FORGED)) {
+    test(what, async () => {
+      const token = await forge();
+      assertInvalid(await read(godwit, token));
+      assertInvalid(await read(godwit, token));
+      assert.equal(await statusOf(godwit, real), 200);
+    });
+  }
+
+  test("says that it may do what its key may not: it may do no more", async () => {
+    const narrow = await newClient(godwit, { scopes: ["messages:read"] });
+    const token = await asOurs({ client_id: narrow.id, sub: narrow.id, scope: "messages:read keys:write no:such" });
+    assert.equal(await statusOf(godwit, token), 200);
+    assertProblem(
+      await godwit.request("POST", "/v1/keys", { key: token, body: { scopes: ["messages:read"] } }),
+      "forbidden_insufficient_scope",
+    );
+  });
+
+  test("is another installation's", async () => {
+    await using elsewhere = await startGodwit();
+    const theirs = await buy(elsewhere, await newClient(elsewhere));
+    assert.notEqual(decodeJwt(theirs).iss, installation);
+    assert.equal(await statusOf(elsewhere, theirs), 200);
+    assertInvalid(await read(godwit, theirs));
+    assertInvalid(await read(elsewhere, real));
+  });
+
+  test("is larger than a header may be: in the envelope of such", async () => {
+    const bytes = `GET /v1/messages HTTP/1.1\r\nhost: godwit.test\r\nauthorization: Bearer ${"a.b.c".padEnd(20_000, "c")}\r\n\r\n`;
+    assertProblem(await exchange(godwit.url, bytes), "request_header_fields_too_large");
+  });
+
+  test("is one of thousands made up at random, and none of them is a fault of ours", async (context) => {
+    const random = seeded(context);
+    const [header = "", payload = "", signature = ""] = real.split(".");
+    const mangled = (part: string): string => {
+      const at = Math.floor(random() * part.length);
+      const kind = Math.floor(random() * 4);
+      if (kind === 0) return part.slice(0, at) + "AZaz09-_"[Math.floor(random() * 8)] + part.slice(at + 1);
+      if (kind === 1) return part.slice(0, at) || "A";
+      if (kind === 2) return Buffer.from(Array.from({ length: 1 + at }, () => Math.floor(random() * 256))).toString("base64url");
+      return Buffer.from(JSON.stringify([null, {}, { alg: "EdDSA" }, { alg: "EdDSA", typ: "at+jwt", kid: {} }, 1][at % 5])).toString(
+        "base64url",
+      );
+    };
+    const made = Array.from({ length: 2_000 }, (_, index) => {
+      const parts = [header, payload, signature];
+      parts[index % 3] = mangled(parts[index % 3] ?? "");
+      return parts.join(".");
+      // The last characters of a signature have bits to spare.
+    }).filter((token) => !token.startsWith(`${header}.${payload}.${signature.slice(0, -1)}`));
+    for (let at = 0; at < made.length; at += 50) {
+      const statuses = await Promise.all(made.slice(at, at + 50).map((token) => statusOf(godwit, token)));
+      assert.ok(
+        statuses.every((status) => status === 401),
+        `${statuses.find((status) => status !== 401)}`,
+      );
+    }
+    assert.ok(!godwit.logs.some(({ msg }) => msg === "request failed"));
+    assert.equal(await statusOf(godwit, real), 200);
+  });
+});
+
+test("what is none of ours is read again each time, and not remembered: nobody knows how many can be made up", async () => {
+  assert.ok(godwit.db !== undefined);
+  let reads = 0;
+  const nobody = new Authenticator(godwit.db, async () => {
+    reads += 1;
+    return undefined;
+  });
+  for (let time = 0; time < 3; time += 1) await assert.rejects(async () => nobody.authenticate("Bearer a.b.c"), { status: 401 });
+  assert.equal(reads, 3);
+});

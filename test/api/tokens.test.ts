@@ -1,0 +1,389 @@
+/** POST /v1/oauth/token: who may buy which token, how it looks to someone who has never heard of us, and what everyone else is told. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
+import { newApiKey } from "../../src/access/api-key.ts";
+import { SCOPES } from "../../src/access/scope.ts";
+import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { withoutDatabase } from "../support/without-database.ts";
+import { askToken, assertOAuthError, buy, clientOf, FORM_TYPE, newClient, TOKEN_PATH, type Client } from "../support/token-caller.ts";
+
+const HOUR_SECONDS = 3_600;
+const BASIC_CHALLENGE = 'Basic realm="godwit", charset="UTF-8"';
+
+let godwit: Godwit;
+let client: Client;
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  client = await newClient(godwit);
+});
+after(() => godwit.stop());
+
+const inForm = ({ id, secret }: Client, more: Record<string, string> = {}): Record<string, string> => ({
+  client_id: id,
+  client_secret: secret,
+  ...more,
+});
+
+function assertNoClient(reply: Reply, code: "unauthorized_invalid_token" | "unauthorized_missing_token"): void {
+  assertOAuthError(reply, "invalid_client", code);
+  assert.equal(reply.headers.get("www-authenticate"), BASIC_CHALLENGE);
+  assert.equal(reply.headers.get("ratelimit"), null, "of nobody's quota");
+}
+
+describe("a key buys a token", () => {
+  const WAYS: Readonly<Record<string, (who: Client) => Promise<Reply>>> = {
+    "by HTTP Basic": (who) => askToken(godwit, { basic: who }),
+    "by the form": (who) => askToken(godwit, { form: inForm(who) }),
+    "by HTTP Basic with every character percent-encoded": ({ id, secret }) => {
+      const all = (text: string): string => text.replaceAll(/./g, (each) => `%${each.charCodeAt(0).toString(16)}`);
+      return askToken(godwit, { basic: `Basic ${Buffer.from(`${all(id)}:${all(secret)}`).toString("base64")}` });
+    },
+    "with parameters that we do not know": (who) =>
+      askToken(godwit, { basic: who, form: { resource: "https://example.com", audience: "x", foo: "" } }),
+    "with an Idempotency-Key, which means nothing here": (who) =>
+      askToken(godwit, { basic: who, headers: { "idempotency-key": "not a uuid" } }),
+  };
+  for (const [way, ask] of Object.entries(WAYS)) {
+    test(way, async () => {
+      const reply = await ask(client);
+      assert.equal(reply.status, 200, reply.text);
+      assertCommonHeaders(reply);
+      assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
+      assert.equal(reply.headers.get("pragma"), "no-cache");
+      const { access_token: token, ...rest } = reply.json;
+      assert.deepEqual(rest, { token_type: "Bearer", expires_in: HOUR_SECONDS, scope: SCOPES.join(" ") });
+      assert.equal((await godwit.request("GET", "/v1/messages", { key: String(token) })).status, 200);
+    });
+  }
+
+  test("and another one each time, though the request is the same", async () => {
+    const idempotencyKey = randomUUID();
+    const ask = () => askToken(godwit, { basic: client, headers: { "idempotency-key": idempotencyKey } });
+    const [one, two] = [await ask(), await ask()];
+    assert.notEqual(one.json["access_token"], two.json["access_token"]);
+    assert.equal(two.headers.get("idempotent-replayed"), null);
+    assert.deepEqual(await godwit.rows("select from idempotency_keys where key = $1", [idempotencyKey]), [], "no token is stored");
+  });
+
+  test("and that is a use of it", async () => {
+    const fresh = await newClient(godwit);
+    const lastUsed = async (): Promise<unknown> =>
+      (await godwit.request("GET", `/v1/keys/${fresh.id}`, { key: client.secret })).json["last_used_at"] ?? undefined;
+    assert.equal(await lastUsed(), undefined);
+    await buy(godwit, fresh);
+    await until("last_used_at", lastUsed);
+  });
+
+  test("which leaves neither of them in a log or a table", async () => {
+    const fresh = await newClient(godwit);
+    const token = await buy(godwit, fresh);
+    await askToken(godwit, { basic: { ...fresh, id: client.id } });
+    await godwit.request("GET", "/v1/messages", { key: token });
+    const said = JSON.stringify([godwit.logs, godwit.output]);
+    const tables = await godwit.rows<{ name: string }>(
+      "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
+    );
+    const rows = await Promise.all(tables.map(({ name }) => godwit.rows<{ text: string }>(`select t::text as text from ${name} t`)));
+    const kept = JSON.stringify(rows);
+    assert.ok(kept.includes("sealed:") && kept.includes(fresh.secret.slice(0, 12)), "all is looked at");
+    const [, payload = "", signature = ""] = token.split(".");
+    for (const form of [fresh.secret, fresh.secret.slice(12), payload, signature])
+      assert.ok(!said.includes(form) && !kept.includes(form), "a secret lies about");
+  });
+});
+
+describe("the token, to a verifier that nobody here wrote", () => {
+  test("is an RFC 9068 JWT, signed by a key of the published set", async () => {
+    const began = Math.floor(Date.now() / 1_000) - 1;
+    const token = await buy(godwit, client, "messages:read messages:send");
+    const issuer = `urn:godwit:${(await installation(godwit)).id}`;
+    const jwks = createRemoteJWKSet(new URL(`${godwit.url}/.well-known/jwks.json`));
+    const { payload, protectedHeader } = await jwtVerify(token, jwks, {
+      issuer,
+      audience: issuer,
+      typ: "at+jwt",
+      subject: client.id,
+      maxTokenAge: "1 minute",
+      algorithms: ["EdDSA"],
+      requiredClaims: ["iss", "exp", "aud", "sub", "client_id", "iat", "jti"],
+    });
+    assert.deepEqual(Object.keys(protectedHeader).toSorted(), ["alg", "kid", "typ"]);
+    const { iat = 0, exp = 0, jti, account_id: account, ...rest } = payload;
+    assert.deepEqual(rest, {
+      client_id: client.id,
+      scope: "messages:read messages:send",
+      environment: "test",
+      iss: issuer,
+      aud: issuer,
+      sub: client.id,
+    });
+    assert.ok(iat >= began && iat <= began + 10);
+    assert.equal(exp - iat, HOUR_SECONDS);
+    assert.match(String(jti), /^[0-9a-f-]{36}$/);
+    assert.match(String(account), /^acct_/);
+  });
+
+  test("has a name of its own each time, and is the live environment's for a live key", async () => {
+    const live = await newClient(godwit, { environment: "live" });
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => buy(godwit, live)));
+    assert.equal(new Set(tokens.map((token) => decodeJwt(token).jti)).size, 20);
+    for (const token of tokens) assert.equal(decodeJwt(token)["environment"], "live");
+  });
+
+  test("the published set has public parts alone", async () => {
+    const reply = await godwit.request("GET", "/.well-known/jwks.json");
+    assertCommonHeaders(reply);
+    assert.equal(reply.status, 200);
+    const keys = reply.json["keys"] as Record<string, unknown>[];
+    assert.ok(keys.length >= 1);
+    for (const key of keys) {
+      assert.deepEqual(Object.keys(key).toSorted(), ["alg", "crv", "kid", "kty", "use", "x"]);
+      assert.deepEqual([key["kty"], key["crv"], key["alg"], key["use"]], ["OKP", "Ed25519", "EdDSA", "sig"]);
+    }
+    const { kid } = decodeProtectedHeader(await buy(godwit, client));
+    assert.ok(keys.some((key) => key["kid"] === kid));
+  });
+});
+
+const installation = async (node: Godwit): Promise<{ id: string }> => {
+  const [row] = await node.rows<{ id: string }>("select id::text as id from installation");
+  assert.ok(row !== undefined);
+  return row;
+};
+
+describe("no token is for", () => {
+  const other = (secret: string): string => (secret.startsWith("gw_test_") ? "gw_live_" : "gw_test_") + secret.slice(8);
+  const WRONG: Readonly<Record<string, () => Promise<Client> | Client>> = {
+    "the id of another key": async () => ({ ...client, id: (await newClient(godwit)).id }),
+    "the id of a key of the other environment": async () => ({ ...client, id: (await newClient(godwit, { environment: "live" })).id }),
+    "an id that nobody has": () => ({ ...client, id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
+    "an id in capitals": () => ({ ...client, id: client.id.toUpperCase() }),
+    "no id": () => ({ ...client, id: "" }),
+    "a key that nobody made": () => ({ ...client, secret: newApiKey("test") }),
+    "a mistyped key": () => ({ ...client, secret: `${client.secret.slice(0, -1)}_` }),
+    "a key that says it is of the other environment": () => ({ ...client, secret: other(client.secret) }),
+    "no key": () => ({ ...client, secret: "" }),
+    "a token in place of the key": async () => ({ ...client, secret: await buy(godwit, client) }),
+    "an expired key": () => newClient(godwit, { expiresAt: new Date(Date.now() - 1) }),
+    "a key that ends within this very second": async () => {
+      await until("a second to begin", () => Date.now() % 1_000 < 300 || undefined);
+      return newClient(godwit, { expiresAt: new Date(Math.floor(Date.now() / 1_000) * 1_000 + 999) });
+    },
+    "a revoked key": async () => {
+      const revoked = await newClient(godwit);
+      await buy(godwit, revoked);
+      assert.equal((await godwit.request("DELETE", `/v1/keys/${revoked.id}`, { key: client.secret })).status, 200);
+      return revoked;
+    },
+  };
+  for (const [what, make] of Object.entries(WRONG)) {
+    test(what, async () => {
+      const wrong = await make();
+      assertNoClient(await askToken(godwit, { basic: wrong }), "unauthorized_invalid_token");
+      const isWhole = wrong.id !== "" && wrong.secret !== "";
+      assertNoClient(
+        await askToken(godwit, { form: inForm(wrong) }),
+        isWhole ? "unauthorized_invalid_token" : "unauthorized_missing_token",
+      );
+    });
+  }
+
+  test("nobody", async () => assertNoClient(await askToken(godwit, {}), "unauthorized_missing_token"));
+
+  test("a bearer: a key as such buys nothing", async () =>
+    assertNoClient(await askToken(godwit, { basic: `Bearer ${client.secret}` }), "unauthorized_missing_token"));
+});
+
+describe("a request is refused", () => {
+  const invalid = (reply: Reply, ...pointers: string[]): void => {
+    assertOAuthError(reply, "invalid_request", "invalid_request_payload");
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer }) => pointer),
+      pointers,
+    );
+  };
+
+  test("with a client both in the header and in the form", async () =>
+    invalid(await askToken(godwit, { basic: client, form: inForm(client) }), "/client_secret"));
+
+  test("with one parameter twice", async () => {
+    const form = `grant_type=client_credentials&${new URLSearchParams(inForm(client)).toString()}`;
+    invalid(await askToken(godwit, { form: `${form}&scope=messages:read&scope=messages:send` }), "/scope");
+    invalid(await askToken(godwit, { form: `${form}&client_id=${client.id}` }), "/client_id");
+  });
+
+  test("without grant_type", async () =>
+    invalid(await askToken(godwit, { form: new URLSearchParams(inForm(client)).toString() }), "/grant_type"));
+
+  for (const grant of ["password", "authorization_code", "refresh_token", "CLIENT_CREDENTIALS", "urn:x"]) {
+    test(`with grant_type ${grant}`, async () =>
+      assertOAuthError(
+        await askToken(godwit, { basic: client, form: { grant_type: grant } }),
+        "unsupported_grant_type",
+        "invalid_request_payload",
+      ));
+  }
+
+  test("in another media type, and in JSON", async () => {
+    const body = JSON.stringify({ grant_type: "client_credentials", ...inForm(client) });
+    for (const type of ["application/json", "text/plain", "multipart/form-data; boundary=x", `${FORM_TYPE}; charset=utf-16`])
+      assertOAuthError(
+        await askToken(godwit, { form: body, headers: { "content-type": type } }),
+        "invalid_request",
+        "unsupported_media_type",
+      );
+  });
+
+  test("without a media type, and without a body", async () => {
+    const reply = await exchange(godwit.url, `POST ${TOKEN_PATH} HTTP/1.1\r\nhost: godwit.test\r\ncontent-length: 0\r\n\r\n`);
+    assertOAuthError(reply, "invalid_request", "unsupported_media_type");
+  });
+
+  test("with a content encoding", async () => {
+    const reply = await askToken(godwit, { basic: client, headers: { "content-encoding": "gzip" } });
+    assertOAuthError(reply, "invalid_request", "unsupported_media_type");
+  });
+
+  test("with more than 8 kB, declared or not", async () => {
+    const form = { padding: "x".repeat(8_192) };
+    assertOAuthError(await askToken(godwit, { basic: client, form }), "invalid_request", "payload_too_large");
+    const chunk = `2001\r\n${"x".repeat(0x2001)}\r\n0\r\n\r\n`;
+    const head = `POST ${TOKEN_PATH} HTTP/1.1\r\nhost: godwit.test\r\ncontent-type: ${FORM_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    assertOAuthError(await exchange(godwit.url, head + chunk), "invalid_request", "payload_too_large");
+    assert.equal((await askToken(godwit, { basic: client, form: { padding: "x".repeat(8_000) } })).status, 200);
+  });
+
+  test("without a Host", async () => {
+    const reply = await exchange(godwit.url, `POST ${TOKEN_PATH} HTTP/1.1\r\ncontent-length: 0\r\n\r\n`);
+    assertOAuthError(reply, "invalid_request", "invalid_request_payload");
+  });
+
+  test("by another method, in the envelope of every path", async () => {
+    for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
+      const reply = await godwit.request(method, TOKEN_PATH, { key: client.secret });
+      assertProblem(reply, "method_not_allowed");
+      assert.equal(reply.headers.get("allow"), "POST");
+    }
+  });
+});
+
+describe("scope", () => {
+  let narrow: Client;
+  before(async () => {
+    narrow = await newClient(godwit, { scopes: ["messages:read", "events:read", "keys:read"] });
+  });
+  const ask = (scope: string): Promise<Reply> => askToken(godwit, { basic: narrow, form: { scope } });
+
+  const GRANTED: Readonly<Record<string, string>> = {
+    "": "messages:read events:read keys:read",
+    "events:read": "events:read",
+    "events:read messages:read": "events:read messages:read",
+    "  events:read   messages:read ": "events:read messages:read",
+    "events:read events:read": "events:read",
+  };
+  for (const [asked, granted] of Object.entries(GRANTED)) {
+    test(`'${asked}' is granted as '${granted}'`, async () => {
+      const reply = await ask(asked);
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(reply.json["scope"], granted);
+      assert.equal(decodeJwt(String(reply.json["access_token"]))["scope"], granted);
+    });
+  }
+
+  const REFUSED: Readonly<Record<string, RegExp>> = {
+    "messages:send": /messages:send/,
+    "messages:read keys:write": /keys:write/,
+    "messages:read no:such": /no:such/,
+    "messages:read,events:read": /separated by blanks/,
+    "messages:*": /separated by blanks/,
+    "MESSAGES:READ": /MESSAGES:READ/,
+    "messages:read\tevents:read": /separated by blanks/,
+    "   ": /separated by blanks/,
+    [`"<script>é`]: /separated by blanks/,
+    [Array.from({ length: 500 }, (_, index) => `s${index}`).join(" ")]: /s0, s1, .*s19$/,
+  };
+  for (const [asked, detail] of Object.entries(REFUSED)) {
+    test(`'${asked.slice(0, 40)}' is refused, and nothing less is granted`, async () => {
+      const reply = await ask(asked);
+      assertOAuthError(reply, "invalid_scope", "invalid_request_payload");
+      assert.match(String(reply.json["detail"]), detail);
+      assert.equal(reply.json["access_token"], undefined);
+      assert.ok(reply.text.length < 1_000);
+    });
+  }
+});
+
+describe("the end of a token", () => {
+  test("is never after that of its key", async () => {
+    const expiresAt = new Date(Date.now() + 600_000);
+    const brief = await newClient(godwit, { expiresAt });
+    const reply = await askToken(godwit, { basic: brief });
+    const { iat = 0, exp = 0 } = decodeJwt(String(reply.json["access_token"]));
+    assert.equal(exp, Math.floor(expiresAt.getTime() / 1_000));
+    assert.equal(reply.json["expires_in"], exp - iat);
+    assert.ok(exp - iat <= 600 && exp - iat >= 590);
+  });
+
+  test("is an hour away for a key that lives longer", async () => {
+    const long = await newClient(godwit, { expiresAt: new Date(Date.now() + 30 * 86_400_000) });
+    assert.equal((await askToken(godwit, { basic: long })).json["expires_in"], HOUR_SECONDS);
+  });
+});
+
+describe("quota", () => {
+  test("counts tokens with the requests of their environment, and refuses in the form of RFC 6749", async () => {
+    const limited = await clientOf(godwit, await godwit.key({ account: "limited" }));
+    await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('slow', 1, 3)");
+    await godwit.rows("update environments set tier = 'slow' where account_id = (select id from accounts where name = 'limited')");
+    const first = await askToken(godwit, { basic: limited });
+    assert.equal(first.status, 200, first.text);
+    assert.equal(first.headers.get("ratelimit-policy"), '"slow";q=3;w=3');
+    assert.match(first.headers.get("ratelimit") ?? "", /^"slow";r=[0-2];t=\d+$/);
+    const refused = await until("the quota to be used up", async () => {
+      const reply = await askToken(godwit, { basic: limited, form: { scope: "no:such" } });
+      if (reply.status === 429) return reply;
+      assertOAuthError(reply, "invalid_scope", "invalid_request_payload");
+      assert.match(reply.headers.get("ratelimit") ?? "", /^"slow"/, "a refused request shows the quota, too");
+      return undefined;
+    });
+    assertOAuthError(refused, "temporarily_unavailable", "rate_limit_exceeded");
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+    assert.match(refused.headers.get("ratelimit") ?? "", /^"slow";r=0/);
+    const token = String(first.json["access_token"]);
+    const both = await Promise.all([1, 2, 3].map(() => godwit.request("GET", "/v1/messages", { key: token })));
+    assert.ok(
+      both.some(({ status }) => status === 429),
+      "what tokens do and what keys do is one quota",
+    );
+    const stranger = { ...limited, secret: newApiKey("test") };
+    for (let index = 0; index < 5; index += 1) assertNoClient(await askToken(godwit, { basic: stranger }), "unauthorized_invalid_token");
+    assert.match((await godwit.request("GET", "/metrics")).text, /^godwit_quota_refusals_total [1-9]/m);
+  });
+});
+
+describe("without its database", () => {
+  test("the service tells who wants a token, and who has one, to come again", async () => {
+    const tokens = await Promise.all([1, 2, 3].map(() => buy(godwit, client)));
+    const [bought, used, set] = await withoutDatabase(godwit, async () => [
+      await askToken(godwit, { basic: client }),
+      await Promise.all(tokens.map((key) => godwit.request("GET", "/v1/messages", { key }))),
+      await until("the published keys to be asked for again", async () => {
+        const reply = await godwit.request("GET", "/.well-known/jwks.json");
+        return reply.status === 200 ? undefined : reply;
+      }),
+    ]);
+    assertOAuthError(bought, "temporarily_unavailable", "service_unavailable");
+    assert.match(bought.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+    for (const reply of used) assertProblem(reply, "service_unavailable");
+    assertProblem(set, "service_unavailable");
+    const works = await until("the tokens to work again", async () => {
+      const replies = await Promise.all(tokens.map((key) => godwit.request("GET", "/v1/messages", { key })));
+      return replies.every(({ status }) => status === 200) || undefined;
+    });
+    assert.ok(works);
+  });
+});

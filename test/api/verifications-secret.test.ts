@@ -1,0 +1,316 @@
+/** A code is for the recipient alone: the carrier gets it, by whichever channel it takes, and nobody else can read it anywhere. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Credential } from "../../src/access/authenticate.ts";
+import { SCOPES } from "../../src/access/scope.ts";
+import { decodeId } from "../../src/lib/id.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import { Composer } from "../../src/messages/compose.ts";
+import type { Message } from "../../src/messages/message.ts";
+import { SIMULATOR_LINK } from "../../src/routing/link.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { Templates } from "../../src/templates/find-template.ts";
+import { seedTemplates } from "../../src/templates/seed.ts";
+import type { NewVerification } from "../../src/verifications/new-verification.ts";
+import { Verifier } from "../../src/verifications/verifier.ts";
+import { deafBell, linkTo, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
+import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
+import { NO_LIMITS, RIGHT, verificationCaller, verifierOf, WRONG } from "../support/verification-caller.ts";
+import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+
+/** Unmistakable wherever it turns up, as text or as the bytes of it. */
+const CODE = "1234567890";
+const FORMS = [CODE, Buffer.from(CODE).toString("hex"), Buffer.from(CODE).toString("base64").slice(0, 12)];
+
+/** Every row of every table, as text. */
+async function dump(node: Pick<Godwit, "rows">): Promise<{ table: string; text: string }[]> {
+  const tables = await node.rows<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name
+       from information_schema.tables
+      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+  );
+  const all = await Promise.all(
+    tables.map(async ({ name }) =>
+      (await node.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => ({ table: name, text })),
+    ),
+  );
+  return all.flat();
+}
+
+async function assertNowhere(node: Pick<Godwit, "rows">): Promise<void> {
+  const rows = await dump(node);
+  assert.ok(rows.some(({ table }) => table.endsWith("verifications")) && rows.some(({ table }) => table.includes("messages")));
+  for (const { table, text } of rows) for (const form of FORMS) assert.ok(!text.includes(form), `${table} has the code: ${text}`);
+}
+
+/** The only thing that lies beside the message, while it waits. */
+const sealedOf = async (node: Pick<Godwit, "rows">): Promise<string[]> =>
+  (await node.rows<{ sealed_content: string }>("select sealed_content from delivery_queue where sealed_content is not null")).map(
+    ({ sealed_content: sealed }) => sealed,
+  );
+
+describe("nobody can read it", () => {
+  test("in the database, in answers, in events, at endpoints or in logs, from the accept to the last channel", async () => {
+    await using hook = await Hook.listen();
+    await using api = await startGodwit({ env: { ...NO_LIMITS, ...ALLOW_LOOPBACK } });
+    const customer = await Customer.of(api, { account: "default" });
+    const endpoint = await customer.endpoint(hook);
+    const caller = verificationCaller(api, customer.key);
+    // On whatsapp it is refused, and then goes by sms.
+    const verification = await caller.started({ recipient: "+15005550015", channels: ["whatsapp", "sms"], code_length: 10 });
+    const plain = await caller.started({ recipient: "+15005550006", code_length: 10 });
+    for (const sealed of await sealedOf(api)) assert.match(sealed, /^sealed:/);
+    assert.equal((await sealedOf(api)).length, 2);
+    const [fallback] = await api.rows<{ steps: string }>("select steps from fallbacks");
+    assert.match(fallback?.steps ?? "", /^sealed:/);
+    await assertNowhere(api);
+
+    await using all = await startTelling({ databaseUrl: api.databaseUrl, env: NO_LIMITS });
+    const delivered = await until(
+      "the code to be delivered by sms",
+      async () => (await caller.messagesTo("+15005550015")).find(({ channel, status }) => channel === "sms" && status === "delivered"),
+      15_000,
+    );
+    assert.equal(delivered["fallback_of"], verification["message_id"]);
+    assert.equal(delivered["body"], `${"*".repeat(10)} is your verification code. Do not share it with anyone.`);
+    assert.deepEqual(delivered["template_variables"], { code: "*".repeat(10) });
+    await until(
+      "the other",
+      async () => ((await caller.message(plain["message_id"]))["status"] === "delivered" ? true : undefined),
+      15_000,
+    );
+    assert.deepEqual(await sealedOf(api), []);
+    assert.deepEqual(await api.rows("select from fallbacks"), []);
+    await until("its events", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
+    await endpoint.at(all).test();
+    await assertNowhere(api);
+    assert.equal((await caller.checked(verification["id"], CODE))["valid"], true);
+    assert.equal((await caller.checked(plain["id"], CODE))["valid"], true);
+    await assertNowhere(api);
+    const events = (await api.request("GET", "/v1/events?limit=100", { key: customer.key })).text;
+    const told = JSON.stringify([events, endpoint.calls, api.logs, api.output, all.logs, all.output]);
+    assert.ok(told.includes("**********"), "what was told is looked at");
+    assert.ok(!told.includes(CODE));
+  });
+});
+
+/** Delivery and a client that sends codes, with a carrier that the test scripts. */
+async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
+  const { db, clock, accountId } = rig;
+  const environment = "test";
+  await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
+  const composer = new Composer({ clock, routes: new Routes(linkTo(SIMULATOR_LINK)), templates: new Templates(db) });
+  const limits = { cooldownSeconds: 0, perRecipientHour: 1_000, perPrefixHour: 1_000 };
+  const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, bell: deafBell });
+  const credential: Credential = {
+    accountId,
+    keyId: accountId,
+    environment,
+    environmentKey: "",
+    scopes: new Set(SCOPES),
+    tier: { name: "unlimited", limit: null },
+    tokenEndsAtMs: null,
+  };
+  const call = { credential, claim: undefined, writeProblem: (problem: object) => JSON.stringify(problem) };
+  const carrier = new ScriptedCarrier();
+  const idOf = (prefix: "ver" | "msg", id: unknown) => decodeId(prefix, String(id));
+  return {
+    carrier,
+    deliver: () => rig.deliver({ [SIMULATOR_LINK]: carrier }),
+    start: async (request: Partial<NewVerification> = {}): Promise<{ id: string; message: Message }> => {
+      const { status, body } = await verifier.start(call, {
+        recipient: RECIPIENT,
+        channel: "channels" in request ? null : "sms",
+        ...request,
+      });
+      assert.equal(status, 201, body);
+      const { id, message_id: messageId } = JSON.parse(body) as { id: string; message_id: string };
+      const messageUuid = idOf("msg", messageId);
+      assert.ok(messageUuid !== undefined);
+      return { id, message: await rig.message({ accountId, environment, id: messageUuid }) };
+    },
+    check: async (id: string, code: string): Promise<unknown> =>
+      (JSON.parse((await verifier.check(call, idOf("ver", id), code)).body) as { valid: unknown }).valid,
+    cancel: (id: string) => verifier.cancel(call, idOf("ver", id)),
+    /** As if the next channel's time had come. */
+    hurry: () => rig.rows("update fallbacks set due_at = now() - interval '1 second'"),
+    childrenOf: ({ id }: Message) =>
+      rig.rows<{ id: Buffer; channel: string; status: string; body: string; expires_at: Date }>(
+        "select id, channel, status, body, expires_at from messages where fallback_of = $1",
+        [id],
+      ),
+    fallbacks: async (): Promise<number> => (await rig.rows("select from fallbacks")).length,
+  };
+}
+
+/** Whatever fallback was due has been worked off: one that became due later has begun. */
+async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
+  const recipient = recipientNo(9_999);
+  carrier.answers(recipient, refused(true));
+  const marker = await rig.accept(
+    { recipient, fallback: [{ channel: "sms", body: "Again", after_seconds: 3_600 }] },
+    { link: SIMULATOR_LINK },
+  );
+  await until("a later one to begin", async () => (await rig.rows("select from messages where fallback_of = $1", [marker.id]))[0]);
+}
+
+const TEXT = `${RIGHT} is your verification code. Do not share it with anyone.`;
+
+describe("the carrier gets it in clear", () => {
+  test("while the record shows asterisks, and what lay sealed is gone", async () => {
+    await using rig = await Rig.open();
+    const { carrier, deliver, start } = await scene(rig);
+    const { message } = await start();
+    assert.equal((await sealedOf(rig)).length, 1);
+    await deliver();
+    await rig.untilStatus(message, "sent");
+    const [send, ...more] = carrier.sends;
+    assert.equal(more.length, 0);
+    assert.equal(send?.message.body, TEXT);
+    assert.deepEqual(send?.message.template, {
+      name: "verification_code",
+      language: "en",
+      category: "authentication",
+      header: [],
+      body: [{ name: "code", value: RIGHT }],
+    });
+    assert.equal((await rig.message(message)).body, TEXT.replace(RIGHT, "******"));
+    assert.deepEqual(await rig.rows("select from delivery_queue"), []);
+  });
+
+  test("also when it is tried again", async () => {
+    await using rig = await Rig.open();
+    const { carrier, deliver, start } = await scene(rig);
+    carrier.answers(RECIPIENT, refused(false), accepted());
+    const { message } = await start();
+    await deliver();
+    await until("a first try", () => carrier.sends[0]);
+    await rig.untilStatus(message, "queued");
+    await rig.makeDue(message);
+    carrier.changed();
+    await rig.untilStatus(message, "sent");
+    assert.deepEqual(
+      carrier.sends.map(({ message: { body } }) => body),
+      [TEXT, TEXT],
+    );
+  });
+
+  test("by the next channel it gets the same one, which is taken for no longer than before", async () => {
+    await using rig = await Rig.open();
+    const { carrier, deliver, start, check, childrenOf } = await scene(rig);
+    carrier.otherwise = ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted());
+    const { id, message } = await start({ channels: ["whatsapp", "sms"], ttl: 120 });
+    await deliver();
+    const child = await until("the next channel", async () => (await childrenOf(message)).find(({ status }) => status === "sent"));
+    assert.deepEqual(
+      carrier.sends.map(({ message: { channel, body } }) => [channel, body]),
+      [
+        ["whatsapp", TEXT],
+        ["sms", TEXT],
+      ],
+    );
+    assert.equal(child.body, TEXT.replace(RIGHT, "******"));
+    assert.equal(child.expires_at.getTime(), message.expiresAtMs);
+    assert.equal(await check(id, RIGHT), true);
+  });
+});
+
+describe("no other channel is tried", () => {
+  const ends = {
+    "once the right code came back": async ({ check }: Awaited<ReturnType<typeof scene>>, id: string) => void (await check(id, RIGHT)),
+    "once five wrong ones came": async ({ check }: Awaited<ReturnType<typeof scene>>, id: string) => {
+      for (let tries = 0; tries < 5; tries += 1) assert.equal(await check(id, WRONG), false);
+    },
+    "once it was canceled": async ({ cancel }: Awaited<ReturnType<typeof scene>>, id: string) => void (await cancel(id)),
+    "once another code was sent": async ({ start }: Awaited<ReturnType<typeof scene>>) => void (await start()),
+  };
+  for (const [when, end] of Object.entries(ends)) {
+    test(when, async () => {
+      await using rig = await Rig.open();
+      const scened = await scene(rig);
+      const { id, message } = await scened.start({ channels: ["whatsapp", "sms"] });
+      await scened.deliver();
+      await rig.untilStatus(message, "sent");
+      assert.equal(await scened.fallbacks(), 1);
+      await end(scened, id);
+      assert.equal(await scened.fallbacks(), 0);
+      // A bad end is no reason any more, either.
+      const { provider } = await rig.message(message);
+      await scened.carrier.receive([receipt(provider?.messageId ?? null, "undelivered")]);
+      await rig.untilStatus(message, "undelivered");
+      await anotherFallsBack(rig, scened.carrier);
+      assert.deepEqual(await scened.childrenOf(message), []);
+    });
+  }
+
+  test("while it is pending and one wrong code came, it is", async () => {
+    await using rig = await Rig.open();
+    const { start, deliver, check, hurry, childrenOf } = await scene(rig);
+    const { id, message } = await start({ channels: ["whatsapp", "sms"] });
+    await deliver();
+    await rig.untilStatus(message, "sent");
+    assert.equal(await check(id, WRONG), false);
+    await hurry();
+    await until("the next channel", async () => (await childrenOf(message))[0]);
+  });
+
+  test("once the code is over, though its message ends badly then", async () => {
+    await using rig = await Rig.open();
+    const { carrier, start, deliver, childrenOf } = await scene(rig);
+    const { message } = await start({ channels: ["whatsapp", "sms"], ttl: 60 });
+    await rig.rows("update messages set expires_at = now() - interval '1 second' where id = $1", [message.id]);
+    await deliver();
+    await rig.untilStatus(message, "expired");
+    await anotherFallsBack(rig, carrier);
+    assert.deepEqual(await childrenOf(message), []);
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
+    const last = (await rig.timeline(message)).at(-1);
+    assert.deepEqual([last?.type, last?.isIgnored, last?.detail?.reason], ["fallback.refused", true, "ttl_expired"]);
+  });
+});
+
+describe("a secret key that was changed", () => {
+  test("still checks the codes, and opens the texts, of the one before", async () => {
+    const before = await startGodwit({ env: NO_LIMITS });
+    const caller = await verifierOf(before, "default");
+    const [first, second] = [await caller.started(), await caller.started()];
+    await before.stop();
+    const env = { ...NO_LIMITS, GODWIT_SECRET_KEY: Buffer.alloc(32, 9).toString("base64"), GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY };
+    await using now = await startGodwit({
+      databaseUrl: before.databaseUrl,
+      roles: "api,dispatch",
+      env: { ...env, GODWIT_SIMULATOR_SPEED: "50" },
+    });
+    const again = verificationCaller(now, caller.key);
+    assert.equal((await again.checked(first["id"], WRONG))["valid"], false);
+    assert.equal((await again.checked(first["id"]))["valid"], true);
+    for (const { message_id: id } of [first, second])
+      await until("it to be delivered", async () => ((await again.message(id))["status"] === "delivered" ? true : undefined), 15_000);
+    const third = await again.started();
+    assert.equal((await again.checked(third["id"]))["valid"], true);
+  });
+
+  test("and is not known any more fails what it sealed, once, and holds up no other", async () => {
+    await using rig = await Rig.open();
+    const { carrier, start, deliver, childrenOf, fallbacks } = await scene(rig, new SecretBox(Buffer.alloc(32, 5)));
+    const { message } = await start({ channels: ["whatsapp", "sms"] });
+    await deliver();
+    const { error, attempts } = await rig.untilStatus(message, "failed");
+    assert.deepEqual([error?.code, attempts], ["content_unreadable", 0]);
+    await anotherFallsBack(rig, carrier);
+    await until("it to be given up", async () => ((await fallbacks()) === 0 ? true : undefined));
+    assert.deepEqual(await childrenOf(message), []);
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
+    assert.deepEqual(
+      (await rig.timeline(message)).map(({ type, detail }) => [type, detail?.reason]),
+      [
+        ["message.queued", undefined],
+        ["message.failed", "the server's secret key was changed"],
+        ["fallback.refused", "content_unreadable"],
+      ],
+    );
+  });
+});

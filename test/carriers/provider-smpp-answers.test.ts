@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { COMMAND, HEADER_BYTES, MAX_PDU_BYTES, STATUS } from "../../src/providers/smpp/pdu.ts";
+import { until, type Script, type Submit } from "../support/fakes/smsc.ts";
+import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+
+const WINDOW = 10;
+const TEN = Array.from({ length: WINDOW });
+
+/** A PDU of a header alone, which may be wrong. */
+function header(length: number, commandId: number, sequence: number, status = 0): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  [length, commandId, status, sequence].forEach((value, index) => bytes.writeUInt32BE(value, index * 4));
+  return bytes;
+}
+
+describe("a submit", () => {
+  test("that is never answered is unknown when its time is over, and the link goes on", () => {
+    let isFirst = true;
+    const submit: Script["submit"] = (each, session) => {
+      if (!isFirst) session.accept(each);
+      isFirst = false;
+    };
+    return withLink({ submit }, { times: { responseMs: 50 } }, async ({ smsc, link }) => {
+      assert.equal((await sendOne(link)).kind, "unknown");
+      idOf(await sendOne(link));
+      assert.equal(smsc.submits.length, 2, "and it is not sent again");
+      assert.equal(smsc.sessions.length, 1);
+    });
+  });
+
+  test("in a row of a window's length that is never answered ends the connection: who is silent takes no more", () =>
+    withLink({ submit: () => undefined }, { window: 3, times: { responseMs: 30 } }, async ({ smsc, link }) => {
+      const [first] = smsc.sessions;
+      for (let count = 0; count < 3; count += 1) assert.equal((await sendOne(link)).kind, "unknown");
+      await until("the connection is closed", () => first?.isClosed === true);
+    }));
+
+  test("that is answered late is unknown first; then the answer is passed as a receipt that has both names", () => {
+    const held: Submit[] = [];
+    return withLink({ submit: (each) => void held.push(each) }, { times: { responseMs: 30 } }, async ({ smsc, link, host }) => {
+      assert.equal((await sendOne(link, { id: "msg_late" })).kind, "unknown");
+      const [submit] = held;
+      assert.ok(submit);
+      smsc.session.accept(submit, "late-1");
+      await host.untilCalled();
+      assert.deepEqual(host.receipts, [
+        { providerMessageId: "late-1", reference: "msg_late", status: "sent", error: null, raw: { answer: "0x00", id: "late-1" } },
+      ]);
+      assert.equal(smsc.submits.length, 1);
+    });
+  });
+
+  test("that is refused late fails by our name alone", () => {
+    const held: Submit[] = [];
+    return withLink({ submit: (each) => void held.push(each) }, { times: { responseMs: 30 } }, async ({ smsc, link, host }) => {
+      assert.equal((await sendOne(link, { id: "msg_late" })).kind, "unknown");
+      const [submit] = held;
+      assert.ok(submit);
+      smsc.session.refuse(submit, 0x0b);
+      await host.untilCalled();
+      const [receipt] = host.receipts;
+      assert.deepEqual([receipt?.providerMessageId, receipt?.reference, receipt?.status], [null, "msg_late", "failed"]);
+      assert.equal(receipt?.error?.code, "invalid_destination");
+    });
+  });
+
+  const ERRORS: readonly (readonly [status: number, kind: string, isPermanent: boolean | null])[] = [
+    [0x01, "refused", true],
+    [0x03, "refused", true],
+    [0x08, "refused", false],
+    [0x0a, "refused", true],
+    [0x0b, "refused", true],
+    [0x14, "throttled", null],
+    [0x45, "refused", true],
+    [0x58, "throttled", null],
+    [0x64, "refused", false],
+    [0x65, "refused", true],
+    [0xff, "refused", false],
+    [0x0400, "refused", true],
+    [0xffffffff, "refused", true],
+  ];
+  for (const [status, kind, isPermanent] of ERRORS)
+    test(`answered with 0x${status.toString(16)} is ${kind}${isPermanent === null ? "" : isPermanent ? " for good" : " for now"}`, () =>
+      withLink({ submit: (each, session) => session.refuse(each, status) }, {}, async ({ link }) => {
+        const outcome = await sendOne(link);
+        assert.equal(outcome.kind, kind);
+        if (outcome.kind === "refused") assert.equal(outcome.isPermanent, isPermanent);
+      }));
+
+  test("answered by a generic_nack with its sequence number has failed", () =>
+    withLink(
+      { submit: ({ sequence }, session) => session.write({ command: "generic_nack", status: 0x03, sequence }) },
+      {},
+      async ({ smsc, link }) => {
+        const outcome = await sendOne(link);
+        assert.ok(outcome.kind === "refused" && outcome.isPermanent && outcome.providerCode === "0x03");
+        assert.equal(smsc.sessions.length, 1);
+      },
+    ));
+
+  test("is not touched by a generic_nack without its sequence number", () => {
+    const submit: Script["submit"] = (each, session) => {
+      session.write({ command: "generic_nack", status: 0x03, sequence: 0 });
+      session.write({ command: "generic_nack", status: 0x03, sequence: 77_777 });
+      session.accept(each);
+    };
+    return withLink({ submit }, {}, async ({ smsc, link }) => {
+      idOf(await sendOne(link));
+      assert.equal(smsc.sessions.length, 1);
+    });
+  });
+
+  test("whose answer cannot be read is unknown", () => {
+    const submit: Script["submit"] = ({ sequence }, session) => {
+      const id = Buffer.alloc(300, "a");
+      session.raw(Buffer.concat([header(HEADER_BYTES + id.length, COMMAND.submit_sm_resp, sequence), id]));
+    };
+    return withLink({ submit }, {}, async ({ link }) => {
+      assert.equal((await sendOne(link)).kind, "unknown");
+      assert.equal(link.isReady, true);
+    });
+  });
+});
+
+describe("a stream", () => {
+  for (const [what, length] of [
+    ["too short", 15],
+    ["no", 0],
+    ["too long", MAX_PDU_BYTES + 1],
+    ["an absurd", 0xffffffff],
+  ] as const)
+    test(`with ${what} length is ended and begun anew: what was under way is unknown`, () => {
+      const submit: Script["submit"] = ({ sequence }, session) => session.raw(header(length, COMMAND.submit_sm_resp, sequence));
+      return withLink({ submit }, {}, async ({ smsc, link }) => {
+        assert.equal((await sendOne(link)).kind, "unknown");
+        await until("it is ready", () => link.isReady && smsc.sessions.length === 2);
+        assert.equal(smsc.submits.length, 1);
+      });
+    });
+
+  test("with a command that nobody knows is answered with generic_nack, and goes on", () =>
+    withLink({}, {}, async ({ smsc, link }) => {
+      smsc.session.raw(header(HEADER_BYTES, 0x00000999, 41));
+      await until("it was told", () => smsc.session.heard.some(({ command }) => command === "generic_nack"));
+      const nack = smsc.session.heard.find(({ command }) => command === "generic_nack");
+      assert.deepEqual([nack?.sequence, nack?.status], [41, STATUS.invalidCommand]);
+      idOf(await sendOne(link));
+      assert.equal(smsc.sessions.length, 1);
+    }));
+
+  test("with a response that nobody knows is not answered: two such peers would never end", () =>
+    withLink({}, {}, async ({ smsc, link }) => {
+      smsc.session.raw(header(HEADER_BYTES, 0x80000999, 41));
+      idOf(await sendOne(link));
+      assert.ok(!smsc.session.heard.some(({ command }) => command === "generic_nack"));
+    }));
+
+  test("cut into single bytes is read as if it were whole", () => {
+    const submit: Script["submit"] = ({ sequence }, session) => {
+      const answer = Buffer.concat([header(HEADER_BYTES + 3, COMMAND.submit_sm_resp, sequence), Buffer.from("m1\0")]);
+      void (async () => {
+        for (const byte of answer) await new Promise<void>((done) => session.socket.write(Buffer.from([byte]), () => setImmediate(done)));
+      })();
+    };
+    return withLink({ submit }, {}, async ({ link }) => assert.equal(idOf(await sendOne(link)), "m1"));
+  });
+
+  test("with many answers in one piece, in any order, gives each to whom it belongs", () => {
+    const held: Submit[] = [];
+    const submit: Script["submit"] = (each, session) => {
+      held.push(each);
+      if (held.length < WINDOW) return;
+      const answers = held
+        .toReversed()
+        .map(({ sequence, short }) => [
+          header(HEADER_BYTES + 4, COMMAND.submit_sm_resp, sequence),
+          Buffer.from(`${short.destination.text.slice(-3)}\0`),
+        ]);
+      session.raw(Buffer.concat(answers.flat()));
+    };
+    return withLink({ submit }, {}, async ({ link }) => {
+      const ids = await Promise.all(TEN.map(async (_, index) => idOf(await sendOne(link, { recipient: `+491511234510${index}` }))));
+      assert.deepEqual(
+        ids,
+        TEN.map((_, index) => `10${index}`),
+      );
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { within } from "../../src/lib/wait.ts";
+import type { SendOutcome } from "../../src/providers/provider.ts";
+import { STATUS } from "../../src/providers/smpp/pdu.ts";
+import { smpp } from "../../src/providers/smpp/smpp.ts";
+import { Smsc, until, type Script, type Submit } from "../support/fakes/smsc.ts";
+import { LoudHost } from "../support/fakes/loud-host.ts";
+import { idOf, LinkHost, sendOne, settingsFor, withLink } from "../support/fakes/smsc-link.ts";
+import { settled } from "../support/recording-host.ts";
+
+const WINDOW = 10;
+// Long enough for what must not happen to happen.
+const QUIET_MS = 100;
+const quiet = (): Promise<unknown> => within(new Promise(() => undefined), QUIET_MS);
+const TEN = Array.from({ length: WINDOW });
+const kinds = (outcomes: readonly SendOutcome[]): string[] => outcomes.map(({ kind }) => kind);
+
+/** Of a link that is never bound. */
+async function withUnbound(script: Script, times: object, run: (rig: { smsc: Smsc; host: LinkHost }) => Promise<void>): Promise<void> {
+  const smsc = await Smsc.start(script);
+  const host = new LinkHost();
+  const link = await smpp.open(settingsFor(smsc, { times }), host);
+  try {
+    assert.equal(link.isReady, false);
+    await run({ smsc, host });
+    assert.equal(link.isReady, false, "without a bind it is not ready");
+    assert.equal((await sendOne(link)).kind, "throttled", "nothing left, so it is not unknown");
+    assert.deepEqual(smsc.submits, []);
+  } finally {
+    await settled(link.close(), "close");
+    await smsc.stop();
+  }
+}
+
+describe("a bind", () => {
+  test("that is not answered is given up, and tried again on a new connection", () =>
+    withUnbound({ bind: () => "silence" }, { bindMs: 20 }, async ({ smsc }) => {
+      await until("it was tried three times", () => smsc.binds.length >= 3);
+      assert.ok(smsc.sessions.slice(0, 2).every(({ isClosed }) => isClosed));
+    }));
+
+  for (const status of [STATUS.bindFailed, STATUS.invalidPassword, STATUS.invalidSystemId]) {
+    test(`that is refused with ${status} pauses the link, says why, and is not tried in a loop`, async () => {
+      const smsc = await Smsc.start({ bind: () => status });
+      const host = new LinkHost();
+      const link = await smpp.open(settingsFor(smsc), host);
+      try {
+        await until("it is paused", () => link.state?.kind === "paused");
+        assert.match(link.state?.reason ?? "", /bind refused with 0x0[DEF]/);
+        await quiet();
+        assert.equal(smsc.binds.length, 1);
+        assert.ok(host.changes > 0, "whoever watches is told");
+      } finally {
+        await settled(link.close(), "close");
+        await smsc.stop();
+      }
+    });
+  }
+
+  test("that is refused since we are bound already backs off, and succeeds when the old one is gone", () => {
+    let refusals = 3;
+    return withLink({ bind: () => (refusals-- > 0 ? STATUS.alreadyBound : STATUS.ok) }, {}, async ({ smsc, link }) => {
+      assert.equal(smsc.binds.length, 4);
+      assert.equal(link.state?.kind, "connected");
+    });
+  });
+
+  test("whose connection drops at once is tried again, after a wait each time", () =>
+    withUnbound(
+      { bind: (_bind, session) => (session.socket.destroy(), "silence") },
+      { firstReconnectMs: 20, maxReconnectMs: 80 },
+      async ({ smsc }) => {
+        await until("it was tried four times", () => smsc.binds.length >= 4);
+        const [first, , , fourth] = smsc.binds;
+        // A quarter of the first wait is the least there is, three times.
+        assert.ok((fourth?.atMs ?? 0) - (first?.atMs ?? 0) >= 15 - 3);
+      },
+    ));
+});
+
+test("waits between binds grow with each failure, and begin anew after a bind that lasted", async () => {
+  let drops = 4;
+  const smsc = await Smsc.start({
+    bind: (_bind, session) => {
+      if (drops-- > 0) setImmediate(() => session.socket.destroy());
+      return STATUS.ok;
+    },
+  });
+  const host = new LoudHost();
+  const link = await smpp.open(settingsFor(smsc, { times: { stableMs: 300 } }), host);
+  const failures = (): number[] => Array.from(host.lines.matchAll(/"failures":(\d+)/g), ([, count]) => Number(count));
+  try {
+    await until("it failed four times", () => failures().length === 4);
+    assert.deepEqual(failures(), [1, 2, 3, 4]);
+    await until("it is ready", () => link.isReady);
+    const boundAt = performance.now();
+    await until("it has lasted", () => performance.now() - boundAt > 400);
+    smsc.session.socket.destroy();
+    await until("it failed once more", () => failures().length === 5);
+    assert.equal(failures()[4], 1);
+  } finally {
+    await settled(link.close(), "close");
+    await smsc.stop();
+  }
+});
+
+describe("a connection", () => {
+  test("that drops after the bind is made anew, and the link says so in between", () =>
+    withLink({}, { times: { firstReconnectMs: 100, maxReconnectMs: 100 } }, async ({ smsc, link }) => {
+      smsc.session.socket.destroy();
+      await until("it is not ready", () => !link.isReady);
+      assert.equal(link.state?.kind, "connecting");
+      await until("it is ready", () => link.isReady);
+      assert.equal(link.state?.kind, "connected");
+      assert.equal(smsc.sessions.length, 2);
+      idOf(await sendOne(link));
+    }));
+
+  test("that is cut with a full window leaves every message unknown, and sends none of them again", () =>
+    withLink({ submit: () => undefined }, {}, async ({ smsc, link }) => {
+      const sends = TEN.map(() => sendOne(link));
+      await until("the window is full", () => smsc.submits.length === WINDOW);
+      smsc.session.socket.destroy();
+      assert.deepEqual(
+        kinds(await Promise.all(sends)),
+        TEN.map(() => "unknown"),
+      );
+      await until("it is ready", () => link.isReady);
+      await quiet();
+      assert.equal(smsc.submits.length, WINDOW);
+    }));
+
+  test("that is cut gives back what was waiting for room in the window: nothing of it left", () =>
+    withLink({ submit: () => undefined }, { window: 2 }, async ({ smsc, link }) => {
+      const sends = Array.from({ length: 5 }, () => sendOne(link));
+      await until("the window is full", () => smsc.submits.length === 2);
+      smsc.session.socket.destroy();
+      assert.deepEqual(kinds(await Promise.all(sends)), ["unknown", "unknown", "throttled", "throttled", "throttled"]);
+      assert.equal(smsc.submits.length, 2);
+    }));
+
+  test("whose carrier does not answer enquire_link is given up", () =>
+    withLink({ enquire: "silence" }, { times: { enquireMs: 20, enquireAnswerMs: 20 } }, async ({ smsc }) => {
+      const [first] = smsc.sessions;
+      await until("the first is closed", () => first?.isClosed === true);
+      assert.ok(first?.heard.some(({ command }) => command === "enquire_link"));
+      await until("there is another", () => smsc.sessions.length > 1);
+    }));
+
+  test("whose carrier answers enquire_link stays, and its own questions are answered", () =>
+    withLink({}, { times: { enquireMs: 10, enquireAnswerMs: 2_000 } }, async ({ smsc, link }) => {
+      await until("it asked five times", () => smsc.session.heard.filter(({ command }) => command === "enquire_link").length >= 5);
+      assert.equal((await smsc.session.ask({ command: "enquire_link" }))?.command, "enquire_link_resp");
+      assert.equal(smsc.sessions.length, 1);
+      assert.equal(link.isReady, true);
+    }));
+});
+
+describe("unbind", () => {
+  test("by the carrier in mid-window: what it answers before it goes is heard, the rest is unknown, and a new bind follows", () => {
+    const held: Submit[] = [];
+    return withLink({ submit: (each) => void held.push(each) }, { times: { drainMs: 100 } }, async ({ smsc, link }) => {
+      const sends = TEN.map(() => sendOne(link));
+      await until("the window is full", () => held.length === WINDOW);
+      const { session } = smsc;
+      const unbound = session.ask({ command: "unbind" });
+      await until("it takes no more", () => !link.isReady);
+      for (const each of held.slice(0, 4)) session.accept(each);
+      assert.equal((await unbound)?.command, "unbind_resp");
+      session.socket.end();
+      const outcomes = kinds(await Promise.all(sends));
+      assert.deepEqual(outcomes.toSorted(), [
+        ...Array.from({ length: 4 }, () => "accepted"),
+        ...Array.from({ length: 6 }, () => "unknown"),
+      ]);
+      await until("it is bound anew", () => link.isReady);
+      assert.equal(smsc.submits.length, WINDOW);
+    });
+  });
+
+  test("that the carrier never answers does not keep the link from closing, and no socket is left", async () => {
+    const smsc = await Smsc.start({ unbind: "silence" });
+    const link = await smpp.open(settingsFor(smsc, { times: { unbindMs: 50 } }), new LinkHost());
+    await until("it is ready", () => link.isReady);
+    await settled(link.close(), "close", 2_000);
+    assert.ok(smsc.session.heard.some(({ command }) => command === "unbind"));
+    await until("the socket is closed", () => smsc.session.isClosed);
+    await smsc.stop();
+  });
+
+  test("comes after the answers that are still out, and the carrier is read until it agrees", async () => {
+    const held: Submit[] = [];
+    const smsc = await Smsc.start({ submit: (each) => void held.push(each) });
+    const link = await smpp.open(settingsFor(smsc), new LinkHost());
+    await until("it is ready", () => link.isReady);
+    const sent = sendOne(link);
+    await until("it was handed over", () => held.length === 1);
+    const closed = link.close();
+    const { session } = smsc;
+    await quiet();
+    assert.ok(!session.heard.some(({ command }) => command === "unbind"));
+    for (const each of held) session.accept(each);
+    idOf(await sent);
+    await settled(closed, "close");
+    assert.equal(session.heard.at(-1)?.command, "unbind");
+    assert.equal((await sendOne(link)).kind, "throttled", "what has not left is no fault of the message");
+    await smsc.stop();
+  });
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { test } from "node:test";
+import { encode } from "../../src/providers/smpp/encode.ts";
+import { COMMAND, HEADER_BYTES, STATUS } from "../../src/providers/smpp/pdu.ts";
+import { until, type Script, type SmscSession } from "../support/fakes/smsc.ts";
+import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
+import { receiptSm } from "../support/fakes/smsc-words.ts";
+
+/** Numbers that look random and come again with the same seed (mulberry32). */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
+
+const COMMANDS = [...Object.values(COMMAND), 0x00000999, 0x80000999];
+
+/** A PDU that is right, of which some bytes are not; its length is kept, or the stream would end there. */
+function mutated(random: (below: number) => number): Buffer {
+  const wire = encode({ command: "deliver_sm", short: receiptSm(`f${random(1_000)}`), status: STATUS.ok, sequence: random(2 ** 31) });
+  for (let count = random(6); count > 0; count -= 1) wire[4 + random(wire.length - 4)] = random(256);
+  return wire;
+}
+
+function junk(random: (below: number) => number): Buffer {
+  const bytes = Buffer.from(Array.from({ length: HEADER_BYTES + random(120) }, () => random(256)));
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes.writeUInt32BE(COMMANDS[random(COMMANDS.length)] ?? 0, 4);
+  // An unbind is a goodbye, which is tried elsewhere.
+  if (bytes.readUInt32BE(4) === COMMAND.unbind) bytes.writeUInt32BE(COMMAND.enquire_link, 4);
+  bytes.writeUInt32BE(random(2 ** 31) + 1_000_000, 12);
+  return bytes;
+}
+
+test(`a carrier that talks nonsense between its answers stops nothing (seed ${seed})`, () => {
+  const random = randomOf(seed);
+  const talk = (session: SmscSession): void => {
+    for (let count = 0; count < 20; count += 1) session.raw(random(2) === 0 ? mutated(random) : junk(random));
+  };
+  const submit: Script["submit"] = (each, session) => {
+    talk(session);
+    session.accept(each);
+    talk(session);
+  };
+  return withLink({ submit }, { times: { drainMs: 200, partAckMs: 5, partsWaitMs: 50 } }, async ({ smsc, link }) => {
+    for (let round = 0; round < 50; round += 1) {
+      const outcomes = await Promise.all(Array.from({ length: 4 }, () => sendOne(link)));
+      // A mutated byte may make a PDU an unbind; then the connection ends, and what was under way with it.
+      for (const { kind } of outcomes) assert.ok(["accepted", "unknown", "throttled"].includes(kind), kind);
+      await until("it is ready", () => link.isReady);
+    }
+    assert.equal(smsc.submits.length >= 190, true, "hardly anything was held up");
+    smsc.script = {};
+    idOf(await sendOne(link));
+  });
+});
+
+test(`a stream of nothing but noise ends in a new connection, again and again (seed ${seed})`, () => {
+  const random = randomOf(seed);
+  return withLink({}, { times: { maxReconnectMs: 5, firstReconnectMs: 5 } }, async ({ smsc, link }) => {
+    for (let round = 0; round < 30; round += 1) {
+      const { session } = smsc;
+      const before = smsc.sessions.length;
+      // No length is this great: the first four bytes end it, however they are cut.
+      const noise = Buffer.from(Array.from({ length: 200 }, () => random(256)));
+      noise[0] = 0x80;
+      for (let at = 0; at < noise.length;) {
+        const size = 1 + random(7);
+        session.raw(noise.subarray(at, at + size));
+        at += size;
+      }
+      await until("there is a new connection", () => smsc.sessions.length > before && link.isReady);
+    }
+    idOf(await sendOne(link));
+  });
+});
+
+test(`a carrier of all faults at once: every message has one outcome, and none is at the carrier twice (seed ${seed})`, () => {
+  const random = randomOf(seed);
+  const STATUSES = [0x08, 0x0b, 0x14, 0x45, 0x58, 0x64, 0xff];
+  const faults: readonly NonNullable<Script["submit"]>[] = [
+    (each, session) => void session.accept(each),
+    (each, session) => void session.accept(each),
+    (each, session) => void session.accept(each),
+    (each, session) => session.refuse(each, STATUSES[random(STATUSES.length)] ?? 0x08),
+    (each, session) => void setTimeout(() => session.accept(each), random(60)),
+    () => undefined,
+    ({ sequence }, session) => session.write({ command: "generic_nack", status: 0x03, sequence }),
+    (each, session) =>
+      session.raw(Buffer.concat([junk(random), encode({ command: "submit_sm_resp", id: "x", status: 0, sequence: each.sequence })])),
+    (each, session) => {
+      void session.deliver(receiptSm("early"));
+      session.accept(each);
+    },
+    (_each, session) => {
+      if (random(4) === 0) session.socket.destroy();
+    },
+    (_each, session) => {
+      if (random(4) === 0) void session.ask({ command: "unbind" }, 100).then(() => session.socket.end());
+    },
+  ];
+  const submit: Script["submit"] = (each, session) => faults[random(faults.length)]?.(each, session);
+  const times = { responseMs: 30, firstPauseMs: 2, maxPauseMs: 10, firstReconnectMs: 2, maxReconnectMs: 5, drainMs: 20, unbindMs: 20 };
+  return withLink({ submit }, { partsPerSecond: 20_000, times }, async ({ smsc, link }) => {
+    const counts = new Map<string, number>();
+    for (let round = 0; round < 40; round += 1) {
+      const outcomes = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => sendOne(link, { recipient: `+4915${10_000_000 + round * 10 + index}` })),
+      );
+      for (const { kind } of outcomes) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      await until("it is ready", () => link.isReady);
+    }
+    assert.equal(
+      [...counts.values()].reduce((sum, count) => sum + count, 0),
+      400,
+    );
+    assert.ok((counts.get("accepted") ?? 0) > 50, JSON.stringify([...counts]));
+    const recipients = smsc.submits.map(({ short }) => short.destination.text);
+    assert.equal(new Set(recipients).size, recipients.length, "one submit_sm for each send, at most");
+  });
+});

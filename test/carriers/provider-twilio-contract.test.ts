@@ -1,0 +1,31 @@
+import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { Door, withCarrier } from "../support/fakes/http-carrier.ts";
+import { FakeTwilio, TWILIO_RECIPIENTS, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
+import { describeProvider } from "../support/provider-conformance.ts";
+
+const settingsFor = (baseUrl: string, statusCallbackUrl: string | null): TwilioSettings => ({
+  ...TWILIO_SECRETS,
+  baseUrl,
+  statusCallbackUrl,
+  messagingServiceSid: "MG01",
+  partsPerSecond: 10_000,
+});
+
+describeProvider({
+  name: "twilio",
+  channels: ["sms"],
+  open: async (host) => {
+    const carrier = await FakeTwilio.start();
+    const door: Door = await Door.open(
+      (request) => twilio.answer?.(settingsFor(carrier.url, door.url()), request, host) ?? Promise.reject(new Error("no answer")),
+    );
+    return withCarrier(await twilio.open(settingsFor(carrier.url, door.url()), host), carrier, door);
+  },
+  openMute: async (host) => {
+    const carrier = await FakeTwilio.start();
+    for (const recipient of Object.values(TWILIO_RECIPIENTS)) carrier.plays.set(recipient, { kind: "is silent" });
+    return withCarrier(await twilio.open(settingsFor(carrier.url, null), host), carrier);
+  },
+  recipients: TWILIO_RECIPIENTS,
+  givesReferenceBack: true,
+});

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { poll } from "../../src/lib/wait.ts";
+import type { Connection, Outgoing, SendOutcome } from "../../src/providers/provider.ts";
+import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import type { Play } from "../support/fakes/http-carrier.ts";
+import { LoudHost } from "../support/fakes/loud-host.ts";
+import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
+import { outgoing, settled } from "../support/recording-host.ts";
+
+const never = new AbortController().signal;
+const TO = "+4915112345678";
+const CALLBACK = "https://godwit.example/providers/twilio/main";
+
+type Rig = { carrier: FakeTwilio; connection: Connection; host: LoudHost };
+
+async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSettings> = {}): Promise<void> {
+  const carrier = await FakeTwilio.start();
+  const host = new LoudHost();
+  const base = { ...TWILIO_SECRETS, baseUrl: carrier.url, messagingServiceSid: null, statusCallbackUrl: null, partsPerSecond: 1_000 };
+  const connection = await twilio.open({ ...base, ...fields }, host);
+  try {
+    await run({ carrier, connection, host });
+  } finally {
+    await settled(connection.close(), "close");
+    await carrier.close();
+  }
+}
+
+const send = (connection: Connection, fields: Partial<Outgoing> = {}): Promise<SendOutcome> =>
+  settled(connection.send(outgoing({ recipient: TO, sender: "+14155550100", ...fields }), never), "a send");
+
+/** What the carrier saw of a message. */
+async function formOf(fields: Partial<Outgoing>, settings: Partial<TwilioSettings> = {}): Promise<Record<string, string>> {
+  let form: Record<string, string> = {};
+  await onLink(async ({ carrier, connection }) => {
+    assert.equal((await send(connection, fields)).kind, "accepted");
+    [form = {}] = carrier.messages;
+  }, settings);
+  return form;
+}
+
+test("a message goes out as a form, with our id in the address to be called back", async () => {
+  // Nobody listens there: what is reported goes nowhere.
+  const statusCallbackUrl = "http://127.0.0.1:1/providers/twilio/main";
+  await onLink(
+    async ({ carrier, connection }) => {
+      carrier.plays.set(TO, { kind: "answers", status: 201, body: '{"sid":"SM1"}' });
+      assert.deepEqual(await send(connection, { id: "msg_1", body: "Hello & good-bye 👋" }), {
+        kind: "accepted",
+        providerMessageId: "SM1",
+      });
+      const [seen] = carrier.server.seen;
+      assert.equal(seen?.path, `/2010-04-01/Accounts/${TWILIO_SECRETS.accountSid}/Messages.json`);
+      assert.equal(seen.headers["content-type"], "application/x-www-form-urlencoded");
+      const { ValidityPeriod: seconds, ...form } = carrier.messages[0] ?? {};
+      assert.ok(Number(seconds) > 3_500 && Number(seconds) <= 3_600);
+      assert.deepEqual(form, {
+        To: TO,
+        From: "+14155550100",
+        Body: "Hello & good-bye 👋",
+        StatusCallback: `${statusCallbackUrl}?reference=msg_1#rc=5&rp=5xx,ct,rt`,
+      });
+    },
+    { statusCallbackUrl },
+  );
+});
+
+test("what has no sender goes by the messaging service, where there is one", async () => {
+  const service = { messagingServiceSid: "MG01" };
+  assert.deepEqual(
+    [await formOf({ sender: null }, service), await formOf({}, service), await formOf({ sender: null })].map((form) => [
+      form["From"],
+      form["MessagingServiceSid"],
+    ]),
+    [
+      [undefined, "MG01"],
+      ["+14155550100", undefined],
+      [undefined, undefined],
+    ],
+  );
+});
+
+for (const [what, afterMs, seconds] of [
+  ["is over", -1_000, "1"],
+  ["is days away", 200_000_000, "36000"],
+] as const)
+  test(`a message whose time ${what} is valid for ${seconds} s`, async () => {
+    assert.equal((await formOf({ expiresAtMs: Date.now() + afterMs }))["ValidityPeriod"], seconds);
+  });
+
+type Row = readonly [code: number, status: number, expected: string];
+
+const ROWS: readonly Row[] = [
+  [20429, 429, "throttled"],
+  [99999, 429, "throttled"],
+  [14107, 400, "throttled"],
+  [21611, 400, "throttled"],
+  [30001, 400, "throttled"],
+  [20003, 401, "paused"],
+  [99999, 401, "paused"],
+  [20005, 403, "paused"],
+  [20404, 404, "paused"],
+  [30002, 400, "paused"],
+  [21211, 400, "refused invalid_destination"],
+  [21214, 400, "refused invalid_destination"],
+  [21217, 400, "refused invalid_destination"],
+  [21614, 400, "refused invalid_destination"],
+  [21408, 400, "refused destination_not_permitted"],
+  [21608, 400, "refused destination_not_permitted"],
+  [21612, 400, "refused destination_unreachable"],
+  [21610, 400, "refused recipient_opted_out"],
+  [21606, 400, "refused invalid_sender"],
+  [21617, 400, "refused rejected_by_carrier"],
+  [99999, 400, "refused rejected_by_carrier"],
+  [20500, 500, "refused carrier_unavailable for now"],
+  [20503, 503, "refused carrier_unavailable for now"],
+];
+
+const inWords = (outcome: SendOutcome, kind: string | undefined): string => {
+  if (outcome.kind === "throttled") return kind === "paused" ? kind : outcome.kind;
+  return outcome.kind === "refused" ? `refused ${outcome.code}${outcome.isPermanent ? "" : " for now"}` : outcome.kind;
+};
+
+for (const [code, status, expected] of ROWS)
+  test(`code ${code} with HTTP ${status} is ${expected}`, () =>
+    onLink(async ({ carrier, connection }) => {
+      carrier.plays.set(TO, twilioError(code, status));
+      const outcome = await send(connection);
+      assert.equal(inWords(outcome, connection.state?.kind), expected);
+      assert.ok((outcome.kind === "refused" || outcome.kind === "throttled") && outcome.providerCode === String(code));
+      assert.ok(!JSON.stringify(outcome).includes("as Twilio says it"), "Twilio's words quote numbers");
+    }));
+
+const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
+  ["no answer in time", { kind: "is silent" }],
+  ["an answer that is too slow", { kind: "answers", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
+  ["a connection that ends", { kind: "cuts" }],
+  ["an answer that is not HTTP", { kind: "babbles" }],
+  ["a yes that breaks off", { kind: "breaks off", status: 201, body: '{"sid":' }],
+  ["a yes without a SID", { kind: "answers", status: 201, body: '{"sid":null}' }],
+  ["a yes that is not JSON", { kind: "answers", status: 201, body: "<html>" }],
+  ["a gateway's 502", { kind: "answers", status: 502, body: "<html>Bad gateway</html>" }],
+  ["a 500 without words", { kind: "answers", status: 500, body: "" }],
+  ["a 500 without a code", { kind: "answers", status: 500, body: '{"message":"upstream"}' }],
+];
+
+for (const [what, play] of UNKNOWN)
+  test(`${what} is an unknown outcome, and nothing is sent twice`, () =>
+    onLink(
+      async ({ carrier, connection }) => {
+        carrier.plays.set(TO, play);
+        assert.equal((await send(connection)).kind, "unknown");
+        assert.equal(carrier.server.seen.length, 1);
+      },
+      { timeoutMs: 300 },
+    ));
+
+test("where nobody listens, nothing has left: it is tried again", () =>
+  onLink(
+    async ({ connection }) => {
+      const outcome = await send(connection);
+      assert.ok(outcome.kind === "throttled" && outcome.scope === "link" && outcome.providerCode === "carrier_unreachable");
+    },
+    { baseUrl: "http://127.0.0.1:1" },
+  ));
+
+test("what Retry-After says is how long the link waits", () =>
+  onLink(async ({ carrier, connection }) => {
+    carrier.plays.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
+    assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 3_000, providerCode: "20429" });
+  }));
+
+test("the rate counts parts", () =>
+  onLink(
+    async ({ carrier, connection }) => {
+      const long = { body: "a".repeat(400) };
+      await Promise.all([send(connection, long), send(connection, long), send(connection, { body: "short" }), send(connection)]);
+      const times = carrier.server.seen.map(({ atMs }) => atMs);
+      const took = Math.max(...times) - Math.min(...times);
+      // Three parts, three parts and one before the last, at 20 a second.
+      assert.ok(took >= 300, `took ${took} ms`);
+    },
+    { partsPerSecond: 20 },
+  ));
+
+test("what waits for its turn when the link becomes another node's is not sent, and is no worse for it", () =>
+  onLink(
+    async ({ carrier, connection, host }) => {
+      const sends = [send(connection), send(connection), send(connection)];
+      await sends[0];
+      host.hasLease = false;
+      for (const outcome of (await Promise.all(sends)).slice(1))
+        assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "link_elsewhere" });
+      assert.equal(carrier.messages.length, 1);
+    },
+    { partsPerSecond: 5 },
+  ));
+
+test("nothing is open after close", () =>
+  onLink(async ({ carrier, connection }) => {
+    await Promise.all(Array.from({ length: 10 }, () => send(connection)));
+    assert.ok(carrier.server.connections > 0);
+    await connection.close();
+    const areGone = await poll(async () => (carrier.server.connections === 0 ? true : undefined), { timeoutMs: 5_000, everyMs: 5 });
+    assert.ok(areGone);
+  }));
+
+test("the log has neither a secret, nor a text, nor a number", () =>
+  onLink(
+    async ({ carrier, connection, host }) => {
+      for (const play of [twilioError(21211), { kind: "cuts" }, twilioError(20003, 401)] as const) {
+        carrier.plays.set(TO, play);
+        await send(connection, { body: "the secret text" });
+      }
+      assert.notEqual(host.lines, "");
+      const secrets = [TWILIO_SECRETS.authToken, btoa(`${TWILIO_SECRETS.accountSid}:${TWILIO_SECRETS.authToken}`)];
+      for (const word of [...secrets, "the secret text", TO.slice(1)]) assert.ok(!host.lines.includes(word), word);
+    },
+    { statusCallbackUrl: CALLBACK },
+  ));

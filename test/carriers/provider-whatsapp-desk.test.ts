@@ -1,0 +1,438 @@
+/** The desk of a WhatsApp business account: what it hands in, what it reads, and what it makes of refusals. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createLog } from "../../src/lib/log.ts";
+import type { DeskContent, DeskTemplate, TemplateDesk } from "../../src/providers/template-desk.ts";
+import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
+import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
+import { WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
+import type { Play } from "../support/fakes/http-carrier.ts";
+import { settled } from "../support/recording-host.ts";
+
+const never = new AbortController().signal;
+
+const settingsFor = (baseUrl: string, wabaId: string | null = WABA_ID): WhatsAppSettings => ({
+  ...GRAPH_SECRETS,
+  baseUrl,
+  phoneNumberId: PHONE_NUMBER_ID,
+  wabaId,
+});
+
+async function atDesk(run: (desk: TemplateDesk, graph: FakeGraph) => Promise<void>): Promise<void> {
+  const graph = await FakeGraph.start();
+  const desk = whatsapp.templateDesk?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no desk");
+  try {
+    await run(desk, graph);
+  } finally {
+    await desk.close();
+    await graph.close();
+  }
+}
+
+const template = (fields: Partial<DeskTemplate> = {}): DeskTemplate => ({
+  name: "order",
+  language: "en",
+  category: "utility",
+  body: "Hello",
+  header: null,
+  footer: null,
+  buttons: null,
+  examples: {},
+  ...fields,
+});
+
+test("links to one business account name it alike, and a link without one has none", () => {
+  const accountOf = (baseUrl: string | undefined, wabaId: string | null) =>
+    whatsapp.templateAccount?.({ ...settingsFor("", wabaId), ...(baseUrl === undefined ? {} : { baseUrl }) });
+  assert.equal(accountOf("https://graph.facebook.com/", "7"), accountOf("https://graph.facebook.com", "7"));
+  assert.notEqual(accountOf("https://graph.facebook.com", "7"), accountOf("https://graph.facebook.com", "8"));
+  assert.notEqual(accountOf("https://graph.facebook.com/a", "7"), accountOf("https://graph.facebook.com/b", "7"));
+  assert.equal(accountOf("https://me:secret@graph.facebook.com", "7"), "whatsapp graph.facebook.com 7");
+  assert.equal(accountOf("https://graph.facebook.com", null), undefined);
+});
+
+describe("what is handed in", () => {
+  test("goes to the business account, as JSON with the token", () =>
+    atDesk(async (desk, graph) => {
+      const outcome = await desk.submit(template(), undefined, never);
+      assert.deepEqual(outcome, { kind: "submitted", id: graph.templates.all[0]?.id, status: "pending" });
+      const [seen] = graph.server.seen;
+      assert.deepEqual([seen?.method, seen?.path], ["POST", `/v23.0/${WABA_ID}/message_templates`]);
+      assert.equal(seen?.headers["authorization"], `Bearer ${GRAPH_SECRETS.accessToken}`);
+      assert.deepEqual(JSON.parse(seen?.body ?? ""), {
+        name: "order",
+        language: "en",
+        category: "UTILITY",
+        components: [{ type: "BODY", text: "Hello" }],
+      });
+    }));
+
+  test("may be approved at once", () =>
+    atDesk(async (desk, graph) => {
+      graph.templates.firstStatus = "APPROVED";
+      const outcome = await desk.submit(template(), undefined, never);
+      assert.equal(outcome.kind === "submitted" && outcome.status, "approved");
+    }));
+
+  test("counts each part's numbers from one, and has an example for each", () =>
+    atDesk(async (desk, graph) => {
+      await desk.submit(
+        template({ header: "No. {{2}}", body: "{{4}} and {{1}} and {{3}}", examples: { "1": "a", "4": "d" } }),
+        undefined,
+        never,
+      );
+      assert.deepEqual(graph.templates.all[0]?.components, [
+        { type: "HEADER", format: "TEXT", text: "No. {{1}}", example: { header_text: ["2"] } },
+        { type: "BODY", text: "{{3}} and {{1}} and {{2}}", example: { body_text: [["a", "3", "d"]] } },
+      ]);
+    }));
+
+  test("has buttons of every kind", () =>
+    atDesk(async (desk, graph) => {
+      const button = { url: null, phone_number: null };
+      await desk.submit(
+        template({
+          buttons: [
+            { ...button, type: "quick_reply", text: "Yes" },
+            { ...button, type: "url", text: "Open", url: "https://example.com" },
+            { ...button, type: "phone_number", text: "Call", phone_number: "+14155550123" },
+          ],
+        }),
+        undefined,
+        never,
+      );
+      assert.deepEqual(graph.templates.all[0]?.components[1], {
+        type: "BUTTONS",
+        buttons: [
+          { type: "QUICK_REPLY", text: "Yes" },
+          { type: "URL", text: "Open", url: "https://example.com" },
+          { type: "PHONE_NUMBER", text: "Call", phone_number: "+14155550123" },
+        ],
+      });
+    }));
+
+  test("for a code has WhatsApp's text and a button that copies it", () =>
+    atDesk(async (desk, graph) => {
+      const code = template({ name: "code", category: "authentication", body: "{{code}} is it" });
+      assert.equal((await desk.submit(code, undefined, never)).kind, "submitted");
+      assert.deepEqual(JSON.parse(graph.server.seen[0]?.body ?? ""), {
+        name: "code",
+        language: "en",
+        category: "AUTHENTICATION",
+        components: [
+          { type: "BODY", add_security_recommendation: true },
+          { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE" }] },
+        ],
+      });
+      for (const fields of [{ body: "none" }, { body: "{{a}} {{b}}" }, { footer: "x" }, { header: "x" }] as const) {
+        const outcome = await desk.submit({ ...code, ...fields }, undefined, never);
+        assert.ok(outcome.kind === "refused" && outcome.reason.includes("one variable"), JSON.stringify(outcome));
+      }
+      assert.equal(graph.server.seen.length, 1, "what cannot be is not sent");
+    }));
+
+  test("in place of another changes that one, and its category only while it may", () =>
+    atDesk(async (desk, graph) => {
+      for (const [status, category] of [
+        ["APPROVED", undefined],
+        ["REJECTED", "MARKETING"],
+      ] as const) {
+        const made = graph.templates.add({ name: `order_${status.toLowerCase()}`, status });
+        const listed = await desk.list(never);
+        const before = listed.kind === "listed" ? listed.templates.find(({ id }) => id === made.id) : undefined;
+        const outcome = await desk.submit(template({ name: made.name, category: "marketing", body: "Other" }), before, never);
+        assert.deepEqual(outcome, { kind: "submitted", id: made.id, status: "pending" });
+        const seen = graph.server.seen.at(-1);
+        assert.equal(seen?.path, `/v23.0/${made.id}`);
+        assert.deepEqual(JSON.parse(seen?.body ?? ""), {
+          ...(category === undefined ? {} : { category }),
+          components: [{ type: "BODY", text: "Other" }],
+        });
+      }
+    }));
+});
+
+const OTP = { type: "BUTTONS", buttons: [{ type: "URL", text: "Copy", url: "https://www.whatsapp.com/otp/code/?code=otp{{1}}" }] };
+const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, content: Partial<DeskContent> | undefined])[] = [
+  ["a text", { components: [{ type: "BODY", text: "Hello" }] }, { body: "Hello" }],
+  [
+    "numbers of header and body, one after the other",
+    {
+      components: [
+        { type: "HEADER", format: "TEXT", text: "No. {{1}}", example: { header_text: ["A-17"] } },
+        { type: "BODY", text: "{{2}} and {{1}}", example: { body_text: [["one", "two"]] } },
+      ],
+    },
+    { header: "No. {{1}}", body: "{{3}} and {{2}}", examples: { "1": "A-17", "2": "one", "3": "two" } },
+  ],
+  [
+    "names, which are the same in both",
+    {
+      parameter_format: "NAMED",
+      components: [
+        {
+          type: "HEADER",
+          format: "TEXT",
+          text: "{{order}}",
+          example: { header_text_named_params: [{ param_name: "order", example: "A" }] },
+        },
+        { type: "BODY", text: "{{name}} {{order}}", example: { body_text_named_params: [{ param_name: "name", example: "Ada" }] } },
+      ],
+    },
+    { header: "{{order}}", body: "{{name}} {{order}}", examples: { order: "A", name: "Ada" } },
+  ],
+  [
+    "footer and buttons",
+    {
+      components: [
+        { type: "BODY", text: "Hello" },
+        { type: "FOOTER", text: "Bye" },
+        {
+          type: "BUTTONS",
+          buttons: [
+            { type: "QUICK_REPLY", text: "Yes" },
+            { type: "PHONE_NUMBER", text: "Call", phone_number: "14155550123" },
+          ],
+        },
+      ],
+    },
+    {
+      body: "Hello",
+      footer: "Bye",
+      buttons: [
+        { type: "quick_reply", text: "Yes", url: null, phone_number: null },
+        { type: "phone_number", text: "Call", url: null, phone_number: "+14155550123" },
+      ],
+    },
+  ],
+  [
+    "a code",
+    {
+      category: "AUTHENTICATION",
+      components: [{ type: "BODY", text: "*{{1}}* is your code." }, { type: "FOOTER", text: "10 minutes" }, OTP],
+    },
+    { category: "authentication", body: "*{{1}}* is your code.", footer: "10 minutes" },
+  ],
+  [
+    "a picture above it",
+    {
+      components: [
+        { type: "HEADER", format: "IMAGE" },
+        { type: "BODY", text: "Hello" },
+      ],
+    },
+    undefined,
+  ],
+  [
+    "a carousel",
+    {
+      components: [
+        { type: "BODY", text: "Hello" },
+        { type: "CAROUSEL", cards: [] },
+      ],
+    },
+    undefined,
+  ],
+  [
+    "a button of another kind",
+    {
+      components: [
+        { type: "BODY", text: "Hello" },
+        { type: "BUTTONS", buttons: [{ type: "FLOW", text: "Go" }] },
+      ],
+    },
+    undefined,
+  ],
+  [
+    "two bodies",
+    {
+      components: [
+        { type: "BODY", text: "a" },
+        { type: "BODY", text: "b" },
+      ],
+    },
+    undefined,
+  ],
+  ["no text at all", { components: [] }, undefined],
+  ["another category", { category: "SOMETHING" }, undefined],
+  ["a language that leads elsewhere", { language: "prs_AF" }, undefined],
+  ["a code without its button", { category: "AUTHENTICATION", components: [{ type: "BODY", text: "{{1}}" }] }, undefined],
+];
+
+describe("what is listed", () => {
+  for (const [what, fields, content] of READ)
+    test(`with ${what} is ${content === undefined ? "there without content" : "in our words"}`, () =>
+      atDesk(async (desk, graph) => {
+        graph.templates.add({ name: "order", ...fields });
+        const listed = await desk.list(never);
+        assert.ok(listed.kind === "listed" && listed.isComplete);
+        assert.equal(listed.templates.length, 1);
+        const read = listed.templates[0]?.template;
+        assert.deepEqual(read, content && template({ language: "en", ...content }));
+        if (read !== undefined) assert.ok(desk.isSame(read, read));
+      }));
+
+  for (const [status, fields, ours] of [
+    ["APPROVED", {}, ["approved", null]],
+    ["FLAGGED", {}, ["approved", null]],
+    ["PENDING", {}, ["pending", null]],
+    ["IN_APPEAL", {}, ["pending", null]],
+    ["SOMETHING_NEW", {}, ["pending", null]],
+    ["REJECTED", { rejected_reason: "PROMOTIONAL" }, ["rejected", "PROMOTIONAL"]],
+    ["REJECTED", { rejected_reason: "NONE" }, ["rejected", "WhatsApp has rejected it."]],
+    ["PAUSED", {}, ["paused", "WhatsApp has paused it for its low quality."]],
+    ["DISABLED", {}, ["paused", "WhatsApp has disabled it."]],
+    ["PENDING_DELETION", {}, ["deleted", "It was deleted at WhatsApp."]],
+  ] as const)
+    test(`as ${status} is ${ours[0]}`, () =>
+      atDesk(async (desk, graph) => {
+        graph.templates.add({ name: "order", status, ...fields });
+        const listed = await desk.list(never);
+        const [one] = listed.kind === "listed" ? listed.templates : [];
+        assert.deepEqual([one?.status, one?.reason], ours);
+      }));
+
+  test("by pages is read whole", () =>
+    atDesk(async (desk, graph) => {
+      for (let count = 0; count < 250; count += 1) graph.templates.add({ name: `order_${count}` });
+      const listed = await desk.list(never);
+      assert.ok(listed.kind === "listed" && listed.isComplete);
+      assert.equal(new Set(listed.templates.map(({ name }) => name)).size, 250);
+      assert.deepEqual(
+        graph.server.seen.map(({ path }) => new URL(path, "http://x").searchParams.get("limit")),
+        ["100", "100", "100"],
+      );
+    }));
+
+  test("without an end is not followed for ever, and junk is left", () =>
+    atDesk(async (desk, graph) => {
+      graph.templates.junk = [
+        null,
+        7,
+        "x",
+        [],
+        {},
+        { id: "1", name: "x\0", language: "en" },
+        { id: 7, name: "fine", language: "en", status: "PENDING" },
+      ];
+      const listed = await desk.list(never);
+      assert.ok(listed.kind === "listed" && !listed.isComplete);
+      assert.deepEqual(
+        listed.templates.map(({ id, name }) => [id, name]),
+        [["7", "fine"]],
+      );
+      let pages = 0;
+      graph.templates.play = () => ({
+        kind: "answers",
+        status: 200,
+        body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: String((pages += 1)) } } }),
+      });
+      const endless = await desk.list(never);
+      assert.ok(endless.kind === "listed" && !endless.isComplete);
+      assert.ok(pages <= 100, `${pages} pages`);
+      graph.templates.play = () => ({
+        kind: "answers",
+        status: 200,
+        body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: "same" } } }),
+      });
+      const circle = await desk.list(never);
+      assert.ok(circle.kind === "listed" && !circle.isComplete);
+    }));
+
+  test("may be large", () =>
+    atDesk(async (desk, graph) => {
+      for (let count = 0; count < 100; count += 1)
+        graph.templates.add({ name: `order_${count}`, components: [{ type: "BODY", text: "x".repeat(5_000) }] });
+      const listed = await desk.list(never);
+      assert.equal(listed.kind === "listed" && listed.templates.length, 100);
+    }));
+});
+
+const answers = (status: number, body: string, headers: Record<string, string> = {}): Play => ({ kind: "answers", status, body, headers });
+const TROUBLES: readonly (readonly [what: string, play: Play, kind: string])[] = [
+  ["an access token that is over", graphError(190, 401), "blocked"],
+  ["a permission that is missing", graphError(200, 403), "blocked"],
+  ["an account that is not there", graphError(100, 400, { error_subcode: 33 }), "blocked"],
+  ["another base URL", answers(404, "<html>"), "blocked"],
+  ["too many calls", graphError(80008, 400), "throttled"],
+  ["too many calls of the app", graphError(4, 400), "throttled"],
+  ["a gateway's 429", answers(429, "", { "retry-after": "7" }), "throttled"],
+  ["trouble there", graphError(2, 500), "unavailable"],
+  ["a gateway's 502", answers(502, "bad gateway"), "unavailable"],
+  ["an end of the connection", { kind: "cuts" }, "unavailable"],
+  ["half an answer", { kind: "breaks off", status: 200, body: '{"data":[' }, "unavailable"],
+  ["no HTTP", { kind: "babbles" }, "unavailable"],
+  ["no JSON", answers(200, "yes"), "unavailable"],
+];
+
+describe("trouble at the desk", () => {
+  for (const [what, play, kind] of TROUBLES)
+    test(`${what} is ${kind}, and nothing against a template`, () =>
+      atDesk(async (desk, graph) => {
+        graph.templates.play = () => play;
+        for (const outcome of [await desk.list(never), await desk.submit(template(), undefined, never)]) {
+          assert.equal(outcome.kind, kind, JSON.stringify(outcome));
+          assert.ok(!JSON.stringify(outcome).includes(GRAPH_SECRETS.accessToken));
+        }
+        if (kind === "throttled" && "headers" in play && play.headers?.["retry-after"] !== undefined) {
+          const outcome = await desk.list(never);
+          assert.equal(outcome.kind === "throttled" && outcome.retryAfterMs, 7_000);
+        }
+      }));
+
+  test("a template that is there by now is no fault of it", () =>
+    atDesk(async (desk, graph) => {
+      graph.templates.add({ name: "order" });
+      assert.equal((await desk.submit(template(), undefined, never)).kind, "exists");
+    }));
+
+  test("an answer larger than a page may be is not read", () =>
+    atDesk(async (desk, graph) => {
+      graph.templates.play = () => answers(200, JSON.stringify({ data: ["x".repeat(3_000_000)] }));
+      assert.equal((await desk.list(never)).kind, "unavailable");
+    }));
+
+  test("a call that is given up ends at once", () =>
+    atDesk(async (desk, graph) => {
+      graph.templates.play = () => ({ kind: "is silent" });
+      const limit = new AbortController();
+      const listing = desk.list(limit.signal);
+      setTimeout(() => limit.abort(), 20);
+      assert.equal((await settled(listing, "a list given up", 2_000)).kind, "unavailable");
+    }));
+});
+
+test("what is taken away is named by id and name, and one that is not there is said so", () =>
+  atDesk(async (desk, graph) => {
+    const made = graph.templates.add({ name: "order" });
+    assert.deepEqual(await desk.remove(made, never), { kind: "removed" });
+    assert.deepEqual(graph.templates.all, []);
+    assert.equal((await desk.remove(made, never)).kind, "refused");
+  }));
+
+describe("the same to those who review it", () => {
+  const SAME: readonly (readonly [what: string, ours: Partial<DeskContent>, theirs: Partial<DeskContent>, isSame: boolean])[] = [
+    ["other examples", { examples: { a: "1" } }, {}, true],
+    ["another category", { category: "marketing" }, {}, true],
+    ["another text", { body: "Other" }, {}, false],
+    ["a header", { header: "x" }, {}, false],
+    ["a footer", { footer: "x" }, {}, false],
+    [
+      "numbers that run through, and part by part",
+      { header: "{{1}}", body: "{{1}} {{2}}" },
+      { header: "{{1}}", body: "{{2}} {{3}}" },
+      true,
+    ],
+    ["numbers in another order", { body: "{{1}} {{2}}" }, { body: "{{2}} {{1}}" }, false],
+    ["a code, whatever it says", { category: "authentication", body: "{{code}}" }, { category: "authentication", body: "*{{1}}*" }, true],
+    ["a code and none", { category: "authentication" }, {}, false],
+  ];
+  for (const [what, ours, theirs, isSame] of SAME)
+    test(`${what}: ${isSame}`, () => atDesk(async (desk) => assert.equal(desk.isSame(template(ours), template(theirs)), isSame)));
+
+  test("a number with and without its plus", () =>
+    atDesk(async (desk) => {
+      const call = (number: string) => template({ buttons: [{ type: "phone_number", text: "Call", url: null, phone_number: number }] });
+      assert.ok(desk.isSame(call("+14155550123"), call("14155550123")));
+    }));
+});

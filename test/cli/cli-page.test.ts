@@ -1,0 +1,85 @@
+/** docs/cli.md and the help tell what the commands do, and nothing else. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { readPage } from "../../scripts/cli-page.ts";
+import { ownFlags, parseInput, shownFlags, wordsOf, type Command } from "../../src/cli/command.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { exitCodes, helpText } from "../../src/cli/help.ts";
+import { SETTINGS } from "../../src/config.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const page = (name: string): string => readFileSync(join(root, name), "utf8");
+
+let commands: [name: string, command: Command][];
+before(async () => {
+  commands = await Promise.all(Object.entries(COMMANDS).map(async ([name, { load }]) => [name, await load()] as [string, Command]));
+});
+
+test("docs/cli.md is what npm run cli-page writes", async () => {
+  const { is, shouldBe } = await readPage();
+  assert.equal(is, `${shouldBe}\n`);
+});
+
+test("the README and the page on operation lead to it, and the README has every setting that it sends its readers to", () => {
+  assert.ok(page("README.md").includes("docs/cli.md"));
+  assert.ok(page("docs/operation.md").includes("cli.md"));
+  for (const { env } of Object.values(SETTINGS)) assert.ok(page("README.md").includes(`\`${env}\``), env);
+});
+
+test("a command has the name it is found by, says what it does, and shows how", () => {
+  for (const [name, command] of commands) {
+    assert.equal(command.name, name);
+    assert.ok(command.about.length > 0 && command.examples.length > 0, name);
+    for (const form of command.usage) assert.ok(form === name || form.startsWith(`${name} `), form);
+  }
+});
+
+test("the forms of a command name flags that it has, and all of them unless they say [flags]", () => {
+  for (const [name, command] of commands) {
+    const text = command.usage.join("\n");
+    const named = Array.from(text.matchAll(/--([a-z-]+)/g), ([, flag]) => flag ?? "");
+    for (const flag of named) assert.ok(flag in ownFlags(command), `${name} --${flag}`);
+    if (!text.includes("[flags]")) for (const flag of Object.keys(command.flags)) assert.ok(named.includes(flag), `${name} --${flag}`);
+  }
+});
+
+/** A line's words as a shell would have them; what follows a pipe is another program's. */
+function argvOf(line: string): string[] {
+  const godwit = line.split("|").find((part) => /(?:^|[\s(])godwit /.test(part)) ?? "";
+  const [, args = ""] = /(?:^|[\s(])godwit (.*)$/s.exec(godwit.replace(/>.*$/, "").replace(/\)$/, "")) ?? [];
+  return Array.from(args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g), ([, double, single, bare]) => double ?? single ?? bare ?? "");
+}
+
+test("every example is understood by the command it is of", () => {
+  for (const [name, command] of commands) {
+    for (const [, line] of command.examples) {
+      const [called, ...rest] = argvOf(line);
+      assert.equal(called, name, line);
+      assert.doesNotThrow(() => parseInput(command, rest), line);
+    }
+  }
+});
+
+test("the help of a command has its forms, its flags, its examples and its exit codes", () => {
+  for (const [name, command] of commands) {
+    const text = helpText(command, COMMANDS[name] ?? { summary: "" });
+    for (const form of command.usage) assert.ok(text.includes(`  godwit ${form}\n`), form);
+    for (const flag of Object.keys(shownFlags(command))) assert.match(text, new RegExp(`^  --${flag}( |$)`, "m"), `${name} --${flag}`);
+    for (const [, line] of command.examples) assert.ok(text.includes(line), line);
+    for (const code of Object.keys(exitCodes(command))) assert.match(text, new RegExp(`^  ${code}  \\w`, "m"));
+    for (const line of text.split("\n")) assert.ok(line.length <= 140, line);
+  }
+});
+
+describe("the words of a form", () => {
+  const FORMS: readonly (readonly [form: string, words: readonly string[]])[] = [
+    ["links [--json]", []],
+    ["help [COMMAND]", ["COMMAND"]],
+    ["send --to NUMBER --body TEXT [flags]", []],
+    ["keys create --environment test|live --scopes a,b [--account NAME|ID]", ["create"]],
+    ["environments set-tier test|live TIER [--account NAME|ID] [--json]", ["set-tier", "test|live", "TIER"]],
+  ];
+  for (const [form, words] of FORMS) test(`of ${form} are ${words.join(", ") || "none"}`, () => assert.deepEqual(wordsOf(form), words));
+});

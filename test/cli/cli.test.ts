@@ -1,0 +1,222 @@
+/** The command line, as a person or a script uses it: against a running service's database. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { SCOPES } from "../../src/access/scope.ts";
+import { VERSION } from "../../src/version.ts";
+import { until } from "../support/expect.ts";
+import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+
+type Json = Record<string, unknown>;
+type Result = Awaited<ReturnType<typeof runGodwit>>;
+
+let godwit: Godwit;
+let cache: string;
+before(async () => {
+  cache = mkdtempSync(join(tmpdir(), "godwit-cli-"));
+  godwit = await startGodwit();
+  await godwit.unlimited();
+});
+after(async () => {
+  await godwit.stop();
+  rmSync(cache, { recursive: true, force: true });
+});
+
+const run = (...args: string[]): Promise<Result> =>
+  runGodwit(args, {
+    DATABASE_URL: godwit.databaseUrl ?? "",
+    GODWIT_PORT: new URL(godwit.url).port,
+    // Some forty processes read the same source: they need not all compile it.
+    NODE_COMPILE_CACHE: cache,
+  });
+
+/** A command that must succeed, with the JSON that it prints and nothing beside it. */
+async function json<T = Json>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await run(...args, "--json");
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout.trimEnd().split("\n").length, 1);
+  return JSON.parse(stdout) as T;
+}
+
+const statusOf = async (key: unknown): Promise<number> =>
+  (await godwit.request("GET", "/v1/messages?limit=1", { key: String(key) })).status;
+
+describe("keys", () => {
+  test("create shows the key once, with its record", async () => {
+    const made = await json(
+      "keys",
+      "create",
+      "--environment",
+      "test",
+      "--scopes",
+      "messages:read, messages:send",
+      "--name",
+      "ci",
+      "--expires-in",
+      "90d",
+    );
+    assert.match(String(made["key"]), /^gw_test_[0-9A-Za-z]{38}$/);
+    assert.match(String(made["id"]), /^key_[0-9a-z]{26}$/);
+    assert.match(String(made["account_id"]), /^acct_[0-9a-z]{26}$/);
+    assert.deepEqual(made["scopes"], ["messages:read", "messages:send"]);
+    assert.equal(made["name"], "ci");
+    assert.ok(Math.abs(Date.parse(String(made["expires_at"])) - Date.now() - 90 * 86_400_000) < 60_000);
+    assert.equal(await statusOf(made["key"]), 200);
+
+    const list = await json<Json[]>("keys", "list");
+    const { key, ...record } = made;
+    const listed = list.find(({ id }) => id === made["id"]);
+    assert.deepEqual({ ...listed, last_used_at: null }, { ...record, last_used_at: null });
+    assert.ok(!JSON.stringify(list).includes(String(key)), "the secret is not listed");
+  });
+
+  test("a live key is of the live environment", async () => {
+    const made = await json("keys", "create", "--environment", "live", "--scopes", "messages:send");
+    assert.match(String(made["key"]), /^gw_live_/);
+    assert.equal(made["environment"], "live");
+    // Live has no link: the answer that no key of test gets.
+    assert.equal((await godwit.send(String(made["key"]))).json["code"], "no_route");
+  });
+
+  test("rotate gives a new key with the same scopes, and both work during the overlap", async () => {
+    const old = await json("keys", "create", "--environment", "test", "--scopes", "messages:read", "--name", "rotated");
+    const next = await json("keys", "rotate", String(old["id"]), "--overlap", "1h");
+    assert.notEqual(next["key"], old["key"]);
+    assert.deepEqual([next["scopes"], next["environment"], next["name"]], [old["scopes"], "test", "rotated"]);
+    assert.deepEqual([await statusOf(old["key"]), await statusOf(next["key"])], [200, 200]);
+
+    const last = await json("keys", "rotate", String(next["id"]), "--overlap", "0s");
+    await until("the old one to stop", async () => (await statusOf(next["key"])) === 401 || undefined);
+    assert.deepEqual([await statusOf(old["key"]), await statusOf(last["key"])], [200, 200]);
+  });
+
+  test("revoke ends a key, says so again when asked again, and a revoked key is not rotated", async () => {
+    const made = await json("keys", "create", "--environment", "test", "--scopes", "messages:read");
+    assert.equal(await statusOf(made["key"]), 200);
+    const revoked = await json("keys", "revoke", String(made["id"]));
+    assert.ok(revoked["revoked_at"]);
+    await until("it to be refused", async () => (await statusOf(made["key"])) === 401 || undefined, 1_500);
+    assert.equal((await json("keys", "revoke", String(made["id"])))["revoked_at"], revoked["revoked_at"]);
+    const { code, stderr } = await run("keys", "rotate", String(made["id"]));
+    assert.equal(code, 2);
+    assert.match(stderr, /revoked/);
+  });
+});
+
+describe("accounts and environments", () => {
+  test("an account has a test and a live environment, each on its first tier", async () => {
+    const made = await json("accounts", "create", "second house");
+    assert.equal(made["name"], "second house");
+    assert.ok((await json<Json[]>("accounts", "list")).some(({ id }) => id === made["id"]));
+    const environments = await json<Json[]>("environments", "list");
+    const own = environments.filter(({ account_id: id }) => id === made["id"]);
+    assert.deepEqual(
+      own.map(({ environment, tier, requests_per_second: rate, burst }) => [environment, tier, rate, burst]),
+      [
+        ["test", "sandbox", 25, 50],
+        ["live", "standard", 200, 400],
+      ],
+    );
+
+    const several = await run("keys", "create", "--environment", "test", "--scopes", "messages:read");
+    assert.equal(several.code, 2);
+    assert.match(several.stderr, /several accounts.*default.*second house/);
+    const named = ["keys", "create", "--environment", "test", "--scopes", "messages:read", "--account"];
+    const [byName, byId] = await Promise.all([json(...named, "second house"), json(...named, String(made["id"]))]);
+    assert.deepEqual([byName["account_id"], byId["account_id"]], [made["id"], made["id"]]);
+    await godwit.rows("delete from api_key_hashes where account_id = (select id from accounts where name = 'second house')");
+    for (const table of ["api_keys", "environments"])
+      await godwit.rows(`delete from ${table} where account_id = (select id from accounts where name = 'second house')`);
+    await godwit.rows("delete from accounts where name = 'second house'");
+  });
+
+  test("tiers are listed, defined, redefined and set", async () => {
+    const tiers = await json<Json[]>("environments", "tiers");
+    assert.deepEqual(tiers.slice(0, 3), [
+      { name: "sandbox", requests_per_second: 25, burst: 50 },
+      { name: "standard", requests_per_second: 200, burst: 400 },
+      { name: "scale", requests_per_second: 2000, burst: 4000 },
+    ]);
+    assert.deepEqual(tiers.at(-1), { name: "unlimited", requests_per_second: null, burst: null });
+    const define = (rate: string): Promise<Json> => json("environments", "define-tier", "festival", "--rate", rate, "--burst", "9");
+    await define("3");
+    assert.deepEqual(await define("4"), { name: "festival", requests_per_second: 4, burst: 9 });
+    await json("environments", "set-tier", "live", "festival");
+    const live = (await json<Json[]>("environments", "list")).find(({ environment }) => environment === "live");
+    assert.deepEqual([live?.["tier"], live?.["requests_per_second"], live?.["burst"]], ["festival", 4, 9]);
+    await json("environments", "set-tier", "live", "unlimited");
+  });
+});
+
+describe("help and wrong use", () => {
+  test("help and nothing at all list the commands", async () => {
+    for (const args of [["help"], []]) {
+      const { code, stdout } = await run(...args);
+      assert.equal(code, 0);
+      for (const command of ["serve", "migrate", "accounts", "environments", "keys", "doctor", "version"])
+        assert.match(stdout, new RegExp(`^  ${command} `, "m"));
+    }
+  });
+
+  test("a command's help names its forms, flags and settings", async () => {
+    const { code, stdout } = await run("keys", "--help");
+    assert.equal(code, 0);
+    for (const text of ["godwit keys rotate KEY_ID", "--expires-in", "--database-url", "DATABASE_URL", ...SCOPES])
+      assert.ok(stdout.includes(text), text);
+    assert.ok(!stdout.includes("GODWIT_SECRET_KEY"), "a secret is no flag");
+  });
+
+  test("version tells the version, for people and for programs", async () => {
+    assert.equal((await run("version")).stdout.trim(), `godwit ${VERSION} (node ${process.versions.node})`);
+    assert.deepEqual(await json("version"), { godwit: VERSION, node: process.versions.node });
+  });
+
+  test("help COMMAND is the same as COMMAND --help, and each command has one", async () => {
+    const [byWord, byFlag] = await Promise.all([run("help", "send"), run("send", "--help")]);
+    assert.equal(byWord.stdout, byFlag.stdout);
+    for (const part of ["Usage:", "Flags:", "Settings", "Examples:", "Exit codes:"]) assert.ok(byWord.stdout.includes(part), part);
+    const none = await run("help", "snd");
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /there is no command snd; did you mean godwit help send\?/);
+  });
+
+  const NO_KEY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
+  const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
+    ["fly", /unknown command fly$/m],
+    ["keyz list", /unknown command keyz; did you mean godwit keys\?/],
+    ["keys", /say what to do with keys: create, list, rotate, revoke/],
+    ["keys crate", /keys knows no crate; did you mean godwit keys create\?/],
+    ["keys list --acount x", /there is no flag --acount; did you mean --account\?/],
+    ["accounts create second house", /one word too many: house/],
+    ["completion tcsh", /completion knows no tcsh/],
+    ["keys create --environment test", /--scopes is required/],
+    ["keys create --environment prod --scopes messages:read", /must be test or live, not prod/],
+    ["keys create --environment test --scopes messages:read,messages:fly,x", /unknown scope messages:fly, x;.*messages:send/],
+    ["keys create --environment test --scopes messages:read --expires-in soon", /--expires-in must be a number and a unit/],
+    ["keys create --environment test --scopes messages:read --account nobody", /no account nobody; there are: .*default/],
+    ["keys create --environment test --scopes messages:read --colour red", /--colour/],
+    ["keys revoke key_1", /give the key's id/],
+    [`keys revoke ${NO_KEY}`, new RegExp(`no key ${NO_KEY}`)],
+    ["accounts create default", /there is an account default already/],
+    ["environments set-tier live platinum", /no tier platinum; there are: .*sandbox/],
+    ["environments set-tier staging sandbox", /name the environment, test or live/],
+    ["environments define-tier fast --rate 0 --burst 1", /--rate must be a whole number/],
+    ["serve --secret-key x", /--secret-key/],
+  ];
+  test("wrong use ends with 2, says what was wrong, and shows the usage", async () => {
+    // A few at a time: each is a process.
+    for (let at = 0; at < WRONG.length; at += 4) {
+      await Promise.all(
+        WRONG.slice(at, at + 4).map(async ([args, says]) => {
+          const { code, stdout, stderr } = await run(...args.split(" "));
+          assert.equal(code, 2, args);
+          assert.match(stderr, says, args);
+          assert.match(stderr, /Usage:|Commands:/, args);
+          assert.equal(stdout, "", args);
+        }),
+      );
+    }
+  });
+});

@@ -1,0 +1,328 @@
+/** `godwit doctor`, of a service that runs, one that does not, and everything that can be wrong with one. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { onlyReading } from "../../src/storage/health.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { selfSigned } from "../support/certificate.ts";
+import { until } from "../support/expect.ts";
+import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
+
+type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; hint: string | null };
+type Report = { code: number | null; status: string; checks: Check[]; check: (name: string) => Check | undefined; text: string };
+
+let folder: string;
+let godwit: Godwit;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "godwit-doctor-"));
+  // The embedded database runs as another user where the tests run as root, and is to be found here.
+  chmodSync(folder, 0o755);
+  godwit = await startGodwit({ env: ALLOW_LOOPBACK });
+  await godwit.unlimited();
+});
+after(async () => {
+  await godwit.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let files = 0;
+function write(text: string): string {
+  files += 1;
+  const path = join(folder, `file${files}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+const ownSettings = (): Record<string, string> => ({
+  DATABASE_URL: godwit.databaseUrl ?? "",
+  GODWIT_SECRET_KEY: SECRET_KEY,
+  GODWIT_PORT: new URL(godwit.url).port,
+});
+
+async function doctor(env: Record<string, string> = {}, base = ownSettings()): Promise<Report> {
+  const { code, stdout, stderr } = await runGodwit(["doctor", "--json"], { ...base, NODE_COMPILE_CACHE: join(folder, "cache"), ...env });
+  assert.equal(stdout.trimEnd().split("\n").length, 1, stderr);
+  const { status, checks } = JSON.parse(stdout) as { status: string; checks: Check[] };
+  for (const check of checks) assert.equal(check.hint === null, check.status === "ok", `${check.name}: who is not well is told what to do`);
+  return { code, status, checks, text: stdout, check: (name) => checks.find((each) => each.name === name) };
+}
+
+const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "durability", "connections", "clock"];
+const ALL = [...MACHINE, "partitions", "secret key", "queue", "links", "webhooks", "service"];
+
+describe("a running service", () => {
+  test("is found well", async () => {
+    const { code, status, checks } = await doctor();
+    assert.deepEqual(
+      checks.map(({ name, status: each }) => `${name} ${each}`),
+      ALL.map((name) => `${name} ok`),
+    );
+    assert.deepEqual([code, status], [0, "ok"]);
+  });
+
+  test("is for people a line each, with what to do where something is not well, and without colours in a pipe", async () => {
+    const { code, stdout } = await runGodwit(["doctor"], { ...ownSettings(), GODWIT_SECRET_KEY: "" });
+    assert.equal(code, 0);
+    assert.match(stdout, /^ok {4}node {11}\d+\.\d+\.\d+$/m);
+    assert.match(stdout, /^warn {2}secret key {5}GODWIT_SECRET_KEY is not set here\n {21}→ every node needs it/m);
+    // oxlint-disable-next-line no-control-regex
+    assert.doesNotMatch(stdout, /\u001b/);
+  });
+
+  test("the manual has a row for each check", () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "cli.md"), "utf8");
+    const rows = Array.from(page.matchAll(/^\| ([a-z ]+(?: NAME)?) \|[^|]*\|[^|]*\|$/gm), ([, name]) => name).filter(
+      (name) => name !== "check",
+    );
+    assert.deepEqual(
+      rows,
+      ALL.map((name) => (name === "links" ? "link NAME" : name)),
+    );
+  });
+
+  test("nothing can be changed through what it looks with", async () => {
+    assert.ok(godwit.db !== undefined);
+    const db = onlyReading(godwit.db);
+    await assert.rejects(db.rows(sql`delete from accounts`), /read-only transaction/);
+    assert.deepEqual(await db.rows(sql`select 1 as one`), [{ one: 1 }]);
+  });
+});
+
+describe("what can be wrong", { concurrency: 2 }, () => {
+  test("a database that is not reached, and the rest is looked at still", async () => {
+    const { code, check } = await doctor({ DATABASE_URL: "postgres://nobody:hidden@127.0.0.1:1/none", GODWIT_PORT: "0" });
+    assert.equal(code, 1);
+    assert.equal(check("database")?.status, "fail");
+    assert.match(check("database")?.detail ?? "", /ECONNREFUSED/);
+    assert.doesNotMatch(check("database")?.detail ?? "", /hidden/);
+    assert.deepEqual([check("node")?.status, check("service")?.status, check("schema")], ["ok", "ok", undefined]);
+  });
+
+  test("faults of the configuration: all of them, and no guess at which database is meant", async () => {
+    const file = write('prot = 8080\n[[link]]\nname = "acme"\nprovider = "pigeon"\n');
+    const { code, checks, check } = await doctor({ GODWIT_CONFIG: file, GODWIT_ROLES: "api,cook" });
+    assert.equal(code, 1);
+    for (const fault of [/prot: is not a setting/, /link acme: provider: must be one of/, /"cook" is not a role/])
+      assert.match(check("configuration")?.detail ?? "", fault);
+    assert.deepEqual(
+      checks.map(({ name }) => name),
+      ["configuration", "node"],
+    );
+  });
+
+  test("what only a service needs is a warning where none is started", async () => {
+    const { code, check } = await doctor({ GODWIT_HOST: "0.0.0.0" });
+    assert.equal(code, 0);
+    assert.equal(check("configuration")?.status, "warn");
+    assert.match(check("configuration")?.detail ?? "", /0\.0\.0\.0 is not a loopback address/);
+  });
+
+  test("another secret key", async () => {
+    const { code, check } = await doctor({ GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
+    assert.equal(code, 1);
+    assert.match(check("secret key")?.detail ?? "", /differs/);
+    const changing = await doctor({ GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64"), GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY });
+    assert.equal(changing.check("secret key")?.status, "ok");
+  });
+
+  test("nobody where the settings say the service is", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    const { code, check } = await doctor({ GODWIT_PORT: String(port) });
+    assert.equal(code, 0);
+    assert.deepEqual([check("service")?.status, check("database")?.status], ["warn", "ok"]);
+  });
+
+  test("a schema of another version: its tables are not looked at", async () => {
+    const { code, checks, check } = await doctor({ DATABASE_URL: await createDatabase() });
+    assert.equal(code, 0);
+    assert.match(check("schema")?.detail ?? "", /version 0, this godwit brings \d+/);
+    assert.ok(!checks.some(({ name }) => ["queue", "webhooks", "partitions"].includes(name)));
+  });
+
+  test("messages that have waited for long", async () => {
+    const key = await godwit.key();
+    await godwit.send(key);
+    const waitFor = (minutes: number): Promise<unknown> =>
+      godwit.rows("update delivery_queue set due_at = now() - make_interval(mins => $1)", [minutes]);
+    await waitFor(2);
+    const late = await doctor();
+    assert.deepEqual([late.code, late.check("queue")?.status], [0, "warn"]);
+    assert.match(late.check("queue")?.detail ?? "", /^1 waiting; the oldest due has waited 1\d\d s for simulator$/);
+    await waitFor(30);
+    const veryLate = await doctor();
+    assert.deepEqual([veryLate.code, veryLate.check("queue")?.status], [1, "fail"]);
+    await godwit.rows("delete from delivery_queue");
+  });
+});
+
+describe("certificates", { concurrency: 2 }, () => {
+  const DAY_MS = 86_400_000;
+  const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);
+  const NONE = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", GODWIT_PORT: "0" };
+  const tlsOf = async (cert: string, key: string): Promise<Check | undefined> =>
+    (await doctor({ GODWIT_TLS_CERT: cert, GODWIT_TLS_KEY: key }, NONE)).check("tls");
+
+  const CASES: readonly (readonly [what: string, dates: { from?: Date; to?: Date }, status: string, says: RegExp])[] = [
+    ["one that is good for a year", { to: inDays(365) }, "ok", /valid for 36\d more days/],
+    ["one that ends soon", { to: inDays(29) }, "warn", /valid for 28 more days/],
+    ["one that has ended", { to: inDays(-1) }, "fail", /expired on/],
+    ["one that is not valid yet", { from: inDays(2) }, "fail", /not valid before/],
+  ];
+  for (const [what, dates, status, says] of CASES) {
+    test(`${what}: ${status}`, async () => {
+      const { cert, key } = selfSigned(dates);
+      const check = await tlsOf(write(cert), write(key));
+      assert.equal(check?.status, status, check?.detail);
+      assert.match(check?.detail ?? "", says);
+    });
+  }
+
+  test("one that is not its key's, or is not there: fail", async () => {
+    const [mine, other] = [selfSigned(), selfSigned()];
+    assert.equal((await tlsOf(write(mine.cert), write(other.key)))?.status, "fail");
+    const missing = await tlsOf(join(folder, "nothing"), write(mine.key));
+    assert.equal(missing?.status, "fail");
+    assert.match(missing?.detail ?? "", /ENOENT/);
+  });
+});
+
+/** Takes connections, and what is said on them. */
+class Ear {
+  readonly #server: Server;
+  connections = 0;
+  heard = 0;
+
+  private constructor() {
+    this.#server = createServer((socket) => {
+      this.connections += 1;
+      socket.on("error", () => undefined).on("data", (chunk) => (this.heard += chunk.length));
+    });
+  }
+
+  static async open(): Promise<Ear> {
+    const ear = new Ear();
+    ear.#server.listen(0, "127.0.0.1");
+    await once(ear.#server, "listening");
+    return ear;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}
+
+describe("what it reaches out to", () => {
+  let ear: Ear;
+  let closedPort: number;
+  before(async () => {
+    ear = await Ear.open();
+    const gone = await Ear.open();
+    closedPort = gone.port;
+    gone.close();
+  });
+  after(() => ear.close());
+
+  test("links: whether their host is reached, what nodes say of them, and never a word to a carrier", async () => {
+    const smpp = (name: string, port: number): string =>
+      `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`;
+    const twilio = `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:${ear.port}"\naccount_sid = "AC1"\nauth_token_env = "PASSWORD"\npublic_url = "https://example.com"\n`;
+    const GODWIT_CONFIG = write(smpp("up", ear.port) + smpp("away", closedPort) + smpp("refused", ear.port) + twilio);
+    const say = (link: string, state: string, reason: string | null): Promise<unknown> =>
+      godwit.rows(
+        "insert into link_states (link, node, state, reason, in_flight, updated_at) values ($1, 'n1', $2, $3, 0, now() + interval '1 hour')",
+        [link, state, reason],
+      );
+    await say("up", "connected", null);
+    await say("refused", "connecting", "the carrier refused our password");
+    const { code, check } = await doctor({ GODWIT_CONFIG, PASSWORD: "hidden" });
+    assert.equal(code, 1);
+    assert.equal(check("link up")?.detail, `smpp at 127.0.0.1:${ear.port} is reached; a node says connected`);
+    assert.equal(check("link up")?.status, "ok");
+    assert.equal(check("link away")?.status, "fail");
+    assert.match(check("link away")?.detail ?? "", /is not reached: .*ECONNREFUSED.*; no node has it open/);
+    assert.equal(check("link refused")?.status, "warn");
+    assert.match(check("link refused")?.detail ?? "", /a node says connecting, the carrier refused our password/);
+    assert.equal(check("link tw")?.status, "warn");
+    assert.match(check("link tw")?.detail ?? "", /twilio at .* is reached; no node has it open/);
+    assert.equal(ear.connections, 3);
+    assert.equal(ear.heard, 0);
+    await godwit.rows("delete from link_states");
+  });
+
+  test("links are looked at without a database, too", async () => {
+    const file = write(
+      `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`,
+    );
+    const { check } = await doctor({ GODWIT_CONFIG: file, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", GODWIT_PORT: "0" });
+    assert.deepEqual([check("link acme")?.status, check("database")?.status], ["ok", "fail"]);
+    // Its password is for the service to know.
+    assert.match(check("configuration")?.detail ?? "", /the variable PASSWORD is not set/);
+    assert.equal(check("configuration")?.status, "warn");
+  });
+
+  test("endpoints: how they are doing, whether their hosts are reached, and nothing is sent to them", async () => {
+    const key = await godwit.key();
+    const endpoint = async (url: string): Promise<string> => {
+      const { status, json, text } = await godwit.request("POST", "/v1/webhook_endpoints", { key, body: { url, event_types: ["*"] } });
+      assert.equal(status, 201, text);
+      return String(json["id"]);
+    };
+    const { connections: connectionsBefore } = ear;
+    await endpoint(`http://127.0.0.1:${ear.port}/hook?token=hidden`);
+    await endpoint(`http://127.0.0.1:${ear.port}/another`);
+    const away = await endpoint(`http://127.0.0.1:${closedPort}/hook`);
+    const well = await doctor(ALLOW_LOOPBACK);
+    assert.equal(well.code, 0);
+    assert.equal(well.check("webhooks")?.status, "warn");
+    assert.match(
+      well.check("webhooks")?.detail ?? "",
+      new RegExp(
+        `^3 enabled; 1 of 2 hosts reached; not: http://127\\.0\\.0\\.1:${closedPort} \\(${away}\\): connection_failed, ECONNREFUSED`,
+      ),
+    );
+    assert.doesNotMatch(well.text, /hidden/);
+    // The address of this machine is nobody's to call unless the operator says so.
+    const { check } = await doctor();
+    assert.match(check("webhooks")?.detail ?? "", /address_not_allowed/);
+    await until("the connection to be seen", () => ear.connections > connectionsBefore || undefined);
+    assert.deepEqual([ear.connections, ear.heard], [connectionsBefore + 1, 0]);
+    await godwit.rows("update webhook_endpoints set failing_since = now()");
+    assert.match((await doctor(ALLOW_LOOPBACK)).check("webhooks")?.detail ?? "", /^3 enabled, 3 failing;/);
+    await godwit.rows("delete from webhook_endpoints");
+  });
+});
+
+describe("a data directory", () => {
+  test("is looked at beside the service and after it has stopped, and stays as it was", async () => {
+    const dataDir = join(folder, "data");
+    const settings = { GODWIT_DATA_DIR: dataDir };
+    const none = await doctor(settings, {});
+    assert.deepEqual([none.code, none.check("database")?.status, existsSync(dataDir)], [0, "warn", false]);
+
+    const embedded = await startGodwit({ env: settings });
+    const running = await doctor({ ...settings, GODWIT_PORT: new URL(embedded.url).port }, {});
+    assert.deepEqual([running.code, running.status], [0, "ok"], running.text);
+    assert.match(running.check("database")?.detail ?? "", /^PostgreSQL 18\.\d+, embedded in /);
+    assert.equal(await embedded.stop(), 0);
+
+    chmodSync(join(dataDir, "secret.key"), 0o644);
+    const stopped = await doctor({ ...settings, GODWIT_PORT: "0" }, {});
+    assert.deepEqual([stopped.code, stopped.check("schema")?.status, stopped.check("secret key")?.status], [0, "ok", "warn"]);
+    rmSync(join(dataDir, "secret.key"));
+    const lost = await doctor({ ...settings, GODWIT_PORT: "0" }, {});
+    assert.deepEqual([lost.code, lost.check("secret key")?.status], [1, "fail"]);
+    assert.equal(existsSync(join(dataDir, "secret.key")), false, "it makes none");
+  });
+});

@@ -1,0 +1,272 @@
+/** How it ends: for a process that is stopped, and for messages that time alone decides about. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import pg from "pg";
+import { within } from "../../src/lib/wait.ts";
+import type { SendOutcome } from "../../src/providers/provider.ts";
+import { Database } from "../../src/storage/database.ts";
+import type { Sql } from "../../src/storage/sql.ts";
+import { linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { accepted, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
+
+const DONE = Symbol("done");
+const isDone = async (promise: Promise<unknown>, limitMs: number): Promise<boolean> =>
+  (await within(
+    promise.then(() => DONE),
+    limitMs,
+  )) === DONE;
+
+describe("a stop", () => {
+  test("waits for what is at the carrier, gives back what was only claimed, and nothing is sent afterwards", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 2 });
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => promise;
+    const messages = await rig.acceptMany(10, () => ({}));
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    const lane = delivery.lanes.get(LINK);
+    await until("two at the carrier, and more in hand", () => (carrier.sends.length === 2 && (lane?.inHand ?? 0) > 2) || undefined);
+    const stopping = delivery.stop();
+    await until(
+      "the others to be given back",
+      async () => {
+        const [row] = await rig.rows<{ count: number }>("select count(*) from delivery_queue where due_at <= now()");
+        return row?.count === messages.length - 2 || undefined;
+      },
+      2_000,
+    );
+    assert.equal(await isDone(stopping, 100), false, "it waits for the carrier");
+    assert.equal(carrier.isClosed, false);
+    // Nothing more finds a place.
+    const late = await rig.accept({}, { handover: delivery.handover });
+    assert.ok(((await rig.queueRow(late))?.due_in_ms ?? 1) <= 0);
+    resolve(accepted("the same for all"));
+    assert.ok(await isDone(stopping, 3_000));
+    assert.equal(carrier.isClosed, true);
+    assert.equal(await rig.count("sent"), 2, "the answers are on record");
+    assert.equal(await rig.count("queued"), messages.length - 1);
+    // Another process takes them, and this one has done nothing meanwhile.
+    const next = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: next }, { node: "node-2" });
+    await until("the rest to be sent", async () => (await rig.count("sent")) === messages.length + 1 || undefined);
+    assert.equal(carrier.sends.length, 2);
+    assert.equal(next.sends.length, messages.length - 1);
+    assert.ok(next.sends.every(({ message }) => message.attempt === 1));
+  });
+
+  test("gives back what a claim brings that was under way", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    const lock = new pg.Client(rig.url);
+    await lock.connect();
+    rig.atEnd(() => lock.end());
+    // It is not looked for before the queue is locked, nor found by a look that has begun already.
+    carrier.isReady = false;
+    await until("no claim to be under way", async () => {
+      const claims = "select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%walk_0%'";
+      return (await lock.query(`${claims} and pid <> pg_backend_pid()`)).rows.length === 0 || undefined;
+    });
+    const message = await rig.accept();
+    // Nobody gets at the queue; the claim waits.
+    await lock.query("begin; lock table delivery_queue in access exclusive mode");
+    carrier.isReady = true;
+    carrier.changed();
+    await until("the claim to wait", async () => {
+      const { rows } = await lock.query<{ count: string }>(
+        "select count(*) from pg_locks where not granted and relation = 'delivery_queue'::regclass",
+      );
+      return Number(rows[0]?.count) > 0 || undefined;
+    });
+    const stopping = delivery.stop();
+    await lock.query("commit");
+    assert.ok(await isDone(stopping, 4_000), "and it does not wait for anything else");
+    assert.equal(carrier.sends.length, 0);
+    assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due at once, for anybody");
+  });
+
+  test("tells a carrier that does not answer to end, and what may have left is on record as unknown", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = ({ signal }: Send) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ kind: "unknown", detail: "told to end" })));
+    const message = await rig.accept();
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    await until("it to be at the carrier", () => carrier.sends[0]);
+    const startedAt = performance.now();
+    await delivery.stop();
+    assert.ok(performance.now() - startedAt < 10_000);
+    assert.equal((await rig.queueRow(message))?.state, 1);
+    assert.equal((await rig.message(message)).status, "sending");
+    assert.equal((await rig.timeline(message)).at(-1)?.detail?.attempt?.["detail"], "told to end");
+  });
+
+  test("ends within seconds though a carrier never answers at all, and what it had is found as unknown", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = "never";
+    const message = await rig.accept();
+    const delivery = await rig.deliver({ [LINK]: carrier });
+    await until("it to be at the carrier", () => carrier.sends[0]);
+    assert.ok(await isDone(delivery.stop(), 15_000));
+    const next = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: next }, { node: "node-2" });
+    if ((await rig.queueRow(message))?.state === 0) await rig.makeDue(message);
+    await until("it to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    assert.equal(next.sends.length, 0);
+  });
+
+  test("without work is immediate, and twice is once", async () => {
+    await using rig = await Rig.open();
+    const delivery = await rig.deliver({ [LINK]: new ScriptedCarrier() });
+    assert.ok(await isDone(delivery.stop(), 1_500));
+    assert.ok(await isDone(delivery.stop(), 1_500));
+  });
+});
+
+describe("a time to live", () => {
+  const lapse = (rig: Rig, id: Buffer) =>
+    rig.rows(
+      `with m as (update messages set expires_at = now() - interval '1 second' where id = $1)
+       update delivery_queue set expires_at = now() - interval '1 second' where message_id = $1`,
+      [id],
+    );
+
+  test("that passes in a lane which is not ready, or which nobody serves, expires the message", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.isReady = false;
+    const lapsed = [await rig.accept(), await rig.accept({}, { link: "of another day" })];
+    const young = await rig.accept();
+    for (const { id } of lapsed) await lapse(rig, id);
+    await rig.deliver({ [LINK]: carrier });
+    for (const message of lapsed) {
+      const { error } = await rig.untilStatus(message, "expired");
+      assert.equal(error?.code, "ttl_expired");
+      assert.equal(await rig.queueRow(message), undefined);
+    }
+    assert.equal((await rig.message(young)).status, "queued");
+    carrier.isReady = true;
+    carrier.changed();
+    await rig.untilStatus(young, "sent");
+    assert.equal(carrier.sends.length, 1);
+  });
+
+  test("that passes while the message is at the carrier, or held, changes nothing, and costs nothing", async () => {
+    await using rig = await Rig.open();
+    let looks = 0;
+    class Counting extends Database {
+      override rows<T>(statement: Sql): Promise<T[]> {
+        if (/expires_at <= now\(\) and state/.test(statement.text)) looks += 1;
+        return super.rows<T>(statement);
+      }
+    }
+    const db = new Counting({ url: rig.url }, "counting", () => undefined);
+    const carrier = new ScriptedCarrier();
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    carrier.answers(recipientNo(1), () => promise);
+    carrier.answers(recipientNo(2), unknown);
+    const messages = await rig.acceptMany(2, (index) => ({ recipient: recipientNo(index + 1) }));
+    const delivery = await rig.deliver({ [LINK]: carrier }, { db });
+    await until("both to be handed over", () => carrier.sends.length === 2 || undefined);
+    for (const { id } of messages) await lapse(rig, id);
+    const before = looks;
+    await until("three turns of the sweep", () => looks >= before + 3 || undefined, 10_000);
+    const startedAt = performance.now();
+    await until("two more", () => looks >= before + 5 || undefined, 10_000);
+    assert.ok(performance.now() - startedAt > 900, "it does not look again and again for what it cannot expire");
+    for (const message of messages) assert.equal((await rig.message(message)).status, "sending");
+    resolve(accepted());
+    await until("the answer", async () => (await rig.count("sent")) === 1 || undefined);
+    await delivery.stop();
+    await db.close();
+  });
+
+  test("does not pass for what is scheduled, however late its release", async () => {
+    await using rig = await Rig.open();
+    const message = await rig.accept({ send_at: new Date(Date.now() + 3_600_000).toISOString(), ttl_seconds: 30 });
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    await rig.makeDue(message);
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual(
+      (await rig.timeline(sent)).map(({ type, detail }) => [type, detail?.reason]),
+      [
+        ["message.scheduled", undefined],
+        ["message.queued", "send_at has come"],
+        ["message.sending", undefined],
+        ["message.sent", undefined],
+      ],
+    );
+  });
+});
+
+describe("a receipt that never comes", () => {
+  const silence = async (rig: Rig, carrier: ScriptedCarrier) => {
+    carrier.answers(RECIPIENT, accepted("7"));
+    const message = await rig.accept();
+    const other = await rig.accept({ recipient: recipientNo(1) });
+    await rig.deliver({ [LINK]: carrier }, { receiptWaitMs: 700 });
+    await rig.untilStatus(other, "sent");
+    const name = `name of ${other.recipient}`;
+    await carrier.receive([receipt(name, "delivered")]);
+    const { error, failedAtMs, sequence } = await rig.untilStatus(message, "expired");
+    assert.equal(error?.code, "no_receipt");
+    assert.equal(error.permanent, false);
+    assert.ok(failedAtMs !== null);
+    assert.equal(sequence, 4);
+    assert.equal((await rig.timeline(message)).at(-1)?.detail?.reason, "no receipt came in time");
+    return { message, other };
+  };
+  const named = ({ message }: Send): SendOutcome => accepted(`name of ${message.recipient}`);
+
+  test("expires the message; one that was delivered stays so", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = named;
+    const { other } = await silence(rig, carrier);
+    await until("the names to be forgotten, or kept for later", async () => {
+      const [row] = await rig.rows<{ count: number }>("select count(*) from provider_references where expires_at <= now()");
+      return row?.count === 0 || undefined;
+    });
+    assert.equal((await rig.message(other)).status, "delivered");
+  });
+
+  for (const where of ["the process that sent it", "another process"]) {
+    test(`and comes late after all, to ${where}, is the truth`, async () => {
+      await using rig = await Rig.open();
+      const carrier = new ScriptedCarrier();
+      carrier.otherwise = named;
+      const { message } = await silence(rig, carrier);
+      // By then the sweep has done with the name.
+      await until("the name to be done with", async () => {
+        const rows = await rig.rows("select from provider_references where provider_message_id = '7' and expires_at <= now()");
+        return rows.length === 0 || undefined;
+      });
+      const hears = where === "another process" ? new ScriptedCarrier() : carrier;
+      if (hears !== carrier) await rig.deliver({ [LINK]: hears }, { node: "node-2", db: rig.connect("node-2") });
+      await hears.receive([receipt("7", "delivered")]);
+      const now = await rig.message(message);
+      assert.equal(now.status, "delivered");
+      assert.equal(now.error?.code, "no_receipt", "an error once set is not erased");
+      assert.equal(now.sequence, 5);
+    });
+  }
+
+  test("for a message of unknown outcome leaves it to the link's policy", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, unknown);
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: carrier }, { receiptWaitMs: 200, links: [linkTo(LINK, { holdMs: 2_500, policy: "fail" })] });
+    await until("the name to be done with", async () => {
+      const [row] = await rig.rows<{ names: number; held: number }>(
+        "select (select count(*) from provider_references) as names, (select count(*) from delivery_queue where state = 1) as held",
+      );
+      return (row?.names === 0 && row.held === 1) || undefined;
+    });
+    assert.equal((await rig.message(message)).status, "sending");
+    assert.equal((await rig.untilStatus(message, "failed")).error?.code, "outcome_unknown");
+  });
+});

@@ -1,0 +1,260 @@
+/** Lanes: what waits for whom. One link never waits for another, the urgent never for a campaign, and no account for another's
+ *  backlog. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import type { Message } from "../../src/messages/message.ts";
+import type { SendOutcome } from "../../src/providers/provider.ts";
+import { LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { accepted, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
+
+/** Accounts in the order of their ids, the oldest first. */
+const accounts = (count: number): Uuid[] => Array.from({ length: count }, () => newUuid(Date.now()));
+
+/** The owner of each message that a carrier was handed, in that order. */
+const ownersOf = (carrier: ScriptedCarrier, messages: readonly Message[], owners: readonly Uuid[]): number[] => {
+  const byId = new Map(messages.map((each) => [publicId(each), owners.findIndex((owner) => owner.equals(each.accountId))]));
+  return carrier.sends.map(({ message }) => byId.get(message.id) ?? -1);
+};
+
+const countsOf = (owners: readonly number[], count: number): number[] =>
+  Array.from({ length: count }, (_, account) => owners.filter((each) => each === account).length);
+
+const backlog = async (rig: Rig, owners: readonly Uuid[], each: number): Promise<Message[]> =>
+  (await Promise.all(owners.map((accountId) => rig.acceptMany(each, () => ({}), { accountId })))).flat();
+
+const allSent = (rig: Rig, count: number, timeoutMs = 15_000): Promise<unknown> =>
+  until(`${count} to be sent`, async () => (await rig.count("sent")) >= count || undefined, timeoutMs);
+
+describe("a link", () => {
+  test("that does not answer delays no other", async () => {
+    await using rig = await Rig.open();
+    const [slow, fast] = [new ScriptedCarrier({ window: 10 }), new ScriptedCarrier({ window: 10 })];
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    slow.otherwise = () => promise;
+    await rig.acceptMany(60, () => ({}), { link: "slow" });
+    await rig.acceptMany(60, () => ({}), { link: "fast" });
+    await rig.deliver({ slow, fast });
+    await until("the slow one to be full", () => slow.sends.length >= 9 || undefined);
+    await allSent(rig, 60, 5_000);
+    assert.equal(fast.sends.length, 60);
+    assert.ok(slow.sends.length <= 10, "nobody is handed over past its window");
+    resolve(accepted("the same for all"));
+  });
+
+  test("that throttles delays no other", async () => {
+    await using rig = await Rig.open();
+    const [slow, fast] = [new ScriptedCarrier(), new ScriptedCarrier()];
+    slow.otherwise = { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: null };
+    await rig.acceptMany(20, () => ({}), { link: "slow" });
+    const delivery = await rig.deliver({ slow, fast });
+    await until("the pause", () => delivery.lanes.get("slow")?.isPaused || undefined);
+    await rig.acceptMany(20, () => ({}), { link: "fast" });
+    fast.changed();
+    await allSent(rig, 20, 5_000);
+    assert.equal(delivery.lanes.get("fast")?.isPaused, false);
+  });
+
+  test("never has more messages than its window, and has that many", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 7 });
+    carrier.otherwise = async ({ message }) => {
+      await sleep(message.id.charCodeAt(29) % 5);
+      return accepted();
+    };
+    // Of every priority, from the queue and through the door at once.
+    const priority = (index: number) => ({ priority: (["high", "normal", "bulk"] as const)[index % 3] as "high" });
+    await rig.acceptMany(100, priority);
+    const { handover } = await rig.deliver({ [LINK]: carrier });
+    await rig.acceptMany(100, priority, { handover });
+    await allSent(rig, 200);
+    assert.equal(carrier.highWater, 7);
+    assert.equal(new Set(carrier.sends.map(({ message }) => message.id)).size, 200);
+  });
+
+  test("that is not ready is handed nothing and nothing is claimed for it; it goes on when it says so", async () => {
+    await using rig = await Rig.open();
+    const [carrier, other] = [new ScriptedCarrier(), new ScriptedCarrier()];
+    carrier.isReady = false;
+    const { handover, lanes } = await rig.deliver({ [LINK]: carrier, other });
+    const waiting = [await rig.accept({}, { handover }), await rig.accept()];
+    // A turn of every lane passes meanwhile: another one's message makes its way.
+    const marker = await rig.accept({}, { link: "other" });
+    await rig.untilStatus(marker, "sent");
+    assert.equal(carrier.sends.length, 0);
+    assert.equal(lanes.get(LINK)?.inHand, 0);
+    for (const message of waiting) assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due for whoever can take it");
+    carrier.isReady = true;
+    const startedAt = performance.now();
+    carrier.changed();
+    await allSent(rig, 3);
+    assert.ok((carrier.sends[0]?.atMs ?? Infinity) - startedAt < 900, "without waiting for the next look");
+  });
+
+  test("takes a new message at once where nobody waits", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const { handover } = await rig.deliver({ [LINK]: carrier });
+    // The first ones may wait in the queue until the lane knows that it is empty.
+    await rig.untilStatus(await rig.accept({}, { handover }), "sent");
+    await sleep(20);
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    carrier.otherwise = () => promise;
+    const message = await rig.accept({}, { handover });
+    await until("it to be handed over", () => carrier.sends[1]);
+    const row = await rig.queueRow(message);
+    assert.ok((row?.due_in_ms ?? 0) > 5_000, "it is this process's for as long as its lease lasts");
+    resolve(accepted());
+    await rig.untilStatus(message, "sent");
+  });
+});
+
+describe("priorities", () => {
+  test("the urgent pass a campaign of any size", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 10 });
+    carrier.otherwise = async () => {
+      await sleep(5);
+      return accepted();
+    };
+    await rig.acceptMany(500, () => ({ priority: "bulk" }));
+    const { handover } = await rig.deliver({ [LINK]: carrier });
+    await until("the campaign to be under way", () => carrier.sends.length >= 40 || undefined);
+    const places: number[] = [];
+    for (let index = 0; index < 10; index += 1) {
+      const before = carrier.sends.length;
+      // Through the door, and from the queue as another process would leave it.
+      const message = await rig.accept({ priority: "high" }, index % 2 === 0 ? { handover } : {});
+      if (index % 2 === 1) carrier.changed();
+      await rig.untilStatus(message, "sent");
+      places.push(carrier.sends.findIndex(({ message: { id } }) => id === publicId(message)) - before);
+    }
+    assert.ok(carrier.sends.length < 400, "the campaign is not over");
+    // What is in hand for the carrier at most, twice: nothing waits for the four hundred behind it.
+    assert.ok(Math.max(...places) <= 40, `so many went before: ${places.join(" ")}`);
+    await allSent(rig, 510);
+  });
+
+  test("what waits in the queue goes in the order of its priority", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 1 });
+    for (const priority of ["bulk", "normal", "high"] as const) await rig.acceptMany(20, () => ({ priority }));
+    const rank = new Map<string, string>();
+    for (const { id, priority } of await rig.rows<{ id: Uuid; priority: string }>("select id, priority from messages"))
+      rank.set(publicId({ id } as Message), priority);
+    await rig.deliver({ [LINK]: carrier });
+    await allSent(rig, 60, 30_000);
+    const order = carrier.sends.map(({ message }) => rank.get(message.id));
+    // A claim or two may have taken the next rank along with the last of the one before.
+    assert.ok(order.slice(0, 20).filter((each) => each === "high").length >= 17, order.join(" "));
+    assert.ok(order.slice(0, 40).every((each) => each !== "bulk") || order.indexOf("bulk") >= 36, order.join(" "));
+  });
+});
+
+describe("accounts", () => {
+  test("share a link: none has more than half of any sixty sends while three wait", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 20 });
+    const owners = accounts(3);
+    const messages = await backlog(rig, owners, 200);
+    await rig.deliver({ [LINK]: carrier });
+    await allSent(rig, 600, 30_000);
+    const order = ownersOf(carrier, messages, owners);
+    // A claim takes 40 rows at most here, a third of them of each account, one account after the other.
+    for (let from = 0; from + 60 <= 540; from += 20) {
+      const counts = countsOf(order.slice(from, from + 60), 3);
+      assert.ok(Math.max(...counts) <= 30, `sends ${from} to ${from + 60}: ${counts.join(" ")}`);
+      assert.ok(Math.min(...counts) >= 10, `sends ${from} to ${from + 60}: ${counts.join(" ")}`);
+    }
+  });
+
+  for (const window of [1, 2, 10]) {
+    test(`share a link with room for ${window}, however many they are`, async () => {
+      await using rig = await Rig.open();
+      const carrier = new ScriptedCarrier({ window });
+      const owners = accounts(6 * window);
+      const messages = await backlog(rig, owners, 8);
+      await rig.deliver({ [LINK]: carrier });
+      await allSent(rig, messages.length, 30_000);
+      const order = ownersOf(carrier, messages, owners);
+      const half = countsOf(order.slice(0, order.length / 2), owners.length);
+      // Of eight each, four; answers race within the window.
+      assert.ok(Math.min(...half) >= 3 && Math.max(...half) <= 5, `of the first half each has had: ${half.join(" ")}`);
+    });
+  }
+
+  test("are all served when there are more than one claim looks at", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 20 });
+    const owners = accounts(80);
+    const messages = await backlog(rig, owners, 6);
+    await rig.deliver({ [LINK]: carrier });
+    await allSent(rig, 480, 30_000);
+    const half = countsOf(ownersOf(carrier, messages, owners).slice(0, 240), 80);
+    assert.ok(Math.min(...half) >= 2 && Math.max(...half) <= 4, `of the first half each has had: ${half.join(" ")}`);
+  });
+
+  test("do not wait for those whose messages are not due", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    // More than a claim looks at, all of them older, and all waiting for another try in an hour.
+    const early = await backlog(rig, accounts(40), 1);
+    await rig.rows("update delivery_queue set due_at = now() + interval '1 hour'");
+    const late = await rig.accept({}, { accountId: newUuid(Date.now()) });
+    await rig.deliver({ [LINK]: carrier });
+    await rig.untilStatus(late, "sent");
+    assert.equal(carrier.sends.length, 1);
+    assert.equal(await rig.count("queued"), early.length);
+  });
+
+  test("have what they scheduled released, whatever others have scheduled for later", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const later = { send_at: new Date(Date.now() + 3_600_000).toISOString() };
+    await Promise.all(accounts(40).map((accountId) => rig.accept(later, { accountId })));
+    const due = await rig.accept(later, { accountId: newUuid(Date.now()) });
+    await rig.makeDue(due);
+    await rig.deliver({ [LINK]: carrier });
+    await rig.untilStatus(due, "sent");
+    assert.equal(await rig.count("scheduled"), 40);
+  });
+
+  test("with a backlog have their new messages line up behind it, and others do not", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 5 });
+    carrier.otherwise = async () => {
+      await sleep(3);
+      return accepted();
+    };
+    const [busy, idle] = accounts(2);
+    assert.ok(busy !== undefined && idle !== undefined);
+    const waiting = await rig.acceptMany(100, (index) => ({ recipient: recipientNo(index) }), { accountId: busy });
+    const { handover } = await rig.deliver({ [LINK]: carrier });
+    await until("the backlog to be under way", () => carrier.sends.length >= 10 || undefined);
+    const before = carrier.sends.length;
+    const [behind, free] = await Promise.all([
+      rig.accept({}, { accountId: busy, handover }),
+      rig.accept({}, { accountId: idle, handover }),
+    ]);
+    await allSent(rig, 102);
+    const order = carrier.sends.map(({ message }) => message.id);
+    const placeOf = (message: Message): number => order.indexOf(publicId(message));
+    // Answers race within the window, and so do the last of the backlog with what comes after.
+    assert.ok(placeOf(behind) >= Math.max(...waiting.map(placeOf)) - 5, `its place is ${placeOf(behind)}`);
+    assert.ok(placeOf(free) - before <= 30, `${placeOf(free) - before} went before`);
+  });
+
+  test("that are refused again and again do not hold up their neighbours", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier({ window: 2 });
+    const owners = accounts(4);
+    const bad = await rig.acceptMany(20, (index) => ({ recipient: recipientNo(index) }), { accountId: owners[0] as Uuid });
+    for (const { recipient } of bad) carrier.answers(recipient, refused(false));
+    const good = await backlog(rig, owners.slice(1), 10);
+    await rig.deliver({ [LINK]: carrier });
+    await Promise.all(good.map((message) => rig.untilStatus(message, "sent", 10_000)));
+    assert.equal(await rig.count("failed"), 0);
+  });
+});

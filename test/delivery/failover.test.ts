@@ -1,0 +1,344 @@
+/** The next link of a route: who takes it, when, from whom, and what stays where it is. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { advance } from "../../src/messages/advance.ts";
+import { changeBy } from "../../src/messages/change.ts";
+import type { Message } from "../../src/messages/message.ts";
+import type { NewMessage } from "../../src/messages/new-message.ts";
+import { writtenSignal } from "../../src/delivery/settle.ts";
+import { newUuid } from "../../src/lib/uuid.ts";
+import type { Link } from "../../src/routing/link.ts";
+import { EMPTY_PLAN, type Plan, type Sender } from "../../src/routing/plan.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
+import { until } from "../support/expect.ts";
+import { refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
+
+const SIMULATOR = { ...linkTo("simulator"), provider: "simulator" } as const;
+const ownLink = (name: string, sender: string, fields: Partial<Link> = {}): Link => ({ ...linkTo(name), sender, ...fields });
+const A = ownLink("a", "AAA");
+const B = ownLink("b", "BBB");
+
+/** Real routes, with the rig's account under the name `house`. */
+const routesOf = (rig: Rig, fields: Partial<Plan> = {}): Routes =>
+  new Routes(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
+const numberOn = (number: string, link: string): Sender => ({ number, link, account: "house", environment: "live" });
+
+const send = (rig: Rig, routes: Routes, fields: Partial<NewMessage> = {}): Promise<Message> =>
+  rig.accept(fields, { routes, environment: "live" });
+
+const carriersOf = () => ({ simulator: new ScriptedCarrier(), a: new ScriptedCarrier(), b: new ScriptedCarrier() });
+const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
+  (await rig.timeline(message)).flatMap(({ detail }) => detail?.reason ?? []);
+
+describe("a refusal for now", () => {
+  test("is tried at the next link, from the sender of that link", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    carriers.a.otherwise = refused(false);
+    const message = await send(rig, routes);
+    assert.equal(message.sender, "AAA");
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["b", "BBB", 2]);
+    assert.deepEqual([carriers.a.sends[0]?.message.sender, carriers.b.sends[0]?.message.sender], ["AAA", "BBB"]);
+    assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length, carriers.simulator.sends.length], [1, 1, 0]);
+    assert.deepEqual(await reasonsOf(rig, message), ["b takes it next"]);
+  });
+
+  test("is tried at the next link from the account's own number there", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
+    const carriers = carriersOf();
+    carriers.a.otherwise = refused(false);
+    const message = await send(rig, routes);
+    assert.equal(message.sender, "+15550001");
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender], ["b", "+15550002"]);
+  });
+
+  test("keeps the sender that the message names", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    carriers.a.otherwise = refused(false);
+    const message = await send(rig, routes, { sender: "MINE" });
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "MINE", "MINE"]);
+  });
+
+  test("of a message whose named number lives on one link stays with that link", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
+    const carriers = carriersOf();
+    carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+    const message = await send(rig, routes, { sender: "+15550009", recipient: recipientNo(1) });
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "+15550009", 2, 0]);
+  });
+
+  test("goes round the links of the route, and back to the first", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    carriers.a.answers(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
+    carriers.b.otherwise = refused(false);
+    const message = await send(rig, routes, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent", 10_000);
+    assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["a", "AAA", 3]);
+    assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [2, 1]);
+  });
+
+  test("where the route has no other link is tried there again", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, { routes: [{ channel: "sms", links: ["a"] }] });
+    const carriers = carriersOf();
+    carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
+    const message = await send(rig, routes, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.link, sent.attempts, carriers.b.sends.length], ["a", 2, 0]);
+    assert.deepEqual(await reasonsOf(rig, message), []);
+  });
+});
+
+test("a refusal for good is the end, and no other link is asked", async () => {
+  await using rig = await Rig.open();
+  const [routes, carriers] = [routesOf(rig), carriersOf()];
+  carriers.a.otherwise = refused(true);
+  const message = await send(rig, routes);
+  await rig.deliver(carriers, { routes });
+  const failed = await rig.untilStatus(message, "failed");
+  assert.deepEqual([failed.error?.code, failed.attempts, failed.sender], ["invalid_destination", 1, "AAA"]);
+  assert.equal(carriers.b.sends.length, 0);
+});
+
+test("a message of unknown outcome stays with its link, also when it is sent again and refused", async () => {
+  await using rig = await Rig.open();
+  const again = { ...A, onUnknown: { holdMs: 50, policy: "resend" as const } };
+  const routes = routesOf(rig, { links: [again, B] });
+  const carriers = carriersOf();
+  carriers.a.answers(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
+  const message = await send(rig, routes, { recipient: recipientNo(1) });
+  await rig.deliver(carriers, { routes });
+  const sent = await rig.untilStatus(message, "sent", 12_000);
+  assert.deepEqual([sent.provider?.link, sent.attempts, sent.hasUnknown], ["a", 3, true]);
+  assert.equal(carriers.b.sends.length, 0);
+});
+
+describe("a link that no node has up", () => {
+  const DOWN = { downAfterMs: 300 };
+  /** Its carrier cannot be reached. */
+  const away = (): ExclusiveCarrier => {
+    const carrier = new ExclusiveCarrier(new Exchange(), "n");
+    carrier.isReady = false;
+    carrier.state = { kind: "connecting", reason: "no connection" };
+    return carrier;
+  };
+
+  test("loses what waits for it to the next one that is up, in the sender of that one", async () => {
+    await using rig = await Rig.open();
+    const C = ownLink("c", "CCC");
+    const routes = routesOf(rig, { links: [A, B, C] });
+    const carriers = { ...carriersOf(), a: away(), b: away(), c: new ScriptedCarrier() };
+    const messages = await Promise.all([1, 2, 3].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { routes, ...DOWN });
+    for (const message of messages) {
+      const sent = await rig.untilStatus(message, "sent", 10_000);
+      assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["c", "CCC", 1]);
+      assert.deepEqual(await reasonsOf(rig, message), ["a is down: c takes it"]);
+      assert.deepEqual(
+        (await rig.timeline(message)).map(({ type, sequence }) => [type, sequence]),
+        [
+          ["message.queued", 1],
+          ["message.rerouted", 1],
+          ["message.sending", 2],
+          ["message.sent", 3],
+        ],
+      );
+    }
+    assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length, carriers.c.sends.length], [0, 0, 3]);
+  });
+
+  test("keeps what has no other link, in its order, and sends it when it is up again", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, {
+      routes: [
+        { channel: "sms", links: ["a"] },
+        { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
+      ],
+    });
+    const carriers = { ...carriersOf(), a: away() };
+    const stay = await send(rig, routes, { recipient: recipientNo(1) });
+    const move = await send(rig, routes, { recipient: "+12125550123" });
+    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.untilStatus(move, "sent", 10_000);
+    const row = await until("it to be given back", async () => {
+      const now = await rig.queueRow(stay);
+      return now !== undefined && now.due_in_ms < 0 ? now : undefined;
+    });
+    assert.deepEqual([row.link, (await rig.message(stay)).status], ["a", "queued"]);
+    assert.ok(row.due_in_ms < -300, "it is as due as it ever was");
+    carriers.a.isReady = true;
+    carriers.a.state = { kind: "connected", reason: null };
+    carriers.a.changed();
+    const sent = await rig.untilStatus(stay, "sent", 5_000);
+    assert.deepEqual([sent.provider?.link, carriers.b.sends.length], ["a", 1]);
+  });
+
+  test("loses also what a node has claimed for it and cannot hand over", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig);
+    // As a carrier that speaks HTTP: it can always be asked, and says that it wants quiet.
+    const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
+    paused.otherwise = () => {
+      paused.state = { kind: "paused", reason: "the token has expired" };
+      return { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: "190" };
+    };
+    const carriers = { ...carriersOf(), a: paused };
+    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { routes, ...DOWN });
+    for (const message of messages) assert.equal((await rig.untilStatus(message, "sent", 10_000)).provider?.link, "b");
+  });
+
+  test("loses what may go elsewhere, however much stands before it that may not", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig, {
+      routes: [
+        { channel: "sms", links: ["a"] },
+        { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
+      ],
+    });
+    const carriers = { ...carriersOf(), a: away() };
+    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
+    const move = await send(rig, routes, { recipient: "+12125550123" });
+    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.untilStatus(move, "sent", 15_000);
+    assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
+  });
+
+  test("loses nothing to one that is down as well", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig), { ...carriersOf(), a: away(), b: away() }];
+    const message = await send(rig, routes);
+    const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
+    await rig.deliver(carriers, { routes, ...DOWN });
+    // What is in a lane of no link is looked at after the links: both have been by then.
+    await rig.untilStatus(marker, "sent", 10_000);
+    assert.equal((await rig.queueRow(message))?.link, "a");
+    assert.deepEqual(await reasonsOf(rig, message), []);
+  });
+
+  test("ends what it held by its policy, and holds first what its node left in mid-air", async () => {
+    await using rig = await Rig.open();
+    const brief = { ...A, onUnknown: { holdMs: 100, policy: "fail" as const } };
+    const [routes, carriers] = [routesOf(rig, { links: [brief, B] }), { ...carriersOf(), a: away() }];
+    const message = await send(rig, routes);
+    // As a process leaves it that ended after bytes may have left.
+    const written = changeBy(message, writtenSignal(message, brief), rig.clock.now());
+    assert.ok(written !== undefined);
+    assert.deepEqual(await advance(rig.db, [written]), [true]);
+    await rig.makeDue(message);
+    await rig.deliver(carriers, { routes, ...DOWN });
+    const failed = await rig.untilStatus(message, "failed", 12_000);
+    assert.equal(failed.error?.code, "outcome_unknown");
+    assert.deepEqual(
+      (await rig.timeline(message)).map(({ type }) => type),
+      ["message.queued", "message.sending", "attempt.unknown", "message.failed"],
+    );
+    assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [0, 0]);
+  });
+
+  test("that the plan no longer has loses what waits for it to one that it has", async () => {
+    await using rig = await Rig.open();
+    const routes = routesOf(rig);
+    const carriers = carriersOf();
+    const message = await send(rig, routes);
+    routes.replace({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
+    await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { routes, ...DOWN });
+    const sent = await rig.untilStatus(message, "sent", 10_000);
+    assert.equal(sent.provider?.link, "b");
+    assert.equal(carriers.simulator.sends.length, 0);
+  });
+
+  test("loses nothing while another node has it up", async () => {
+    await using rig = await Rig.open();
+    const [routes, exchange] = [routesOf(rig), new Exchange()];
+    const owner = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n1") };
+    const first = await rig.deliver(owner, { routes, ...DOWN });
+    await until(
+      "the owner to have it, and to say so",
+      async () => (await rig.rows("select 1 from link_states where link = 'a' and state = 'connected'")).length > 0 || undefined,
+      8_000,
+    );
+    const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
+    await rig.deliver(other, { routes, ...DOWN, node: "node-2", db: rig.connect("node-2") });
+    // Its owner is slow: the messages wait, and the other node has looked more than once.
+    owner.a.answers(recipientNo(1), "never");
+    const waiting = await send(rig, routes, { recipient: recipientNo(1) });
+    const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
+    await until("the marker to be looked at", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined, 10_000);
+    assert.equal((await rig.queueRow(waiting))?.link, "a");
+    assert.deepEqual([owner.b.sends.length, other.b.sends.length, other.a.opens], [0, 0, 0]);
+    assert.equal(first.lanes.get("a")?.connection.isReady, true);
+  });
+});
+
+describe("a scheduled message", () => {
+  const soon = (): string => new Date(Date.now() + 1_000).toISOString();
+
+  test("chooses its link when its time has come", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, routes, { send_at: soon() });
+    assert.equal(message.status, "scheduled");
+    routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent", 8_000);
+    assert.deepEqual([sent.provider?.link, carriers.a.sends.length], ["b", 0]);
+  });
+
+  test("whose number came with a link that is off the route now takes the new one, from its number there", async () => {
+    await using rig = await Rig.open();
+    const accounts = new Map([["house", rig.accountId]]);
+    const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
+    const [routes, carriers] = [routesOf(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, routes, { send_at: soon() });
+    assert.equal(message.sender, "+15550001");
+    routes.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
+    await rig.deliver(carriers, { routes });
+    const sent = await rig.untilStatus(message, "sent", 8_000);
+    assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
+  });
+
+  test("that has no route by then fails, and nothing is handed over", async () => {
+    await using rig = await Rig.open();
+    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    const message = await send(rig, routes, { send_at: soon() });
+    routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
+    await rig.deliver(carriers, { routes });
+    const failed = await rig.untilStatus(message, "failed", 8_000);
+    assert.deepEqual([failed.error?.code, failed.attempts], ["no_route", 0]);
+    assert.equal(await rig.queueRow(message), undefined);
+    for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
+  });
+
+  for (const [what, code, plan] of [
+    ["to a country that is not allowed any more", "destination_not_permitted", { allowedCountries: { live: ["DE"] } }],
+    ["from a number that is another's now", "sender_not_allowed", { senders: [{ ...numberOn("+15550009", "a"), account: "other" }] }],
+  ] as const)
+    test(`${what} fails for that reason, and nothing is handed over`, async () => {
+      await using rig = await Rig.open();
+      const [routes, carriers] = [routesOf(rig), carriersOf()];
+      const message = await send(rig, routes, { send_at: soon(), sender: "+15550009" });
+      const accounts = new Map([["other", newUuid(Date.now())]]);
+      routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
+      await rig.deliver(carriers, { routes });
+      const failed = await rig.untilStatus(message, "failed", 8_000);
+      assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
+      for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
+    });
+});

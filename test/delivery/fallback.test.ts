@@ -1,0 +1,525 @@
+/** What is tried when a message does not get delivered: when the next step begins, what it is, and when none does. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Message } from "../../src/messages/message.ts";
+import type { NewMessage } from "../../src/messages/new-message.ts";
+import { uuidTimeMs } from "../../src/lib/uuid.ts";
+import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { assertProblem, faultsOf, until } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
+import { rowIdOf, type Json } from "../support/verification-caller.ts";
+import { templateCaller } from "../support/template-caller.ts";
+import { Customer, Hook, messageOf, startTelling } from "../support/webhook-service.ts";
+
+type Steps = NonNullable<NewMessage["fallback"]>;
+
+// Long enough that nothing but a bad end, or the test, brings the step on.
+const LATER = 3_600;
+const BY_SMS: Steps = [{ channel: "sms", body: "By sms", after_seconds: LATER }];
+
+/** What was sent in place of a message, oldest first. */
+const childrenOf = async (rig: Rig, { id }: Message): Promise<Message[]> => {
+  const rows = await rig.rows<{ id: Buffer }>("select id from messages where fallback_of = $1 order by id", [id]);
+  return Promise.all(rows.map((row) => rig.message({ accountId: rig.accountId, environment: "test", id: row.id })));
+};
+const childOf = (rig: Rig, message: Message): Promise<Message> => until("the next step", async () => (await childrenOf(rig, message))[0]);
+
+/** As if the time of all steps had come. */
+const hurry = (rig: Rig): Promise<unknown> => rig.rows("update fallbacks set due_at = now() - interval '1 second'");
+
+/** A later one has begun: whatever was due before it has been worked off. */
+async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
+  carrier.answers(recipientNo(9_999), refused(true));
+  const marker = await rig.accept({ recipient: recipientNo(9_999), fallback: BY_SMS });
+  await childOf(rig, marker);
+}
+
+const startedIn = async (rig: Rig, message: Message) =>
+  (await rig.timeline(message)).filter(({ type }) => type === "message.fallback_started");
+
+/** A message by whatsapp that is with the carrier, and known there by a name. */
+async function sentMessage(rig: Rig, fields: Partial<NewMessage> = {}): Promise<Message> {
+  const message = await rig.accept({ channel: "whatsapp", body: "By whatsapp", fallback: BY_SMS, ...fields });
+  return rig.untilStatus(message, "sent");
+}
+const nameOf = ({ provider }: Message): string => provider?.messageId ?? "";
+
+describe("the next step begins", () => {
+  test("when the carrier refuses the message for good", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted()));
+    await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept({ channel: "whatsapp", body: "By whatsapp", fallback: BY_SMS });
+    const child = await childOf(rig, message);
+    assert.deepEqual([child.channel, child.body], ["sms", "By sms"]);
+    await rig.untilStatus(child, "sent");
+    assert.deepEqual(
+      carrier.sends.map(({ message: { channel, body } }) => [channel, body]),
+      [
+        ["whatsapp", "By whatsapp"],
+        ["sms", "By sms"],
+      ],
+    );
+    assert.equal((await rig.message(message)).status, "failed");
+  });
+
+  test("when a receipt says that it was not delivered", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const message = await sentMessage(rig);
+    assert.deepEqual(await childrenOf(rig, message), []);
+    await carrier.receive([receipt(nameOf(message), "undelivered")]);
+    await childOf(rig, message);
+    assert.equal((await rig.message(message)).status, "undelivered");
+  });
+
+  test("when no receipt came in time", async () => {
+    await using rig = await Rig.open();
+    await rig.deliver({ [LINK]: new ScriptedCarrier() }, { receiptWaitMs: 100 });
+    const message = await rig.accept({ fallback: BY_SMS, channel: "whatsapp" });
+    await childOf(rig, message);
+    assert.equal((await rig.message(message)).error?.code, "no_receipt");
+  });
+
+  test("when its time to live passed in the queue, with as long a time of its own", async () => {
+    await using rig = await Rig.open();
+    const message = await rig.accept({ fallback: BY_SMS, ttl_seconds: 60 });
+    await rig.rows("update messages set expires_at = expires_at - interval '30 seconds' where id = $1", [message.id]);
+    await rig.rows("update delivery_queue set expires_at = now() - interval '1 second', link = 'nowhere' where message_id = $1", [
+      message.id,
+    ]);
+    await rig.deliver({ [LINK]: new ScriptedCarrier() });
+    const child = await childOf(rig, message);
+    assert.equal((await rig.message(message)).error?.code, "ttl_expired");
+    assert.equal((child.expiresAtMs ?? 0) - uuidTimeMs(child.id), 30_000);
+  });
+
+  test("when nobody knows what became of it, and nobody told in time", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? unknown : accepted()));
+    await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 200, policy: "fail" })] });
+    const message = await rig.accept({ fallback: BY_SMS, channel: "whatsapp" });
+    await childOf(rig, message);
+    assert.equal((await rig.message(message)).error?.code, "outcome_unknown");
+  });
+
+  test("when it was not delivered within its time, and the message goes on meanwhile", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept({ channel: "whatsapp", fallback: [{ channel: "sms", body: "By sms", after_seconds: 1 }] });
+    const { id } = await childOf(rig, message);
+    assert.ok(uuidTimeMs(id) - uuidTimeMs(message.id) >= 1_000, "not before");
+    const sent = await rig.message(message);
+    assert.equal(sent.status, "sent");
+    // A late receipt is the truth, and begins nothing.
+    await carrier.receive([receipt(nameOf(sent), "delivered")]);
+    assert.equal((await rig.message(message)).status, "delivered");
+    await anotherFallsBack(rig, carrier);
+    assert.equal((await childrenOf(rig, message)).length, 1);
+  });
+
+  test("and a bad end after it has begun begins nothing more", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const message = await sentMessage(rig);
+    await hurry(rig);
+    await childOf(rig, message);
+    await carrier.receive([receipt(nameOf(message), "undelivered")]);
+    assert.equal((await rig.message(message)).status, "undelivered");
+    await anotherFallsBack(rig, carrier);
+    assert.equal((await childrenOf(rig, message)).length, 1);
+    assert.equal((await startedIn(rig, message)).length, 1);
+  });
+});
+
+describe("no step begins", () => {
+  for (const status of ["delivered", "read"] as const) {
+    test(`when the message is ${status} in time`, async () => {
+      await using rig = await Rig.open();
+      const carrier = new ScriptedCarrier();
+      await rig.deliver({ [LINK]: carrier });
+      const message = await sentMessage(rig);
+      await carrier.receive([receipt(nameOf(message), status)]);
+      await hurry(rig);
+      await until("it to be worked off", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
+      assert.deepEqual(await childrenOf(rig, message), []);
+      assert.deepEqual(await startedIn(rig, message), []);
+    });
+  }
+
+  test("when the message was canceled", async () => {
+    await using node = await startGodwit({ roles: "api,dispatch" });
+    const key = await node.key();
+    const { json } = await node.send(key, { send_at: new Date(Date.now() + 3_600_000).toISOString(), fallback: BY_SMS });
+    const canceled = await node.request("POST", `/v1/messages/${String(json["id"])}/cancel`, { key });
+    assert.equal(canceled.json["status"], "canceled", canceled.text);
+    await node.rows("update fallbacks set due_at = now()");
+    await until("it to be worked off", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
+    assert.deepEqual(await node.rows("select from messages where fallback_of is not null"), []);
+  });
+
+  test("before its time, while the message waits for its own", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept({ send_at: new Date(rig.clock.now() + 3_600_000).toISOString(), fallback: BY_SMS });
+    await hurry(rig);
+    await anotherFallsBack(rig, carrier);
+    assert.deepEqual(await childrenOf(rig, message), []);
+    const rows = await rig.rows("select from fallbacks where message_id = $1 and due_at > now()", [message.id]);
+    assert.equal(rows.length, 1, "it is kept for later");
+  });
+});
+
+describe("what begins", () => {
+  test("has what the message had, and names it", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, refused(true), refused(true));
+    await rig.deliver({ [LINK]: carrier });
+    const message = await rig.accept({
+      channel: "whatsapp",
+      body: "By whatsapp",
+      sender: "SHOP",
+      priority: "bulk",
+      metadata: { order: "7" },
+      client_reference: "order 7",
+      ttl_seconds: 300,
+      max_segments: 2,
+      fallback: BY_SMS,
+    });
+    const child = await childOf(rig, message);
+    const { sender, priority, metadata, clientReference, maxSegments, recipient, fallbackOf, segments, sendAtMs, batchId } = child;
+    assert.deepEqual(
+      { sender, priority, metadata, clientReference, maxSegments, recipient, sendAtMs, batchId, segments },
+      {
+        sender: "SHOP",
+        priority: "bulk",
+        metadata: { order: "7" },
+        clientReference: "order 7",
+        maxSegments: 2,
+        recipient: RECIPIENT,
+        sendAtMs: null,
+        batchId: null,
+        segments: { count: 1, encoding: "gsm7", characters: 6 },
+      },
+    );
+    assert.deepEqual(fallbackOf, message.id);
+    assert.equal((child.expiresAtMs ?? 0) - uuidTimeMs(child.id), 300_000);
+    const [entry, ...more] = await startedIn(rig, message);
+    assert.ok(entry !== undefined && more.length === 0);
+    const failed = await rig.message(message);
+    assert.deepEqual([entry.sequence, entry.status, entry.isIgnored], [failed.sequence, "failed", false]);
+    assert.equal((entry.detail as Json | null)?.["fallback_message_id"], publicId(child));
+  });
+
+  test("goes on to the step after it, and so on to the last", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = refused(true);
+    await rig.deliver({ [LINK]: carrier });
+    const steps = ["One", "Two", "Three"].map((body): Steps[number] => ({ channel: "sms", body, after_seconds: LATER }));
+    const message = await rig.accept({ body: "Zero", fallback: steps });
+    const chain = [message];
+    for (let step = 0; step < 3; step += 1) chain.push(await childOf(rig, chain.at(-1) as Message));
+    const last = await rig.untilStatus(chain.at(-1) as Message, "failed");
+    await anotherFallsBack(rig, carrier);
+    assert.deepEqual(
+      chain.map(({ body }) => body),
+      ["Zero", "One", "Two", "Three"],
+    );
+    assert.deepEqual(
+      carrier.sendsTo(RECIPIENT).map(({ message: { body } }) => body),
+      ["Zero", "One", "Two", "Three"],
+    );
+    assert.deepEqual(await childrenOf(rig, last), []);
+    for (const each of chain.slice(0, -1)) assert.equal((await childrenOf(rig, each)).length, 1);
+  });
+
+  test("counts its own time for the step after it from its own beginning", async () => {
+    await using rig = await Rig.open();
+    await rig.deliver({ [LINK]: new ScriptedCarrier() });
+    const message = await rig.accept({ fallback: [...BY_SMS, { channel: "whatsapp", body: "Last", after_seconds: 100 }] });
+    await rig.untilStatus(message, "sent");
+    await hurry(rig);
+    const child = await childOf(rig, message);
+    const [row] = await rig.rows<{ due_at: Date }>("select due_at from fallbacks where message_id = $1", [child.id]);
+    assert.equal((row?.due_at.getTime() ?? 0) - uuidTimeMs(child.id), 100_000);
+  });
+
+  test("leaves out the steps that cannot be sent, with a note for each", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, refused(true));
+    const message = await rig.accept({
+      fallback: [
+        { channel: "whatsapp", body: "Free text", after_seconds: LATER },
+        { channel: "whatsapp", body: "More of it", after_seconds: LATER },
+        ...BY_SMS,
+      ],
+    });
+    await rig.rows(
+      `insert into service_windows (account_id, environment, recipient, sender, opened_at)
+       values ($1, 'test', $2, $3, now() - interval '25 hours')`,
+      [rig.accountId, RECIPIENT, message.sender],
+    );
+    await rig.deliver({ [LINK]: carrier });
+    const child = await childOf(rig, message);
+    assert.deepEqual([child.channel, child.body], ["sms", "By sms"]);
+    const notes = (await rig.timeline(message)).slice(-3);
+    assert.deepEqual(
+      notes.map(({ type, isIgnored, detail }) => [type, isIgnored, detail?.reason]),
+      [
+        ["fallback.refused", true, "service_window_closed"],
+        ["fallback.refused", true, "service_window_closed"],
+        ["message.fallback_started", false, "not delivered in time, or ended badly"],
+      ],
+    );
+    assert.equal((await childrenOf(rig, message)).length, 1);
+  });
+
+  test("is nothing to a recipient who opted out meanwhile", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const message = await sentMessage(rig, { fallback: [...BY_SMS, ...BY_SMS] });
+    await rig.rows(
+      `insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, updated_at)
+       values ($1, 'test', $2, '', gen_random_uuid(), true, 'api', now())`,
+      [rig.accountId, RECIPIENT],
+    );
+    await carrier.receive([receipt(nameOf(message), "undelivered")]);
+    await until("it to be worked off", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
+    assert.deepEqual(await childrenOf(rig, message), []);
+    assert.equal(carrier.sends.length, 1);
+    assert.deepEqual(
+      (await rig.timeline(message)).slice(-2).map(({ type, detail }) => [type, detail?.reason]),
+      [
+        ["fallback.refused", "recipient_opted_out"],
+        ["fallback.refused", "recipient_opted_out"],
+      ],
+    );
+  });
+
+  test("is left out where an edit has made it too large to travel, and holds up no other", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.answers(RECIPIENT, refused(true));
+    const message = await rig.accept({
+      fallback: [{ channel: "whatsapp", body: "€".repeat(4_096), after_seconds: LATER }, ...BY_SMS],
+    });
+    const metadata = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, "x".repeat(500)]));
+    await rig.rows("update messages set metadata = $2::json where id = $1", [message.id, JSON.stringify(metadata)]);
+    await rig.deliver({ [LINK]: carrier });
+    assert.equal((await childOf(rig, message)).body, "By sms");
+    const refusal = (await rig.timeline(message)).find(({ type }) => type === "fallback.refused");
+    assert.equal(refusal?.detail?.reason, "too_large");
+  });
+
+  test("one that cannot be begun at all holds up no other", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    const [bad, good] = [await sentMessage(rig), await sentMessage(rig)];
+    await rig.rows("update fallbacks set steps = '[null]' where message_id = $1", [bad.id]);
+    await rig.rows(
+      "update fallbacks set due_at = case message_id when $1 then now() - interval '2 seconds' else now() - interval '1 second' end",
+      [bad.id],
+    );
+    await childOf(rig, good);
+    assert.deepEqual(await childrenOf(rig, bad), []);
+  });
+});
+
+describe("through the door", () => {
+  let godwit: Godwit;
+  let customer: Customer;
+  before(async () => {
+    godwit = await startTelling();
+    customer = await Customer.of(godwit);
+  });
+  after(() => godwit.stop());
+
+  const post = (body: object): Promise<Reply> => godwit.send(customer.key, body);
+  const dueOf = async (id: unknown): Promise<number | undefined> => {
+    const [row] = await godwit.rows<{ due_at: Date }>("select due_at from fallbacks where message_id = $1", [rowIdOf("msg", id)]);
+    return row?.due_at.getTime();
+  };
+
+  test("a number that is not on whatsapp gets an sms, and its customer is told once", async () => {
+    await using hook = await Hook.listen();
+    const endpoint = await customer.endpoint(hook, ["message.*"]);
+    const sent = await customer.send({ recipient: "+15005550015", channel: "whatsapp", body: "Hello", fallback: BY_SMS });
+    const child = await until(
+      "the sms to be delivered",
+      () => endpoint.calls.map(messageOf).find((message) => message["fallback_of"] === sent.id && message["status"] === "delivered"),
+      10_000,
+    );
+    await endpoint.idle();
+    const started = endpoint.calls.filter(({ event }) => event.type === "message.fallback_started");
+    assert.equal(new Set(started.map(({ event }) => event.id)).size, 1);
+    const event = started[0]?.event;
+    assert.ok(event !== undefined);
+    const first = await customer.done("GET", `/v1/messages/${sent.id}`);
+    assert.equal(event.data["fallback_message_id"], child["id"]);
+    assert.deepEqual(event.data["message"], { ...first, updated_at: (event.data["message"] as Json)["updated_at"] });
+    assert.deepEqual([first["status"], event.data["sequence"]], ["failed", first["sequence"]]);
+    const stored = await customer.done("GET", `/v1/events?type=message.fallback_started&message_id=${sent.id}`);
+    assert.deepEqual(stored["data"], [JSON.parse(started[0]?.text ?? "")]);
+    const timeline = (await customer.done("GET", `/v1/messages/${sent.id}/events`))["data"] as Json[];
+    const entries = timeline.filter(({ type }) => type === "message.fallback_started");
+    assert.deepEqual(
+      entries.map((entry) => entry["fallback_message_id"]),
+      [child["id"]],
+    );
+  });
+
+  test("the time of a scheduled message counts from send_at, and moves with it", async () => {
+    const at = (ms: number): string => new Date(ms).toISOString();
+    const sendAt = Math.floor(Date.now() / 1_000) * 1_000 + 600_000;
+    const { id } = await customer.send({ send_at: at(sendAt), fallback: [{ channel: "sms", body: "Later", after_seconds: 90 }] });
+    assert.equal(await dueOf(id), sendAt + 90_000);
+    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: at(sendAt + 120_000) });
+    assert.equal(await dueOf(id), sendAt + 210_000);
+    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: at(sendAt - 60_000), body: "Other" });
+    assert.equal(await dueOf(id), sendAt + 30_000);
+    await customer.done("PATCH", `/v1/messages/${id}`, { body: "Another", priority: "high", ttl_seconds: 60 });
+    assert.equal(await dueOf(id), sendAt + 30_000);
+    const [row] = await godwit.rows<{ steps: string }>("select steps from fallbacks where message_id = $1", [rowIdOf("msg", id)]);
+    assert.match(row?.steps ?? "", /"body":"Later"/);
+  });
+
+  test("an edited message is what its next step takes after", async () => {
+    const { id } = await customer.send({
+      recipient: "+15005550002",
+      send_at: new Date(Date.now() + 600_000).toISOString(),
+      fallback: BY_SMS,
+    });
+    await customer.done("PATCH", `/v1/messages/${id}`, { metadata: { a: "1" }, priority: "high", ttl_seconds: 77 });
+    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: new Date().toISOString() });
+    const page = await until(
+      "the next step",
+      async () => {
+        const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550002");
+        return (data as Json[]).find((message) => message["fallback_of"] === id);
+      },
+      10_000,
+    );
+    assert.deepEqual([page["metadata"], page["priority"], page["send_at"]], [{ a: "1" }, "high", null]);
+    assert.equal(Date.parse(String(page["expires_at"])) - Date.parse(String(page["created_at"])), 77_000);
+  });
+
+  const STEP = { channel: "sms", body: "x", after_seconds: 1 };
+  const BAD: readonly (readonly [what: string, fallback: unknown, faults: readonly string[]])[] = [
+    ["that is no list", STEP, ["/fallback invalid_type"]],
+    ["without a step", [], ["/fallback too_few"]],
+    ["with six steps", Array.from({ length: 6 }, () => STEP), ["/fallback too_many"]],
+    ["with a step that is none", [STEP, "x"], ["/fallback/1 invalid_type"]],
+    ["with a step without a channel", [{ body: "x", after_seconds: 1 }], ["/fallback/0/channel required"]],
+    ["with a step without a time", [{ channel: "sms", body: "x" }], ["/fallback/0/after_seconds required"]],
+    ["with a step at once", [{ ...STEP, after_seconds: 0 }], ["/fallback/0/after_seconds out_of_range"]],
+    ["with a step after days", [{ ...STEP, after_seconds: 172_801 }], ["/fallback/0/after_seconds out_of_range"]],
+    ["with a step that says nothing", [STEP, { channel: "sms", after_seconds: 1 }], ["/fallback/1/body required"]],
+    ["with an empty step", [{ ...STEP, body: "" }], ["/fallback/0/body too_short"]],
+    ["with a step that says two things", [STEP, { ...STEP, template_id: "x" }], ["/fallback/1/template_id conflict"]],
+    ["with variables and no template", [{ ...STEP, template_variables: { a: "b" } }], ["/fallback/0/template_variables conflict"]],
+    ["with a step too long for sms", [STEP, { ...STEP, body: "x".repeat(1_601) }], ["/fallback/1/body too_long"]],
+    ["with a step too long for whatsapp", [{ ...STEP, channel: "whatsapp", body: "x".repeat(4_097) }], ["/fallback/0/body too_long"]],
+    ["with a recipient of its own", [{ ...STEP, recipient: "+14155550123" }], ["/fallback/0/recipient unknown_field"]],
+  ];
+  for (const [what, fallback, faults] of BAD) {
+    test(`a fallback ${what} is refused`, async () => {
+      const reply = await post({ client_reference: "refused", fallback });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(
+        faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`),
+        faults,
+        reply.text,
+      );
+      assert.deepEqual(await godwit.rows("select from messages where client_reference = 'refused'"), []);
+    });
+  }
+
+  test("a fallback whose step would be too large to travel is refused, and one that just fits is not", async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`k${index}`, "x".repeat(500)]));
+    const whatsapp = (characters: number) => ({ channel: "whatsapp", body: "€".repeat(characters), after_seconds: 1 });
+    const reply = await post({ metadata, fallback: [STEP, whatsapp(4_096), STEP, whatsapp(4_095)], client_reference: "refused" });
+    assert.equal(reply.status, 400, reply.text);
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`),
+      ["/fallback/1 too_large", "/fallback/3 too_large"],
+    );
+    assert.deepEqual(await godwit.rows("select from messages where client_reference = 'refused'"), []);
+    assert.equal((await post({ metadata, fallback: [whatsapp(3_000)] })).status, 202);
+  });
+
+  test("a fallback whose sms has too many parts is refused, and one by whatsapp has none", async () => {
+    const long = { ...STEP, body: "x".repeat(161) };
+    const reply = await post({ max_segments: 1, fallback: [STEP, long] });
+    assertProblem(reply, "max_segments_exceeded");
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`),
+      ["/fallback/1 max_segments_exceeded"],
+    );
+    assert.equal((await post({ max_segments: 1, fallback: [{ ...long, channel: "whatsapp" }] })).status, 202);
+    assert.equal((await post({ max_segments: 2, fallback: [long] })).status, 202);
+  });
+
+  describe("a step of a template", () => {
+    test("says what it said when the message was accepted, whatever became of the template", async () => {
+      const templates = templateCaller(godwit, customer.key);
+      const { id } = await templates.create({ body: "Hello {{name}}" });
+      const step = { channel: "sms", template_id: id, template_variables: { name: "Ada" }, after_seconds: LATER };
+      const sent = await customer.send({
+        recipient: "+15005550003",
+        send_at: new Date(Date.now() + 600_000).toISOString(),
+        fallback: [step],
+      });
+      await templates.edit(id, { body: "Goodbye {{name}}" });
+      await templates.archive(id);
+      await customer.done("PATCH", `/v1/messages/${sent.id}`, { send_at: new Date().toISOString() });
+      const child = await until(
+        "the next step",
+        async () => {
+          const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550003");
+          return (data as Json[]).find((message) => message["fallback_of"] === sent.id);
+        },
+        10_000,
+      );
+      assert.deepEqual(
+        [child["body"], child["template_id"], child["template_version"], child["template_variables"]],
+        ["Hello Ada", id, 1, { name: "Ada" }],
+      );
+    });
+
+    const refusals = {
+      "that is unknown": [{ template_id: "nothing" }, "template_not_found", "/fallback/1/template_id"],
+      "that lacks a variable": [{ template_variables: {} }, "template_variables_mismatch", "/fallback/1/template_variables/name"],
+      "that has one too many": [
+        { template_variables: { name: "a", more: "b" } },
+        "template_variables_mismatch",
+        "/fallback/1/template_variables/more",
+      ],
+      "for another channel": [{ channel: "whatsapp" }, "template_channel_mismatch", "/fallback/1/template_id"],
+    } as const;
+    for (const [what, [fields, code, pointer]] of Object.entries(refusals)) {
+      test(`${what} is refused`, async () => {
+        const { id } = await templateCaller(godwit, customer.key).create({ body: "Hello {{name}}" });
+        const step = { channel: "sms", template_id: id, template_variables: { name: "Ada" }, after_seconds: 1, ...fields };
+        const reply = await post({ fallback: [STEP, step], client_reference: "refused" });
+        assertProblem(reply, code);
+        assert.deepEqual(
+          faultsOf(reply).map((fault) => fault.pointer),
+          [pointer],
+        );
+        assert.deepEqual(await godwit.rows("select from messages where client_reference = 'refused'"), []);
+      });
+    }
+  });
+});

@@ -1,0 +1,219 @@
+/** Expired idempotency keys go away, and no other key does. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, afterEach, before, describe, test } from "node:test";
+import pg from "pg";
+import { forgetExpiredKeys, forgetSlice, keepForgettingKeys, restAfter } from "../../src/idempotency/forget-keys.ts";
+import { claimKeys, findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
+import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { Database } from "../../src/storage/database.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import type { Sql } from "../../src/storage/sql.ts";
+import { createDatabase } from "../support/harness.ts";
+
+const ACCOUNT = newUuid(Date.now());
+
+let url: string;
+let db: Database;
+before(async () => {
+  url = await createDatabase();
+  db = new Database({ url }, "test", () => undefined);
+  await migrate(db);
+});
+after(() => db.close());
+afterEach(() => db.script("truncate idempotency_keys"));
+
+let statements = 0;
+const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
+  db.rows<T>({ name: `test_${(statements += 1)}`, text, values });
+
+/** Keys that expire, or have expired, in such a time from now. */
+async function addKeys(count: number, expiresIn: string): Promise<string[]> {
+  const keys = Array.from({ length: count }, () => randomUUID());
+  await rows(
+    `insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body)
+     select $1, 'live', key, sha256('x'), now() - interval '24 hours' + $3::interval, now() + $3::interval, 202, '/v1/messages/x', '{"a":1}'
+       from unnest($2::uuid[]) key`,
+    [ACCOUNT, keys, expiresIn],
+  );
+  return keys;
+}
+
+/** The accept's own claim of keys: what comes back was new, or expired. */
+const CLAIM = `
+  with request as (
+    select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as answer_status,
+           '/v1/messages/y' as answer_location, '{"b":2}' as answer_body, null::uuid as event_id, true as is_locked, null::integer as refusal
+      from unnest($2::uuid[]) key
+  ) ${claimKeys}`;
+
+const storedKeys = async (): Promise<string[]> =>
+  (await rows<{ key: Uuid }>("select key from idempotency_keys")).map(({ key }) => uuidToText(key)).toSorted();
+
+const countBlocks = async (): Promise<number> =>
+  (await rows<{ blocks: number }>("select (pg_relation_size('idempotency_keys') / 8192)::integer as blocks"))[0]?.blocks ?? 0;
+
+describe("a lap", () => {
+  test("forgets the expired keys and keeps the live ones", async () => {
+    await addKeys(50, "-1 second");
+    const live = [...(await addKeys(50, "10 seconds")), ...(await addKeys(50, "24 hours"))];
+    assert.equal(await forgetExpiredKeys(db), true);
+    assert.deepEqual(await storedKeys(), live.toSorted());
+  });
+
+  test("over an empty table ends", async () => {
+    assert.equal(await forgetExpiredKeys(db), true);
+    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 0, nextBlock: 0 });
+  });
+
+  test("over many blocks ends, and has been everywhere", async () => {
+    const live: string[] = [];
+    // Among each other, so that every slice has both.
+    for (let round = 0; round < 30; round += 1) {
+      await addKeys(950, "-1 hour");
+      live.push(...(await addKeys(50, "1 hour")));
+    }
+    assert.ok((await countBlocks()) > 2 * 256, "these are too few blocks for three slices");
+    const slices: number[] = [];
+    let block = 0;
+    do {
+      const slice = await forgetSlice(db, block);
+      assert.ok(slice !== null && slice.forgotten > 0);
+      slices.push(slice.forgotten);
+      block = slice.nextBlock;
+    } while (block > 0);
+    assert.ok(slices.length > 2, `${slices.length} slices`);
+    assert.equal(
+      slices.reduce((sum, forgotten) => sum + forgotten),
+      28_500,
+    );
+    assert.deepEqual(await storedKeys(), live.toSorted());
+  });
+
+  test("begins anew when the table has become shorter than where it was", async () => {
+    await addKeys(10, "-1 hour");
+    assert.deepEqual(await forgetSlice(db, 4_000_000), { forgotten: 0, nextBlock: 0 });
+  });
+
+  test("does not disturb the replay of a live key", async () => {
+    const [key = ""] = await addKeys(1, "1 hour");
+    await addKeys(100, "-1 hour");
+    const answer = (): Promise<unknown[]> => findAnswer(db, ACCOUNT, "live", uuidFromText(key));
+    const first = await answer();
+    assert.equal(first.length, 1);
+    assert.equal(await forgetExpiredKeys(db), true);
+    assert.deepEqual(await answer(), first);
+  });
+});
+
+describe("beside others", () => {
+  test("a key that is being renewed is not waited for, and stays", async () => {
+    const [key = ""] = await addKeys(1, "-1 hour");
+    await addKeys(20, "-1 hour");
+    await using other = await connectClient();
+    await other.client.query("begin");
+    assert.equal((await other.client.query(CLAIM, [ACCOUNT, [key]])).rowCount, 1);
+    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 20, nextBlock: 0 });
+    await other.client.query("commit");
+    assert.equal(await forgetExpiredKeys(db), true);
+    assert.deepEqual(await storedKeys(), [key]);
+    assert.equal((await findAnswer(db, ACCOUNT, "live", uuidFromText(key)))[0]?.body, '{"b":2}');
+  });
+
+  test("a renewal that is rolled back leaves the key to the next lap", async () => {
+    const keys = await addKeys(1, "-1 hour");
+    await using other = await connectClient();
+    await other.client.query("begin");
+    await other.client.query(CLAIM, [ACCOUNT, keys]);
+    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 0, nextBlock: 0 });
+    await other.client.query("rollback");
+    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 1, nextBlock: 0 });
+  });
+
+  test("keys that are renewed while a lap comes by are there afterwards, and live, each one", async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const keys = await addKeys(4_000, "-1 hour");
+      // From the end, which the lap reaches last: many are renewed after its snapshot and before its visit.
+      const renewed: string[] = [];
+      const renew = async (): Promise<void> => {
+        for (let end = keys.length; end > 2_000; end -= 100) {
+          const claimed = await rows<{ key: Uuid }>(CLAIM, [ACCOUNT, keys.slice(end - 100, end)]);
+          renewed.push(...claimed.map(({ key }) => uuidToText(key)));
+        }
+      };
+      await Promise.all([renew(), forgetExpiredKeys(db), forgetExpiredKeys(db)]);
+      assert.equal(renewed.length, 2_000, "every one of them could be claimed");
+      const live = await rows<{ key: Uuid }>("select key from idempotency_keys where expires_at > now()");
+      assert.deepEqual(live.map(({ key }) => uuidToText(key)).toSorted(), renewed.toSorted());
+      await db.script("truncate idempotency_keys");
+    }
+  });
+
+  test("nothing is done while another node is at it", async () => {
+    const keys = await addKeys(5, "-1 hour");
+    await using other = await connectClient();
+    await other.client.query("begin");
+    await other.client.query("select pg_advisory_xact_lock(7361, 5)");
+    assert.equal(await forgetSlice(db, 0), null);
+    assert.equal(await forgetExpiredKeys(db), false);
+    assert.deepEqual(await storedKeys(), keys.toSorted());
+  });
+});
+
+describe("a slice", () => {
+  const settings = ["", "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;"];
+  for (const setting of settings) {
+    test(`reads its blocks and no others${setting === "" ? "" : ", also where scans and joins of whole tables are switched off"}`, async () => {
+      await addKeys(20_000, "1 hour");
+      await rows("analyze idempotency_keys");
+      const { text } = await statementOf((queryable) => forgetExpired(queryable, 0, 1));
+      const plan = await db.session(10_000, async (run) => {
+        await run(`${setting} prepare slice as ${text}`);
+        const { rows: lines } = await run("explain (costs off) execute slice('(0,0)', '(256,0)')");
+        await run("deallocate slice; reset enable_seqscan; reset enable_hashjoin; reset enable_mergejoin");
+        return (lines as { "QUERY PLAN": string }[]).map((line) => line["QUERY PLAN"]).join("\n");
+      });
+      assert.match(plan, /Tid Range Scan on idempotency_keys\n\s*TID Cond: \(\(ctid >= \$1\) AND \(ctid < \$2\)\)\n/);
+      assert.doesNotMatch(plan, /Seq Scan/);
+    });
+  }
+});
+
+describe("the walker", () => {
+  const cases: readonly (readonly [what: string, restMs: number, expectedMs: number])[] = [
+    ["a short slice", restAfter({ forgotten: 0, nextBlock: 256 }, 1), 100],
+    ["a slice that found little", restAfter({ forgotten: 10, nextBlock: 256 }, 40), 2_000],
+    ["a slice that found much", restAfter({ forgotten: 11_000, nextBlock: 256 }, 40), 400],
+    ["a lap", restAfter({ forgotten: 11_000, nextBlock: 0 }, 40), 1_800_000],
+    ["a slice that another node kept it from", restAfter(null, 1), 60_000],
+  ];
+  for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
+
+  test("stops at once while it rests", async () => {
+    const walker = keepForgettingKeys(db, assert.ifError);
+    const startedAt = performance.now();
+    await walker.stop();
+    assert.ok(performance.now() - startedAt < 1_000);
+  });
+});
+
+/** What a query would run. */
+async function statementOf(query: (queryable: { rows<T>(statement: Sql): Promise<T[]> }) => Promise<unknown>): Promise<Sql> {
+  const seen: Sql[] = [];
+  await query({
+    rows: async (statement) => {
+      seen.push(statement);
+      return [];
+    },
+  });
+  const [statement] = seen;
+  assert.ok(statement !== undefined);
+  return statement;
+}
+
+/** A connection of someone else. */
+async function connectClient(): Promise<{ client: pg.Client; [Symbol.asyncDispose](): Promise<void> }> {
+  const client = new pg.Client(url);
+  await client.connect();
+  return { client, [Symbol.asyncDispose]: () => client.end() };
+}

@@ -1,0 +1,510 @@
+/** What people write to us, through the door that every carrier uses: stored once, told once, and with what its words mean for whether
+ *  its writer may be written to. */
+import { simulatorLink } from "../../src/routing/link.ts";
+import { Routes } from "../../src/routing/route.ts";
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { findRefusal } from "../../src/consent/find-refusal.ts";
+import type { DeliveryWatch } from "../../src/delivery/delivery.ts";
+import { Inbound } from "../../src/delivery/inbound.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { uuidTimeMs } from "../../src/lib/uuid.ts";
+import { toRecord, type Message } from "../../src/messages/message.ts";
+import { segmentsOf } from "../../src/lib/segments.ts";
+import type { Host, InboundMessage } from "../../src/providers/provider.ts";
+import type { Delivery } from "../../src/delivery/delivery.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { deafBell, linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { accepted, ScriptedCarrier } from "../support/scripted-carrier.ts";
+
+const OURS = "+15005550000";
+
+/** A carrier that also brings what people write. */
+class TalkingCarrier extends ScriptedCarrier {
+  readonly #opened: Host[] = [];
+
+  override open(settings: unknown, host: Host): ReturnType<ScriptedCarrier["open"]> {
+    this.#opened.push(host);
+    return super.open(settings, host);
+  }
+
+  bring(messages: readonly InboundMessage[], opened = 0): Promise<void> {
+    const host = this.#opened[opened];
+    return host === undefined ? Promise.reject(new Error("the carrier is not connected")) : host.receiveMessages(messages);
+  }
+}
+
+let ids = 0;
+const reply = (to: Message, fields: Partial<InboundMessage> = {}): InboundMessage => ({
+  providerMessageId: `in-${(ids += 1)}`,
+  channel: to.channel,
+  from: to.recipient,
+  to: OURS,
+  text: "Thank you",
+  inReplyTo: to.provider?.messageId ?? null,
+  ...fields,
+});
+
+let rig: Rig;
+let carrier: TalkingCarrier;
+let delivery: Delivery;
+before(async () => {
+  rig = await Rig.open();
+  carrier = new TalkingCarrier();
+  delivery = await rig.deliver({ [LINK]: carrier });
+});
+after(() => rig[Symbol.asyncDispose]());
+
+let people = 0;
+/** A message that a person of its own has got, by the name that the carrier gave it. */
+async function sent(channel: "sms" | "whatsapp" = "sms"): Promise<Message> {
+  people += 1;
+  const message = await rig.accept({ recipient: recipientNo(people), channel }, { handover: delivery.handover });
+  return rig.untilStatus(message, "sent");
+}
+
+/** What that person has written, the oldest first. */
+async function writtenBy({ recipient }: Pick<Message, "recipient">): Promise<Message[]> {
+  const rows = await rig.rows<Pick<Message, "id">>("select id from messages where direction = 'inbound' and sender = $1 order by id", [
+    recipient,
+  ]);
+  return Promise.all(rows.map(({ id }) => rig.message({ accountId: rig.accountId, environment: "test", id })));
+}
+
+/** Types of the events that tell of a person: what they wrote, and whether they may be written to. */
+const toldOf = async ({ recipient }: Message): Promise<string[]> =>
+  (
+    await rig.rows<{ type: string }>(
+      `select type
+         from events
+        where record::json ->> 'sender' = $1 or (type like 'recipient.%' and record::json ->> 'recipient' = $1)
+        order by id`,
+      [recipient],
+    )
+  ).map(({ type }) => type);
+
+const refusalFor = ({ recipient }: Message, isFreeWhatsApp = false, sender: string | null = OURS): Promise<string | undefined> =>
+  findRefusal(rig.db, { accountId: rig.accountId, environment: "test", recipient, sender, isFreeWhatsApp });
+
+const windowOf = async ({ recipient }: Message): Promise<number | undefined> =>
+  (
+    await rig.rows<{ at: number }>(
+      "select (extract(epoch from opened_at) * 1000)::float8 as at from service_windows where recipient = $1 and sender = $2",
+      [recipient, OURS],
+    )
+  )[0]?.at;
+
+describe("a message that someone wrote", () => {
+  for (const channel of ["sms", "whatsapp"] as const) {
+    test(`on ${channel} is a message of its own, in reply to what it answers, with its event`, async () => {
+      const message = await sent(channel);
+      const brought = reply(message, { text: "Thank you, got it 👍" });
+      await carrier.bring([brought]);
+      const [inbound, ...more] = await writtenBy(message);
+      assert.ok(inbound !== undefined);
+      assert.deepEqual(more, []);
+      const { id, created_at: createdAt, updated_at: updatedAt, ...record } = toRecord(inbound);
+      assert.match(id, /^msg_/);
+      assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 10_000);
+      assert.equal(updatedAt, createdAt);
+      assert.deepEqual(record, {
+        object: "message",
+        environment: "test",
+        direction: "inbound",
+        channel,
+        recipient: OURS,
+        sender: message.recipient,
+        body: "Thank you, got it 👍",
+        template_id: null,
+        template_version: null,
+        template_variables: null,
+        status: "received",
+        sequence: 1,
+        error: null,
+        segments: channel === "sms" ? { count: 1, encoding: "ucs2", characters: 19 } : null,
+        priority: "normal",
+        client_reference: null,
+        metadata: {},
+        send_at: null,
+        expires_at: null,
+        provider: { name: LINK, link: LINK, message_id: brought.providerMessageId, attempts: 0 },
+        fallback_of: null,
+        in_reply_to: publicId(message),
+        batch_id: null,
+        sent_at: null,
+        delivered_at: null,
+        read_at: null,
+        failed_at: null,
+        canceled_at: null,
+      });
+      const events = await rig.rows<{ type: string; sequence: number; record: string }>(
+        "select type, sequence, record from events where message_id = $1",
+        [inbound.id],
+      );
+      assert.deepEqual(events, [{ type: "message.received", sequence: 1, record: JSON.stringify(toRecord(inbound)) }]);
+      assert.equal(await rig.queueRow(inbound), undefined, "nothing is sent");
+      assert.deepEqual(await rig.message(message), message, "what it answers is as it was");
+    });
+  }
+
+  test("belongs to the account whose message it answers, and to no other", async () => {
+    const message = await sent();
+    await carrier.bring([reply(message)]);
+    const owners = await rig.rows("select distinct account_id, environment from messages where sender = $1", [message.recipient]);
+    assert.deepEqual(owners, [{ account_id: rig.accountId, environment: "test" }]);
+  });
+
+  test("is counted as received, under its channel and hour", async () => {
+    const message = await sent();
+    const count = async (): Promise<number> =>
+      (
+        await rig.rows<{ n: number }>(
+          "select coalesce(sum(messages), 0)::integer as n from usage_changes where status = 'received' and channel = 'sms'",
+        )
+      )[0]?.n ?? 0;
+    const already = await count();
+    await carrier.bring([reply(message), reply(message)]);
+    assert.equal(await count(), already + 2);
+  });
+
+  test("brought many at once, of many people, is stored once each and in each one's order", async () => {
+    const messages = await Promise.all(Array.from({ length: 12 }, () => sent()));
+    const brought = Array.from({ length: 120 }, (_, index) => reply(messages[index % 12] as Message, { text: `no ${index}` }));
+    await carrier.bring(brought);
+    for (const [person, message] of messages.entries()) {
+      assert.deepEqual(
+        (await writtenBy(message)).map(({ body }) => body),
+        Array.from({ length: 10 }, (_, index) => `no ${person + index * 12}`),
+      );
+    }
+  });
+});
+
+describe("a carrier that repeats itself", () => {
+  test("brings a message of one name once, also with another text", async () => {
+    const message = await sent();
+    const brought = reply(message);
+    await carrier.bring([brought]);
+    await carrier.bring([brought, { ...brought, text: "another" }]);
+    await carrier.bring([brought]);
+    assert.deepEqual(
+      (await writtenBy(message)).map(({ body }) => body),
+      ["Thank you"],
+    );
+    assert.deepEqual(await toldOf(message), ["message.received"]);
+  });
+
+  test("at the same moment, in one process and in two, brings it once", async () => {
+    await rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2") });
+    const message = await sent("whatsapp");
+    const brought = Array.from({ length: 5 }, () => reply(message, { text: "STOP" }));
+    await Promise.all(Array.from({ length: 20 }, (_, index) => carrier.bring(brought, index % 2)));
+    assert.equal((await writtenBy(message)).length, 5);
+    assert.deepEqual((await toldOf(message)).toSorted(), [...Array.from({ length: 5 }, () => "message.received"), "recipient.opted_out"]);
+  });
+
+  test("and gives no names brings it each time", async () => {
+    const message = await sent();
+    const brought = reply(message, { providerMessageId: null });
+    await carrier.bring([brought]);
+    await carrier.bring([brought]);
+    const written = await writtenBy(message);
+    assert.equal(written.length, 2);
+    assert.deepEqual(
+      written.map(({ provider }) => provider?.messageId),
+      [null, null],
+    );
+  });
+
+  test("under a name that another link uses too brings a message of its own", async () => {
+    await using own = await Rig.open();
+    const carriers = { [LINK]: new TalkingCarrier(), second: new TalkingCarrier() };
+    await own.deliver(carriers);
+    for (const [index, name] of [LINK, "second"].entries()) {
+      carriers[name as keyof typeof carriers]?.answers(recipientNo(index), accepted("same"));
+      const message = await own.accept({ recipient: recipientNo(index) }, { link: name });
+      await own.untilStatus(message, "sent");
+      await carriers[name as keyof typeof carriers]?.bring([reply(message, { providerMessageId: "in-same", inReplyTo: "same" })]);
+    }
+    const rows = await own.rows<{ link: string }>("select link from messages where direction = 'inbound' order by id");
+    assert.deepEqual(
+      rows.map(({ link }) => link),
+      [LINK, "second"],
+    );
+  });
+});
+
+describe("a word", () => {
+  for (const channel of ["sms", "whatsapp"] as const) {
+    for (const word of ["STOP", " stop\n", "Unsubscribe", "ARRET", "QUIT"])
+      test(`${JSON.stringify(word)} on ${channel} opts its writer out of what that number sends, and is received like any text`, async () => {
+        const message = await sent(channel);
+        await carrier.bring([reply(message, { text: word })]);
+        assert.equal(await refusalFor(message), "recipient_opted_out");
+        assert.equal(await refusalFor(message, false, "+15005550001"), undefined, "of that number alone");
+        assert.deepEqual(await toldOf(message), ["message.received", "recipient.opted_out"]);
+        const [inbound] = await writtenBy(message);
+        assert.equal(inbound?.body, word);
+        const [row] = await rig.rows<{ source: string; keyword: string; message_id: Buffer }>(
+          "select source, keyword, message_id from suppressions where recipient = $1",
+          [message.recipient],
+        );
+        assert.deepEqual(row, { source: "keyword", keyword: word.trim().toUpperCase(), message_id: inbound?.id });
+      });
+
+    test(`START on ${channel} brings its writer back, and means nothing to who was never out`, async () => {
+      const message = await sent(channel);
+      await carrier.bring([reply(message, { text: "START" })]);
+      assert.deepEqual(await toldOf(message), ["message.received"]);
+      await carrier.bring([reply(message, { text: "STOP" })]);
+      assert.equal(await refusalFor(message), "recipient_opted_out");
+      await carrier.bring([reply(message, { text: "start" })]);
+      assert.equal(await refusalFor(message), undefined);
+      assert.deepEqual(await toldOf(message), [
+        "message.received",
+        "message.received",
+        "recipient.opted_out",
+        "message.received",
+        "recipient.opted_in",
+      ]);
+    });
+
+    for (const text of ["HELP", "INFO", "STOP it", "please stop", "STOP.", "", "👍"])
+      test(`${JSON.stringify(text)} on ${channel} is a text and no more`, async () => {
+        const message = await sent(channel);
+        await carrier.bring([reply(message, { text })]);
+        assert.equal(await refusalFor(message), undefined);
+        assert.deepEqual(await toldOf(message), ["message.received"]);
+        assert.equal((await writtenBy(message))[0]?.body, text);
+      });
+  }
+
+  test("after another in one batch is the last one, whichever it is", async () => {
+    for (const [texts, refusal] of [
+      [["STOP", "START"], undefined],
+      [["STOP", "START", "STOP"], "recipient_opted_out"],
+      [["START", "STOP", "thanks"], "recipient_opted_out"],
+    ] as const) {
+      const message = await sent();
+      const others = await Promise.all(Array.from({ length: 6 }, () => sent()));
+      await carrier.bring([
+        ...others.map((other) => reply(other)),
+        ...texts.map((text) => reply(message, { text })),
+        ...others.map((other) => reply(other)),
+      ]);
+      assert.equal(await refusalFor(message), refusal);
+      assert.deepEqual(
+        (await writtenBy(message)).map(({ body }) => body),
+        texts,
+      );
+    }
+  });
+
+  test("said twice is told once", async () => {
+    const message = await sent();
+    await carrier.bring([reply(message, { text: "STOP" }), reply(message, { text: "STOPALL" })]);
+    assert.deepEqual(
+      (await toldOf(message)).filter((type) => type.startsWith("recipient.")),
+      ["recipient.opted_out"],
+    );
+  });
+});
+
+describe("the window of whatsapp", () => {
+  test("is opened by what someone writes there, whatever it says", async () => {
+    const message = await sent("whatsapp");
+    assert.equal(await windowOf(message), undefined);
+    await carrier.bring([reply(message)]);
+    const [inbound] = await writtenBy(message);
+    assert.ok(inbound !== undefined);
+    const openedAt = await windowOf(message);
+    assert.ok(openedAt !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < 1_000);
+  });
+
+  test("is opened anew when it was closed, and free text may be sent again", async () => {
+    const message = await sent("whatsapp");
+    await carrier.bring([reply(message)]);
+    await rig.rows("update service_windows set opened_at = now() - interval '25 hours' where recipient = $1", [message.recipient]);
+    assert.equal(await refusalFor(message, true), "service_window_closed");
+    await carrier.bring([reply(message)]);
+    assert.equal(await refusalFor(message, true), undefined);
+  });
+
+  test("is not touched by an sms", async () => {
+    const message = await sent("sms");
+    await carrier.bring([reply(message)]);
+    assert.equal(await windowOf(message), undefined);
+  });
+});
+
+describe("a text that is out of the ordinary", () => {
+  test("with what no text can hold is stored with a sign in its place", async () => {
+    const message = await sent();
+    await carrier.bring([reply(message, { text: "a\0b\ud83d c\udc00 😀" })]);
+    assert.equal((await writtenBy(message))[0]?.body, "a\uFFFDb\uFFFD c\uFFFD 😀");
+  });
+
+  test("names with what no text can hold neither stop it nor what comes after", async () => {
+    const message = await sent();
+    const odd = reply(message, { providerMessageId: "a\0b\ud800", to: "\0", text: "odd" });
+    await carrier.bring([odd, reply(message, { text: "next" })]);
+    await carrier.bring([odd]);
+    assert.deepEqual(
+      (await writtenBy(message)).map(({ body }) => body),
+      ["odd", "next"],
+    );
+    await carrier.bring([reply(message, { inReplyTo: "\0" })]);
+    assert.equal((await writtenBy(message)).length, 2);
+  });
+
+  for (const [what, text, channel] of [
+    ["of 20,000 letters", "ab ".repeat(6_667), "sms"],
+    ["of 100,000 letters", "x".repeat(100_000), "sms"],
+    ["of two million letters", "y".repeat(2_000_000), "whatsapp"],
+    ["of 20,000 emoji", "😀".repeat(20_000), "sms"],
+    ["of 10,000 characters that JSON writes with six", "\u0001".repeat(10_000), "whatsapp"],
+  ] as const)
+    test(`${what} on ${channel} is cut to what may travel, and marked as cut`, async () => {
+      const message = await sent(channel);
+      await carrier.bring([reply(message, { text })]);
+      const [inbound] = await writtenBy(message);
+      assert.ok(inbound !== undefined && inbound.body !== null);
+      const record = toRecord(inbound);
+      assert.ok(Buffer.byteLength(JSON.stringify(record)) <= 16_384);
+      assert.ok(Buffer.byteLength(JSON.stringify(record)) > 12_000, "no more is cut than has to be");
+      assert.ok(text.startsWith(inbound.body) && inbound.body.isWellFormed(), "what is kept is its beginning, whole characters");
+      assert.deepEqual(record.metadata, { truncated: "true" });
+      assert.deepEqual(record.segments, channel === "sms" ? segmentsOf(inbound.body) : null);
+    });
+
+  test("of 4,096 characters is kept whole, and not marked", async () => {
+    const message = await sent("whatsapp");
+    await carrier.bring([reply(message, { text: "é".repeat(4_096) })]);
+    const [inbound] = await writtenBy(message);
+    assert.deepEqual([inbound?.body, inbound?.metadata], ["é".repeat(4_096), {}]);
+  });
+
+  test("that is a word amid very much that does not show is that word", async () => {
+    const message = await sent();
+    await carrier.bring([reply(message, { text: `${" ".repeat(50_000)}STOP${"\n".repeat(50_000)}` })]);
+    assert.equal(await refusalFor(message), "recipient_opted_out");
+  });
+});
+
+describe("what belongs to nobody", () => {
+  type Counted = [link: string, outcome: string][];
+  const watching = (db = rig.db): { inbound: Inbound; counted: Counted; rung: () => number } => {
+    const counted: Counted = [];
+    let rung = 0;
+    const watch = { inbound: (link: string, outcome: string) => counted.push([link, outcome]) } as unknown as DeliveryWatch;
+    const bell = { ...deafBell, ring: () => (rung += 1) };
+    return {
+      inbound: new Inbound({ routes: new Routes(simulatorLink(1)), db, clock: rig.clock, bell, watch, log: createLog("silent").log }),
+      counted,
+      rung: () => rung,
+    };
+  };
+  const inboundCount = async (): Promise<number> => (await rig.rows("select from messages where direction = 'inbound'")).length;
+
+  test("is counted, acknowledged and not stored: nothing is said of what it answers, or what nobody knows", async () => {
+    const { inbound, counted, rung } = watching();
+    const message = await sent();
+    const already = await inboundCount();
+    await inbound.receive(linkTo(LINK), [
+      reply(message, { inReplyTo: null }),
+      reply(message, { inReplyTo: "nobody-knows", text: "STOP", from: "+14155550999" }),
+    ]);
+    assert.deepEqual(counted, [
+      [LINK, "unowned"],
+      [LINK, "unowned"],
+    ]);
+    assert.equal(rung(), 0);
+    assert.equal(await inboundCount(), already);
+    assert.deepEqual(await rig.rows("select from suppressions where recipient = '+14155550999'"), []);
+    assert.deepEqual(await rig.rows("select from inbound_names where provider_message_id = 'nobody-knows'"), []);
+  });
+
+  test("by a name of another link is nobody's here", async () => {
+    const { inbound, counted } = watching();
+    const message = await sent();
+    await inbound.receive(linkTo("elsewhere"), [reply(message)]);
+    assert.deepEqual(counted, [["elsewhere", "unowned"]]);
+    assert.deepEqual(await writtenBy(message), []);
+  });
+
+  test("what is known is counted as received, then as repeated, and the bell is rung for the first alone", async () => {
+    const { inbound, counted, rung } = watching();
+    const message = await sent();
+    const brought = reply(message);
+    await inbound.receive(linkTo(LINK), [brought]);
+    await inbound.receive(linkTo(LINK), [brought]);
+    assert.deepEqual(counted, [
+      [LINK, "received"],
+      [LINK, "repeated"],
+    ]);
+    assert.equal(rung(), 1);
+  });
+
+  test("an answer that is quicker than the name of what it answers finds it", async () => {
+    people += 1;
+    const recipient = recipientNo(people);
+    const { promise: isBrought, resolve } = Promise.withResolvers<void>();
+    carrier.answers(recipient, async ({ message }) => {
+      const name = `quick-${message.id}`;
+      resolve(carrier.bring([reply({ recipient, channel: "sms", provider: { name: LINK, link: LINK, messageId: name } } as Message)]));
+      // The answer to the message itself is still on its way.
+      await new Promise((later) => setTimeout(later, 300));
+      return accepted(name);
+    });
+    const message = await rig.accept({ recipient }, { handover: delivery.handover });
+    await isBrought;
+    const [inbound] = await writtenBy(message);
+    assert.deepEqual(inbound?.inReplyTo, message.id);
+    assert.equal((await rig.message(message)).status, "sent");
+  });
+
+  for (const [moment, mark, what] of [
+    ["asked", "insert into inbound_names", "before it is known to be new"],
+    ["asked", "commit\0", "before its end"],
+    ["answered", "commit\0", "in its end"],
+  ] as const)
+    test(`a database lost ${what}: it is not acknowledged, and stored once when it is brought again`, async () => {
+      const wire = await DatabaseWire.to(rig.url);
+      const db = rig.connect("cut", wire.url);
+      try {
+        const { inbound, counted } = watching(db);
+        const message = await sent("whatsapp");
+        const brought = [reply(message, { text: "STOP" })];
+        wire.cutNext(moment, mark);
+        await assert.rejects(inbound.receive(linkTo(LINK), brought));
+        assert.deepEqual(counted, []);
+        const isThere = moment === "answered";
+        assert.equal((await writtenBy(message)).length, isThere ? 1 : 0);
+        assert.equal(await refusalFor(message), isThere ? "recipient_opted_out" : undefined);
+        assert.equal((await windowOf(message)) !== undefined, isThere);
+        await inbound.receive(linkTo(LINK), brought);
+        assert.deepEqual(counted, [[LINK, isThere ? "repeated" : "received"]]);
+        assert.deepEqual(await toldOf(message), ["message.received", "recipient.opted_out"]);
+      } finally {
+        await wire.close();
+      }
+    });
+
+  test("of several, one that fails is told when all have ended, and the others are stored once", async () => {
+    const wire = await DatabaseWire.to(rig.url);
+    try {
+      const { inbound } = watching(rig.connect("cut", wire.url));
+      const messages = await Promise.all(Array.from({ length: 8 }, () => sent()));
+      const brought = messages.map((message) => reply(message));
+      wire.cutNext("asked", "insert into inbound_names");
+      await assert.rejects(inbound.receive(linkTo(LINK), brought));
+      const stored = await inboundCount();
+      await until("nothing more comes", async () => ((await inboundCount()) === stored ? true : undefined));
+      await inbound.receive(linkTo(LINK), brought);
+      for (const message of messages) assert.equal((await writtenBy(message)).length, 1);
+    } finally {
+      await wire.close();
+    }
+  });
+});

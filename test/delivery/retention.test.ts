@@ -1,0 +1,407 @@
+/** Retention, with time shifted: which weeks go, which stay, and what others notice of it. */
+import assert from "node:assert/strict";
+import { afterEach, before, beforeEach, describe, test } from "node:test";
+import pg from "pg";
+import pino from "pino";
+import { newUuid, uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { poll, within } from "../../src/lib/wait.ts";
+import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts";
+import { applyRetention, type Turn } from "../../src/retention/drop-weeks.ts";
+import { keepRetention } from "../../src/retention/keep-retention.ts";
+import { Database } from "../../src/storage/database.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
+import { createDatabase } from "../support/harness.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const WEEK_MS = 7 * DAY_MS;
+// A Monday. Five weeks are made from here on, and five around the present.
+const FIRST_WEEK_MS = Date.UTC(2024, 0, 1);
+const WEEKS = ["2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22", "2024-01-29"];
+const RETENTION_DAYS = 90;
+const ACCOUNT = newUuid(FIRST_WEEK_MS);
+const ENDPOINT = newUuid(FIRST_WEEK_MS);
+/** All five old weeks are past. */
+const LATER_MS = FIRST_WEEK_MS + 5 * WEEK_MS + RETENTION_DAYS * DAY_MS;
+
+let url: string;
+let db: Database;
+let lines: Record<string, unknown>[];
+const log = pino({}, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+
+const connectDatabase = (): Database => new Database({ url }, "test", () => undefined);
+
+before(async () => {
+  url = await createDatabase();
+  const first = connectDatabase();
+  await migrate(first);
+  await makePartitions(first, Date.now());
+  await first.close();
+});
+beforeEach(async () => {
+  lines = [];
+  db = connectDatabase();
+  await makePartitions(db, FIRST_WEEK_MS);
+});
+afterEach(async () => {
+  await db.script("truncate messages, events, delivery_queue, webhook_deliveries, webhook_queue");
+  await db.close();
+});
+
+let statements = 0;
+const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
+  db.rows<T>({ name: `test_${(statements += 1)}`, text, values });
+
+/** Noon of the first day of the n-th old week. */
+const inWeek = (index: number): number => FIRST_WEEK_MS + index * WEEK_MS + DAY_MS / 2;
+
+// Times go back and forth here; a sequence of ids would not.
+const idAt = (timeMs: number): Uuid => uuidSequence()(timeMs);
+
+async function addMessage(timeMs: number, status: Status = "delivered"): Promise<Uuid> {
+  const id = idAt(timeMs);
+  await rows(
+    `insert into messages (account_id, environment, id, direction, channel, recipient, status, sequence, priority, updated_at)
+     values ($1, 'live', $2, 'outbound', 'sms', '+14155550123', $3, 1, 'normal', now())`,
+    [ACCOUNT, id, status],
+  );
+  await addEvent(timeMs, id);
+  return id;
+}
+
+const addEvent = (timeMs: number, messageId: Uuid): Promise<unknown> =>
+  rows("insert into events (account_id, environment, id, type, message_id) values ($1, 'live', $2, 'message.queued', $3)", [
+    ACCOUNT,
+    idAt(timeMs),
+    messageId,
+  ]);
+
+const enqueue = (messageId: Uuid): Promise<unknown> =>
+  rows(
+    `insert into delivery_queue (message_id, account_id, environment, priority, due_at, link, expires_at)
+     values ($1, $2, 'live', 1, now(), 'x', now())`,
+    [messageId, ACCOUNT],
+  );
+
+async function addDelivery(timeMs: number): Promise<Uuid> {
+  const id = idAt(timeMs);
+  await rows(
+    `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
+     values ($1, 'live', $2, $3, $3, 'message.sent', 'failed', '[]', now())`,
+    [ACCOUNT, ENDPOINT, id],
+  );
+  return id;
+}
+
+const enqueueDelivery = (id: Uuid): Promise<unknown> =>
+  rows("insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at) values ($1, $2, 'live', $3, $1, now())", [
+    id,
+    ACCOUNT,
+    ENDPOINT,
+  ]);
+
+const turnAt = async (nowMs: number, node = db): Promise<Turn> => {
+  const turn = await applyRetention(node, { retentionDays: RETENTION_DAYS, nowMs, log });
+  assert.ok(turn !== undefined, "another node was at it");
+  return turn;
+};
+
+/** The tables of the old weeks, without the weeks around the present. */
+const oldTables = async (): Promise<string[]> =>
+  (
+    await rows<{ name: string }>(
+      "select relname as name from pg_class where relname ~ '^(messages|events|webhook_deliveries)_2024\\d{4}$' order by 1",
+    )
+  ).map(({ name }) => name);
+const tablesOf = (weeks: readonly string[]): string[] =>
+  ["events", "messages", "webhook_deliveries"].flatMap((table) => weeks.map((week) => `${table}_${week.replaceAll("-", "")}`));
+
+const without = (...weeks: string[]): string[] => WEEKS.filter((week) => !weeks.includes(week));
+
+const count = async (table: string): Promise<number> =>
+  (await rows<{ count: number }>(`select count(*)::integer as count from ${table}`))[0]?.count ?? 0;
+
+describe("weeks", () => {
+  test("have their tables, their bounds, and room for changes in messages", async () => {
+    const weeks = await listWeeks(db);
+    assert.deepEqual(weeks[0], {
+      fromMs: FIRST_WEEK_MS,
+      toMs: FIRST_WEEK_MS + WEEK_MS,
+      messages: "messages_20240101",
+      events: "events_20240101",
+      webhook_deliveries: "webhook_deliveries_20240101",
+    });
+    assert.equal(weeks.length, 10);
+    const options = await rows(
+      "select relname, reloptions from pg_class where relname in ('messages_20240101', 'events_20240101') order by 1",
+    );
+    assert.deepEqual(options, [
+      { relname: "events_20240101", reloptions: null },
+      { relname: "messages_20240101", reloptions: ["fillfactor=50"] },
+    ]);
+  });
+
+  test("a table without its twin is no week, and stays", async () => {
+    await db.script("drop table messages_20240101");
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, without("2024-01-01"));
+    assert.deepEqual(await oldTables(), ["events_20240101", "webhook_deliveries_20240101"]);
+    await db.script("drop table events_20240101");
+  });
+
+  test("those of before there were webhooks have no deliveries, and go all the same", async () => {
+    await db.script("drop table webhook_deliveries_20240101, webhook_deliveries_20240108");
+    await addMessage(inWeek(0));
+    await addDelivery(inWeek(2));
+    const [first] = await listWeeks(db);
+    assert.equal(first?.webhook_deliveries, undefined);
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+    assert.deepEqual(await oldTables(), []);
+    assert.deepEqual([await count("messages"), await count("webhook_deliveries")], [0, 0]);
+  });
+});
+
+describe("what goes", () => {
+  test("finished weeks go, with all their tables; newer messages and events stay", async () => {
+    for (const index of WEEKS.keys()) await addMessage(inWeek(index));
+    const old = await addMessage(inWeek(0));
+    await addEvent(Date.now(), old);
+    await addMessage(Date.now(), "queued");
+    const turn = await turnAt(LATER_MS);
+    assert.deepEqual(turn, { dropped: WEEKS, kept: [], inUse: null, deleted: { messages: 0, events: 0, webhook_deliveries: 0 } });
+    assert.deepEqual(await oldTables(), []);
+    assert.deepEqual([await count("messages"), await count("events")], [1, 2]);
+    assert.deepEqual(
+      lines.map(({ msg, week, tables }) => ({ msg, week, tables })),
+      WEEKS.map((week) => {
+        const [events, messages, deliveries] = tablesOf([week]);
+        return { msg: "an old week was dropped", week, tables: [messages, events, deliveries] };
+      }),
+    );
+  });
+
+  for (const status of STATUSES) {
+    test(`a week with a ${status} message ${isFinished(status) ? "goes" : "stays, with all their tables"}`, async () => {
+      for (const index of WEEKS.keys()) await addMessage(inWeek(index));
+      await addMessage(inWeek(2), status);
+      const staying = isFinished(status) ? [] : ["2024-01-15"];
+      const turn = await turnAt(LATER_MS);
+      assert.deepEqual([turn.dropped, turn.kept], [without(...staying), staying]);
+      assert.deepEqual(await oldTables(), tablesOf(staying));
+      assert.equal(await count("events"), staying.length * 2);
+      const warning = lines.find(({ msg }) => msg === "old weeks stay: they have unfinished messages");
+      assert.deepEqual(warning?.["weeks"] ?? [], staying);
+    });
+  }
+
+  test("a week of which something waits in the queue stays, and goes when it is over", async () => {
+    const id = await addMessage(inWeek(1));
+    await enqueue(id);
+    assert.deepEqual((await turnAt(LATER_MS)).kept, ["2024-01-08"]);
+    await rows("delete from delivery_queue");
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, ["2024-01-08"]);
+  });
+
+  test("a week goes when its last millisecond is old enough, and not before", async () => {
+    const secondWeekEnds = FIRST_WEEK_MS + 2 * WEEK_MS;
+    assert.deepEqual((await turnAt(secondWeekEnds + RETENTION_DAYS * DAY_MS - 1)).dropped, ["2024-01-01"]);
+    assert.deepEqual((await turnAt(secondWeekEnds + RETENTION_DAYS * DAY_MS)).dropped, ["2024-01-08"]);
+    assert.deepEqual(await oldTables(), tablesOf(["2024-01-15", "2024-01-22", "2024-01-29"]));
+  });
+
+  test("less than 40 days are refused, by a turn and by the keeper of turns", async () => {
+    const options = { retentionDays: 39, nowMs: LATER_MS, log };
+    await assert.rejects(applyRetention(db, options), /40 days at least/);
+    assert.throws(() => keepRetention(db, { ...options, now: Date.now, onError: () => undefined }), /40 days at least/);
+    assert.deepEqual(await oldTables(), tablesOf(WEEKS));
+    const turn = await applyRetention(db, { ...options, retentionDays: 40, nowMs: FIRST_WEEK_MS + WEEK_MS + 40 * DAY_MS });
+    assert.deepEqual(turn?.dropped, ["2024-01-01"]);
+  });
+});
+
+describe("the default partitions", () => {
+  // Before every week there is.
+  const LONG_AGO_MS = Date.UTC(2023, 5, 1);
+
+  test("lose what is old and finished, with its events, and keep the rest", async () => {
+    await addMessage(LONG_AGO_MS);
+    await addMessage(LONG_AGO_MS + 1, "failed");
+    const sending = await addMessage(LONG_AGO_MS + 2, "sending");
+    const queued = await addMessage(LONG_AGO_MS + 3, "delivered");
+    await enqueue(queued);
+    const recentMs = LATER_MS - RETENTION_DAYS * DAY_MS + 1;
+    const recent = await addMessage(recentMs);
+    assert.equal(await count("messages_default"), 5);
+    const turn = await turnAt(LATER_MS);
+    assert.deepEqual(turn.deleted, { messages: 2, events: 3, webhook_deliveries: 0 });
+    const left = await rows<{ id: Uuid }>("select id from messages_default order by id");
+    assert.deepEqual(
+      left.map(({ id }) => uuidToText(id)),
+      [sending, queued, recent].map(uuidToText),
+    );
+    const events = await rows<{ message_id: Uuid }>("select message_id from events_default order by id");
+    assert.deepEqual(
+      events.map(({ message_id: id }) => uuidToText(id)),
+      [sending, recent].map(uuidToText),
+    );
+    assert.ok(lines.some(({ msg }) => msg === "old rows were deleted from the default partitions"));
+  });
+
+  test("lose old deliveries, but for those that wait to be tried once more", async () => {
+    await addDelivery(LONG_AGO_MS);
+    await addDelivery(LONG_AGO_MS + 1);
+    const waiting = await addDelivery(LONG_AGO_MS + 2);
+    await enqueueDelivery(waiting);
+    const recent = await addDelivery(LATER_MS - RETENTION_DAYS * DAY_MS + 1);
+    assert.equal(await count("webhook_deliveries_default"), 4);
+    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 0, events: 0, webhook_deliveries: 2 });
+    const left = await rows<{ id: Uuid }>("select id from webhook_deliveries_default order by id");
+    assert.deepEqual(
+      left.map(({ id }) => uuidToText(id)),
+      [waiting, recent].map(uuidToText),
+    );
+  });
+
+  test("are gone through to the end, however many blocks they have", async () => {
+    await rows(
+      `insert into messages (account_id, environment, id, direction, channel, recipient, body, status, sequence, priority, updated_at)
+       select $1, 'live', ('0186' || lpad(to_hex(number), 8, '0') || '70008000000000000000')::uuid, 'outbound', 'sms', '+14155550123',
+              repeat('x', 1500), 'delivered', 1, 'normal', now()
+         from generate_series(1, 1200) number`,
+      [ACCOUNT],
+    );
+    const [size] = await rows<{ blocks: number }>("select (pg_relation_size('messages_default') / 8192)::integer as blocks");
+    assert.ok((size?.blocks ?? 0) > 512, `${size?.blocks} blocks are no test`);
+    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 1200, events: 0, webhook_deliveries: 0 });
+    assert.equal(await count("messages_default"), 0);
+  });
+});
+
+describe("beside others", () => {
+  test("two nodes at once drop each week once, and neither fails", async () => {
+    for (const index of WEEKS.keys()) await addMessage(inWeek(index));
+    const other = connectDatabase();
+    try {
+      const options = { retentionDays: RETENTION_DAYS, nowMs: LATER_MS, log };
+      const turns = await Promise.all([db, other, db, other].map((node) => applyRetention(node, options)));
+      assert.deepEqual(
+        turns.flatMap((turn) => turn?.dropped ?? []),
+        WEEKS,
+      );
+      assert.deepEqual(await oldTables(), []);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("nothing is done while another node is at it", async () => {
+    await using other = await connectClient();
+    await other.client.query("select pg_advisory_lock(7361, 4)");
+    assert.equal(await applyRetention(db, { retentionDays: RETENTION_DAYS, nowMs: LATER_MS, log }), undefined);
+    assert.deepEqual(await oldTables(), tablesOf(WEEKS));
+  });
+
+  test("tables in use are given up within seconds, accepts are held up for less than one, and the next turn drops", async () => {
+    await using reader = await connectClient();
+    await reader.client.query("begin");
+    await reader.client.query("select count(*) from messages");
+    const startedAt = performance.now();
+    const state = { isOver: false };
+    const turn = turnAt(LATER_MS).finally(() => (state.isOver = true));
+    let longestMs = 0;
+    while (!state.isOver) {
+      const sentAt = performance.now();
+      await addMessage(Date.now(), "queued");
+      longestMs = Math.max(longestMs, performance.now() - sentAt);
+    }
+    assert.deepEqual(await turn, {
+      dropped: [],
+      kept: [],
+      inUse: "2024-01-01",
+      deleted: { messages: 0, events: 0, webhook_deliveries: 0 },
+    });
+    assert.ok(performance.now() - startedAt < 10_000);
+    assert.ok(longestMs > 50, `the drop waited for nothing: an insert took ${longestMs} ms at most`);
+    assert.ok(longestMs < 1_000, `an insert was held up for ${longestMs} ms`);
+    assert.deepEqual(await oldTables(), tablesOf(WEEKS));
+    assert.ok(lines.some(({ msg }) => msg === "an old week could not be dropped: its tables are in use"));
+    await reader.client.query("commit");
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+  });
+
+  test("weeks go under traffic, and no statement fails or waits long, whichever table it comes to first", async (context) => {
+    for (const index of WEEKS.keys()) await addMessage(inWeek(index));
+    const state = { isOver: false };
+    const waits: number[] = [];
+    const orders = ["messages, events", "events, messages"];
+    const traffic = [...orders, ...orders].map(async (tables) => {
+      await using someone = await connectClient();
+      while (!state.isOver) {
+        const startedAt = performance.now();
+        await someone.client.query(`select count(*) from ${tables}`);
+        waits.push(performance.now() - startedAt);
+      }
+    });
+    const dropped: string[] = [];
+    const drop = async (): Promise<void> => {
+      // A turn may have no luck; the next one has.
+      for (let turn = 0; turn < 5 && dropped.length < WEEKS.length; turn += 1) dropped.push(...(await turnAt(LATER_MS)).dropped);
+      state.isOver = true;
+    };
+    await Promise.all([drop(), ...traffic]);
+    assert.deepEqual(dropped, WEEKS);
+    context.diagnostic(`${waits.length} transactions, the longest ${Math.round(Math.max(...waits))} ms`);
+    assert.ok(Math.max(...waits) < 1_000);
+  });
+
+  test("a lock on events alone leaves the messages of that week, too", async () => {
+    await using reader = await connectClient();
+    await reader.client.query("begin");
+    await reader.client.query("select count(*) from events_20240101");
+    assert.equal((await turnAt(LATER_MS)).inUse, "2024-01-01");
+    assert.deepEqual(await oldTables(), tablesOf(WEEKS));
+  });
+});
+
+describe("in the background", () => {
+  const options = { retentionDays: RETENTION_DAYS, now: () => LATER_MS, log, firstAfterMs: 0, onError: assert.ifError };
+
+  test("a turn is taken soon after the start", async () => {
+    const keeper = keepRetention(db, options);
+    try {
+      const gone = await poll(async () => ((await oldTables()).length === 0 ? true : undefined), { timeoutMs: 10_000, everyMs: 50 });
+      assert.ok(gone, "the weeks are still there");
+    } finally {
+      await keeper.stop();
+    }
+  });
+
+  test("a stop ends a turn that is stuck, and tells nobody of an error", async () => {
+    await using reader = await connectClient();
+    await reader.client.query("begin");
+    await reader.client.query("lock table messages_20240101 in access exclusive mode");
+    const errors: unknown[] = [];
+    const keeper = keepRetention(db, { ...options, onError: (error) => errors.push(error) });
+    const isStuck = async (): Promise<true | undefined> =>
+      (await reader.client.query("select from pg_locks where relation = 'messages_20240101'::regclass and not granted")).rowCount === 1
+        ? true
+        : undefined;
+    assert.ok(await poll(isStuck, { timeoutMs: 10_000, everyMs: 20 }), "the turn does not wait");
+    const startedAt = performance.now();
+    await keeper.stop();
+    assert.ok(performance.now() - startedAt < 3_000);
+    assert.deepEqual(errors, []);
+    // The pool has its connection back, or none: nothing keeps it from closing.
+    const closed = db.close().then(() => true);
+    assert.equal(await within(closed, 3_000), true);
+    db = connectDatabase();
+    await reader.client.query("rollback");
+    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+  });
+});
+
+/** A connection of someone else. */
+async function connectClient(): Promise<{ client: pg.Client; [Symbol.asyncDispose](): Promise<void> }> {
+  const client = new pg.Client(url);
+  await client.connect();
+  return { client, [Symbol.asyncDispose]: () => client.end() };
+}

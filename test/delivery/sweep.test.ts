@@ -1,0 +1,49 @@
+/** What time alone does to messages, one sweep after the other. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { expireLapsed } from "../../src/delivery/sweep.ts";
+import { decodeId } from "../../src/lib/id.ts";
+import { Advancer } from "../../src/messages/advance.ts";
+import type { Database } from "../../src/storage/database.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+
+let godwit: Godwit;
+let key: string;
+let sweep: () => Promise<number>;
+before(async () => {
+  godwit = await startGodwit();
+  key = await godwit.key();
+  const db = godwit.db as Database;
+  const advancer = new Advancer({
+    db,
+    clock: { now: () => Date.now() },
+    bell: { ring: () => undefined },
+    watch: { advanced: () => undefined },
+  });
+  sweep = () => expireLapsed(db, advancer);
+});
+after(() => godwit.stop());
+
+/** A message whose time to live has passed. */
+async function lapsed(status: string): Promise<string> {
+  const { json } = await godwit.send(key);
+  const id = decodeId("msg", String(json["id"]));
+  await godwit.rows("update messages set status = $2, expires_at = now() where id = $1", [id, status]);
+  await godwit.rows("update delivery_queue set expires_at = now() where message_id = $1", [id]);
+  return String(json["id"]);
+}
+
+const statusOf = async (id: string): Promise<unknown> => (await godwit.request("GET", `/v1/messages/${id}`, { key })).json["status"];
+
+test("a message that waited longer than its time to live is expired, and the sweep is done with it", async () => {
+  const waiting = await lapsed("queued");
+  assert.equal(await sweep(), 1);
+  assert.equal(await statusOf(waiting), "expired");
+  assert.equal(await sweep(), 0);
+});
+
+test("a message that is with a carrier is left alone, and is no reason to sweep again at once", async () => {
+  const atCarrier = await lapsed("sending");
+  assert.equal(await sweep(), 0);
+  assert.equal(await statusOf(atCarrier), "sending");
+});

@@ -1,0 +1,362 @@
+/** The counts by the minute: the same as those by the hour, for a day, and never a part of a count that passes for the whole. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { firstUuidAt, type Uuid } from "../../src/lib/uuid.ts";
+import { Database, type Tx } from "../../src/storage/database.ts";
+import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
+import type { Sql } from "../../src/storage/sql.ts";
+import { keepFolding } from "../../src/usage/fold.ts";
+import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
+import { countedOf, type Countable } from "../../src/usage/usage.ts";
+import {
+  acceptIn,
+  changeIn,
+  countable,
+  freshOwner,
+  hammerCounts,
+  planOf,
+  rowsOf,
+  statementOf,
+  type Move,
+  type Owned,
+} from "../support/counting.ts";
+import { until } from "../support/expect.ts";
+import { createDatabase } from "../support/harness.ts";
+import { seeded } from "../support/seed.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
+// An hour that is over and will be kept for as long as these tests run.
+const HOUR = floorTo(HOUR_MS, Date.now()) - 3 * HOUR_MS;
+
+let db: Database;
+before(async () => {
+  db = new Database({ url: await createDatabase() }, "test", () => undefined);
+  await migrate(db);
+});
+after(() => db.close());
+
+const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> => rowsOf<T>(db, text, values);
+const accept = (owner: Owned, messages: readonly Countable[]): Promise<unknown> => acceptIn(db, owner, messages);
+const change = (owner: Owned, moves: readonly Move[]): Promise<unknown> => changeIn(db, owner, moves);
+const at = (minute: number, fields: Partial<Countable> = {}): Countable => countable(HOUR + minute * MINUTE_MS, fields);
+const become = (message: Countable, fields: Partial<Countable>): Countable => ({ ...message, ...fields });
+
+async function foldAll(): Promise<void> {
+  while ((await foldUsage(db)) > 0);
+}
+
+type Asked = { fromMs?: number; toMs?: number; interval?: UsageInterval };
+
+const read = (
+  { accountId, environment }: Owned,
+  { fromMs = HOUR, toMs = HOUR + HOUR_MS, interval = "minute" }: Asked = {},
+): Promise<UsageRow[]> => readUsage(db, accountId, environment, { fromMs, toMs, interval }, 10_000);
+
+/** As `minute status messages/segments`, newest first. */
+const told = (found: readonly UsageRow[]): string[] =>
+  found.map(({ start, status, messages, segments }) => `${(start.getTime() - HOUR) / MINUTE_MS} ${status} ${messages}/${segments}`);
+
+const minutesOf = async ({ accountId }: Owned): Promise<string[]> =>
+  await rows<UsageRow>(
+    "select minute as start, status, messages, segments from usage_minutes where account_id = $1 order by minute desc, status",
+    [accountId],
+  ).then(told);
+
+const hoursOf = ({ accountId }: Owned) =>
+  rows<{ status: string; messages: number }>(
+    "select status, sum(messages)::integer as messages from usage_hours where account_id = $1 group by 1 order by 1",
+    [accountId],
+  );
+
+describe("a message counts in the minute of its creation", () => {
+  test("and moves within it, whenever it is delivered, folded or not", async () => {
+    const owner = freshOwner();
+    const queued = at(58);
+    const sent = become(queued, { status: "sent" });
+    // Two minutes and an hour later than it was made.
+    const delivered = become(queued, { status: "delivered", deliveredAtMs: HOUR + 60 * MINUTE_MS + 5_000 });
+    await accept(owner, [queued, at(59, { segments: { count: 3 } })]);
+    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
+    await foldAll();
+    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
+    await change(owner, [[queued, sent]]);
+    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 sent 1/1"]);
+    await foldAll();
+    await change(owner, [[sent, delivered]]);
+    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
+    await foldAll();
+    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
+    assert.deepEqual(await minutesOf(owner), ["59 queued 1/3", "58 delivered 1/1"], "places that nobody is in have no row");
+    assert.deepEqual(await read(owner, { fromMs: HOUR + HOUR_MS, toMs: HOUR + 2 * HOUR_MS }), [], "none in the hour of its delivery");
+  });
+
+  test("and in that hour, which is the sum of its minutes", async () => {
+    const owner = freshOwner();
+    await accept(owner, [at(0), at(0.99), at(1), at(30), at(59.99), at(60), at(-0.01)]);
+    for (const step of [async () => undefined, foldAll, foldAll]) {
+      await step();
+      assert.deepEqual(told(await read(owner)), ["59 queued 1/1", "30 queued 1/1", "1 queued 1/1", "0 queued 2/2"]);
+      assert.deepEqual(told(await read(owner, { interval: "hour" })), ["0 queued 5/5"]);
+      const wide = { fromMs: HOUR - HOUR_MS, toMs: HOUR + 2 * HOUR_MS };
+      assert.deepEqual(told(await read(owner, { ...wide, interval: "hour" })), ["60 queued 1/1", "0 queued 5/5", "-60 queued 1/1"]);
+      assert.equal((await read(owner, wide)).length, 6);
+    }
+  });
+
+  test("in one batch with those of other minutes", async () => {
+    const owner = freshOwner();
+    const [early, late] = [at(10), at(11)];
+    await accept(owner, [early, late, early]);
+    await change(
+      owner,
+      [early, late, early].map((from): Move => [from, become(from, { status: "sent" })]),
+    );
+    const changes = await rows<{ status: string; messages: number }>(
+      "select status, messages from usage_changes where account_id = $1 order by minute, status, messages",
+      [owner.accountId],
+    );
+    assert.deepEqual(
+      changes.map(({ status, messages }) => `${status} ${messages}`),
+      ["queued -2", "queued 2", "sent 2", "queued -1", "queued 1", "sent 1"],
+    );
+    assert.deepEqual(told(await read(owner)), ["11 sent 1/1", "10 sent 2/2"]);
+  });
+
+  test("a turn of folding takes hours and minutes along, whatever the order", async () => {
+    const owner = freshOwner();
+    await foldAll();
+    const path = ["queued", "sending", "sent", "delivered"].map((status) => at(7, { status }));
+    await accept(owner, path.slice(0, 1));
+    for (const [index, to] of path.slice(1).entries()) await change(owner, [[path[index] ?? null, to]]);
+    for (let left = 7; left > 0; left -= 1) {
+      assert.equal(await foldUsage(db, 1), 1);
+      assert.deepEqual(told(await read(owner)), ["7 delivered 1/1"]);
+      assert.deepEqual(told(await read(owner, { interval: "hour" })), ["0 delivered 1/1"]);
+    }
+    assert.deepEqual(await minutesOf(owner), ["7 delivered 1/1"]);
+  });
+});
+
+describe("forgetting", () => {
+  const statusesOf = async ({ accountId }: Owned): Promise<string[]> =>
+    (await rows<{ status: string }>("select status from usage_minutes where account_id = $1 order by status", [accountId])).map(
+      ({ status }) => status,
+    );
+
+  const ago = (ms: number, status: string): Countable => countable(Date.now() - ms, { status });
+
+  test("takes minutes of more than 25 hours ago, whosever they are, a bounded number at a time, and no hours", async () => {
+    await forgetMinutes(db);
+    await rows("update usage_minutes_kept set since = to_timestamp(0)");
+    const owners = [freshOwner(), freshOwner(), freshOwner()];
+    const [old, young] = [25 * HOUR_MS + MINUTE_MS, 25 * HOUR_MS - 5 * MINUTE_MS];
+    await Promise.all(owners.map((owner) => accept(owner, [ago(old, "failed"), ago(old + HOUR_MS, "sent"), ago(young, "read")])));
+    await foldAll();
+    for (const owner of owners) assert.deepEqual(await statusesOf(owner), ["failed", "read", "sent"]);
+    assert.equal(await forgetMinutes(db, 5), 5);
+    assert.equal(await forgetMinutes(db, 5), 1);
+    assert.equal(await forgetMinutes(db, 5), 0);
+    for (const owner of owners) {
+      assert.deepEqual(await statusesOf(owner), ["read"]);
+      assert.equal((await hoursOf(owner)).length, 3);
+    }
+  });
+
+  test("is for good: what changes in a forgotten minute changes its hour alone", async () => {
+    await forgetMinutes(db);
+    const owner = freshOwner();
+    const [old, young] = [ago(25 * HOUR_MS + MINUTE_MS, "sent"), ago(24 * HOUR_MS + 30 * MINUTE_MS, "sent")];
+    await accept(owner, [old, young]);
+    await foldAll();
+    assert.deepEqual(await statusesOf(owner), ["sent"]);
+    await change(
+      owner,
+      [old, young].map((from): Move => [from, become(from, { status: "delivered" })]),
+    );
+    await foldAll();
+    assert.deepEqual(await statusesOf(owner), ["delivered"]);
+    assert.deepEqual(await hoursOf(owner), [{ status: "delivered", messages: 2 }]);
+    const [wrong] = await rows<{ count: number }>("select count(*) as count from usage_minutes where messages <= 0");
+    assert.deepEqual(wrong, { count: 0 });
+  });
+
+  test("says from when on minutes are whole, which is more than a day ago and never moves back", async () => {
+    await forgetMinutes(db);
+    const sinceMs = await minutesKeptSince(db);
+    const wantedMs = Date.now() - 25 * HOUR_MS;
+    assert.ok(sinceMs % MINUTE_MS === 0 && sinceMs <= wantedMs && sinceMs > wantedMs - 3 * MINUTE_MS, new Date(sinceMs).toISOString());
+    const later = new Date(floorTo(MINUTE_MS, Date.now()) - HOUR_MS);
+    await rows("update usage_minutes_kept set since = $1", [later]);
+    await forgetMinutes(db);
+    assert.equal(await minutesKeptSince(db), later.getTime());
+    await rows("update usage_minutes_kept set since = $1", [new Date(sinceMs)]);
+  });
+
+  test("is begun with in the background", async () => {
+    const owner = freshOwner();
+    await rows("update usage_minutes_kept set since = to_timestamp(0)");
+    await accept(owner, [ago(26 * HOUR_MS, "sent"), ago(HOUR_MS, "queued")]);
+    await foldAll();
+    assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);
+    const errors: unknown[] = [];
+    const folding = keepFolding(db, (error) => errors.push(error));
+    await until("the old minute to be forgotten", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
+    await folding.stop();
+    assert.deepEqual([await statusesOf(owner), errors], [["queued"], []]);
+  });
+});
+
+test(
+  "with many writers, folders and one that forgets, every reader of minutes finds every message exactly once",
+  { timeout: 60_000 },
+  async (context) => {
+    const random = seeded(context);
+    const owner = freshOwner();
+    const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+    const anything = (id: Uuid): Countable =>
+      at(0, { id, status: anyOf(["queued", "sending", "sent", "delivered", "failed"]), segments: { count: 1 + Math.floor(random() * 4) } });
+
+    const fold = (): Promise<number> => foldUsage(db, 200);
+    const forget = (): Promise<number> => forgetMinutes(db, 10);
+    const newId = (): Uuid => firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS);
+    const size = { writers: 4, batches: 30, batch: 20 };
+    const finals = await hammerCounts({
+      ...size,
+      owner,
+      newId,
+      anything,
+      change,
+      read: () => read(owner),
+      meanwhile: [fold, fold, forget],
+    });
+
+    const expected = new Map<string, [number, number]>();
+    for (const { minuteMs, status, segments } of finals.map(countedOf)) {
+      const kind = `${(minuteMs - HOUR) / MINUTE_MS} ${status}`;
+      const [messages, sum] = expected.get(kind) ?? [0, 0];
+      expected.set(kind, [messages + 1, sum + segments]);
+    }
+    const wanted = [...expected].map(([kind, [messages, segments]]) => `${kind} ${messages}/${segments}`).toSorted();
+    assert.deepEqual(told(await read(owner)).toSorted(), wanted);
+    await foldAll();
+    assert.deepEqual((await minutesOf(owner)).toSorted(), wanted);
+    const [sum] = await rows<{ same: boolean }>(
+      `select (select array_agg((status, messages) order by status)
+               from (select status, sum(messages) as messages from usage_minutes where account_id = $1 group by 1) minutes)
+          = (select array_agg((status, messages) order by status)
+               from (select status, sum(messages) as messages from usage_hours where account_id = $1 group by 1) hours) as same`,
+      [owner.accountId],
+    );
+    assert.deepEqual(sum, { same: true });
+  },
+);
+
+describe("very many minutes", () => {
+  const owner = freshOwner();
+  before(async () => {
+    await foldAll();
+    await rows("delete from usage_minutes");
+    // Twenty environments, each with five kinds of messages in every minute of a day.
+    await rows(
+      `insert into usage_minutes (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
+       select case account when 0 then $1::uuid else md5(account::text)::uuid end, 'live', date_trunc('minute', now()) - make_interval(mins => minute),
+              'sms', status, '', -1, 10, 10
+         from generate_series(0, 19) account, generate_series(0, 1499) minute,
+              unnest(array['delivered', 'failed', 'undelivered', 'expired', 'queued']) status`,
+      [owner.accountId],
+    );
+  });
+
+  test("are read by the key, those in the range alone", async () => {
+    const toMs = Date.now();
+    const range = { fromMs: toMs - HOUR_MS, toMs, interval: "minute" } as const;
+    for (const analyze of [false, true]) {
+      if (analyze) await rows("analyze usage_minutes");
+      const plan = await planOf(db, await statementOf((fake) => readUsage(fake, owner.accountId, "live", range, 10_000)));
+      const scanned = /Index Scan using usage_minutes_pkey.*\(actual rows=(\d+)/.exec(plan)?.[1];
+      assert.ok(scanned !== undefined && Number(scanned) <= 60 * 5, plan);
+    }
+  });
+
+  test("are forgotten by the key, without a look at the young ones", async () => {
+    await rows("update usage_minutes set minute = minute - interval '2 days' where account_id = $1 and status = 'queued'", [
+      owner.accountId,
+    ]);
+    const sent: Sql[] = [];
+    const fake = { rows: async (statement: Sql) => (sent.push(statement), []) };
+    await forgetMinutes({ transaction: (work: (tx: Tx) => Promise<number>) => work(fake) } as unknown as Database);
+    const last = sent.at(-1);
+    assert.ok(last !== undefined);
+    const plan = await planOf(db, last);
+    assert.doesNotMatch(plan, /Seq Scan on usage_minutes /);
+    const scanned = Array.from(
+      plan.matchAll(/Index.* on usage_minutes.*\(actual rows=([\d.]+) loops=(\d+)\)/g),
+      ([, each, loops]) => Number(each) * Number(loops),
+    );
+    assert.ok(scanned.length > 0 && scanned.every((found) => found <= 1_501), plan);
+    const [left] = await rows<{ count: number }>("select count(*) as count from usage_minutes");
+    assert.deepEqual(left, { count: 20 * 1_500 * 5 - 1_500 });
+  });
+});
+
+describe("a database that is older than its minutes", () => {
+  const older = async (): Promise<Database> => {
+    const old = new Database({ url: await createDatabase() }, "test", () => undefined);
+    await migrate(old, knownMigrations().slice(0, 8));
+    return old;
+  };
+
+  test("keeps its hours, and counts by the minute what is made from then on", async () => {
+    const old = await older();
+    try {
+      const owner = freshOwner();
+      const nowMs = Date.now();
+      const hour = floorTo(HOUR_MS, nowMs);
+      for (const [table, messages] of [
+        ["usage_hours", 5],
+        ["usage_changes", 2],
+      ] as const) {
+        await rowsOf(
+          old,
+          `insert into ${table} (account_id, environment, hour, channel, status, error_code, delivery_bucket, messages, segments)
+           values ($1, 'live', $2, 'sms', 'queued', '', -1, $3, $3)`,
+          [owner.accountId, new Date(hour), messages],
+        );
+      }
+      await migrate(old);
+      const sinceMs = await minutesKeptSince(old);
+      assert.ok(sinceMs > nowMs && sinceMs <= Date.now() + 2 * MINUTE_MS && sinceMs % MINUTE_MS === 0, new Date(sinceMs).toISOString());
+      // One of the seven is delivered now, and another is made after the minutes have begun.
+      const before9 = countable(nowMs);
+      await changeIn(old, owner, [[before9, become(before9, { status: "delivered" })]]);
+      await acceptIn(old, owner, [countable(sinceMs, { status: "sent" })]);
+      const counts = async (interval: "minute" | "hour", fromMs: number) =>
+        Object.fromEntries(
+          (await readUsage(old, owner.accountId, "live", { fromMs, toMs: hour + 3 * HOUR_MS, interval }, 100)).map((row) => [
+            row.status,
+            row.messages,
+          ]),
+        );
+      for (const step of [async () => 0, () => foldUsage(old)]) {
+        await step();
+        assert.deepEqual(await counts("hour", hour), { queued: 6, delivered: 1, sent: 1 });
+        assert.deepEqual(await counts("minute", sinceMs), { sent: 1 });
+      }
+      assert.deepEqual(await rowsOf(old, "select status, messages from usage_minutes"), [{ status: "sent", messages: 1 }]);
+    } finally {
+      await old.close();
+    }
+  });
+
+  test("but has counted nothing yet has them from the beginning", async () => {
+    const old = await older();
+    try {
+      await migrate(old);
+      assert.equal(await minutesKeptSince(old), 0);
+    } finally {
+      await old.close();
+    }
+  });
+});

@@ -1,0 +1,360 @@
+/** Batches on two nodes, through `kill -9`, and over a wire that is cut: all messages of a batch or none, one batch for a key, and
+ *  its end told once. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { batchCaller, DEFAULTS, effectsOf, everything, items, type BatchCaller, type Json } from "../support/batch-caller.ts";
+import { afterSeconds } from "../support/changing.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { until } from "../support/expect.ts";
+import { createDatabase, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { Hold, HELD_BODY } from "../support/hold.ts";
+import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
+import { seeded } from "../support/seed.ts";
+import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+
+const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } };
+
+describe("two nodes", () => {
+  let nodeA: Godwit;
+  let nodeB: Godwit;
+  let here: BatchCaller;
+  let there: BatchCaller;
+  before(async () => {
+    nodeA = await startGodwit();
+    nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+    const key = await nodeA.key();
+    await nodeA.unlimited();
+    here = batchCaller(nodeA, key);
+    there = batchCaller(nodeB, key);
+  });
+  after(async () => {
+    await Promise.all([nodeA.stop(), nodeB.stop()]);
+  });
+
+  test("with one key, asked many times at once, make one batch", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const options = { idempotencyKey: randomUUID() };
+      const body = { defaults: DEFAULTS, items: items(260) };
+      const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there).post(body, options)));
+      const first = assertOneExecution(replies);
+      for (const each of [here, there]) assertReplayOf(first, await each.post(body, options));
+      assertReused(await there.post({ ...body, items: items(2) }, options));
+      assert.deepEqual(await effectsOf(nodeA, first.json["id"]), { batches: 1, messages: 260, events: 260, queued: 260 });
+    }
+    const { batches, messages } = await everything(nodeA);
+    assert.deepEqual([batches, messages], [3, 780]);
+  });
+
+  test("while one is in the midst of it, the other answers that it runs; and replays it when it is done", async () => {
+    await using hold = await Hold.take(nodeA.databaseUrl as string);
+    const options = { idempotencyKey: randomUUID() };
+    const body = { defaults: DEFAULTS, items: items(300, (index) => (index === 299 ? { body: HELD_BODY } : {})) };
+    const running = here.post(body, options);
+    await hold.waiting();
+    assertConflict(await there.post(body, options));
+    await hold.release();
+    const first = await running;
+    assertFirst(first);
+    assertReplayOf(first, await there.post(body, options));
+  });
+
+  test("both taking batches with the same recipients at once wait for nobody in a circle", async () => {
+    const list = items(500);
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        (index % 2 === 0 ? here : there).post({ defaults: DEFAULTS, items: index % 3 === 0 ? list.toReversed() : list }),
+      ),
+    );
+    for (const reply of replies) {
+      assertFirst(reply);
+      assert.equal(reply.json["accepted"], 500);
+    }
+  });
+});
+
+describe("the end of batches on two nodes", () => {
+  test("is told once each, however many look", async () => {
+    await using hook = await Hook.listen();
+    await using nodeA = await startTelling();
+    await using nodeB = await startTelling({ databaseUrl: nodeA.databaseUrl });
+    const customer = await Customer.of(nodeA);
+    const endpoint = await customer.endpoint(hook, ["batch.completed"]);
+    const callers = [batchCaller(nodeA, customer.key), batchCaller(nodeB, customer.key)] as const;
+    const made = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => {
+        const caller = callers[index % 2 === 0 ? 0 : 1];
+        // Some have nothing that is accepted, some wait a moment longer than the others.
+        const fields = (at: number): object =>
+          index % 5 === 4 ? { recipient: "x" } : at === 0 && index % 5 === 3 ? { send_at: afterSeconds(2) } : {};
+        return caller.send(items(1 + index, fields));
+      }),
+    );
+    for (const { id } of made) await callers[0].completed(id);
+    await endpoint.heard(30);
+    // Whoever looks at open batches looks again at least once more: none of these is open.
+    const probe = await callers[1].send(items(1));
+    await callers[1].completed(probe.id);
+    await endpoint.heard(31);
+    await endpoint.test();
+    const told = endpoint.calls.filter(({ event }) => event.type === "batch.completed").map(({ event }) => event.data["batch"] as Json);
+    assert.deepEqual(told.map(({ id }) => String(id)).toSorted(), [...made, probe].map(({ id }) => id).toSorted());
+    for (const { total, accepted, refused, statuses } of told) {
+      assert.equal(total, Number(accepted) + Number(refused));
+      assert.deepEqual(statuses, accepted === 0 ? {} : { delivered: accepted });
+    }
+  });
+});
+
+/** One batch that was asked for. */
+type Asked = { key: string; size: number; reply: Reply | undefined };
+
+const bodyOf = ({ key, size }: Pick<Asked, "key" | "size">): object => ({
+  defaults: { ...DEFAULTS, client_reference: key },
+  items: items(size),
+});
+
+const ask = async (caller: BatchCaller, key: string, size: number): Promise<Asked> => ({
+  key,
+  size,
+  reply: await caller.post(bodyOf({ key, size }), { idempotencyKey: key }).catch(() => undefined),
+});
+
+/** Batches of some hundreds over a few connections, until the server is gone. */
+async function loadUntilGone(caller: BatchCaller, random: () => number): Promise<Asked[]> {
+  const all: Asked[] = [];
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 900));
+      all.push(asked);
+      if (asked.reply === undefined) return;
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, work));
+  return all;
+}
+
+/** Of every batch all messages are there, and no message is of a batch that is not. */
+async function assertWhole(node: Godwit): Promise<void> {
+  const broken = await node.rows(
+    `select coalesce(b.id, m.batch_id) as id, b.accepted, m.messages, m.events, m.queued
+       from batches b
+       full join (select batch_id, count(*)::integer as messages,
+                         count(*) filter (where m.id in (select message_id from events))::integer as events,
+                         count(*) filter (where m.id in (select message_id from delivery_queue))::integer as queued
+                    from messages m
+                   group by batch_id) m on m.batch_id = b.id
+      where (b.accepted, b.accepted, b.accepted) is distinct from (m.messages, m.events, m.queued)`,
+  );
+  assert.deepEqual(broken, []);
+}
+
+const batchesUnder = async (node: Godwit, key: string): Promise<{ batch: string; messages: number }[]> =>
+  node.rows("select batch_id::text as batch, count(*)::integer as messages from messages where client_reference = $1 group by 1", [key]);
+
+describe("a service that is killed in the midst of batches", () => {
+  test("leaves all messages of a batch or none, and a retry under the key makes exactly one batch", async (context) => {
+    const random = seeded(context);
+    const databaseUrl = await createDatabase();
+    const all: Asked[] = [];
+    let apiKey: string | undefined;
+    for (let round = 0; round < 6; round += 1) {
+      await using node = await startGodwit({ databaseUrl });
+      await node.unlimited();
+      apiKey ??= await node.key();
+      const load = loadUntilGone(batchCaller(node, apiKey), random);
+      // Any moment will do, once there is traffic.
+      const already = Number((await everything(node))["batches"]);
+      await until("batches to be stored", async () => (Number((await everything(node))["batches"]) > already ? true : undefined), 15_000);
+      await sleep(random() * 400);
+      node.child.kill("SIGKILL");
+      all.push(...(await load));
+    }
+    await using node = await startGodwit({ databaseUrl });
+    assert.ok(apiKey !== undefined);
+    const caller = batchCaller(node, apiKey);
+    await assertWhole(node);
+    const answered = all.filter(({ reply }) => reply !== undefined);
+    const cut = all.filter(({ reply }) => reply === undefined);
+    assert.ok(answered.length > 0 && cut.length > 0, "the kills came into the traffic");
+    let stored = 0;
+    for (const { key, size, reply } of answered) {
+      assert.ok(reply?.status === 202, reply?.text);
+      assert.deepEqual(
+        (await batchesUnder(node, key)).map(({ messages }) => messages),
+        [size],
+      );
+      assertReplayOf(reply, await caller.post(bodyOf({ key, size }), { idempotencyKey: key }));
+    }
+    for (const { key, size } of cut) {
+      if (await isStored(node, key)) stored += 1;
+      const { reply: again } = await ask(caller, key, size);
+      assert.ok(again?.status === 202, again?.text);
+      assertReplayOf(again, await caller.post(bodyOf({ key, size }), { idempotencyKey: key }));
+      assert.deepEqual(
+        (await batchesUnder(node, key)).map(({ messages }) => messages),
+        [size],
+      );
+      assert.equal((await effectsOf(node, again.json["id"])).messages, size);
+    }
+    await assertWhole(node);
+    assert.equal((await everything(node))["batches"], all.length);
+    context.diagnostic(`${all.length} batches, ${cut.length} cut off, ${stored} of these stored`);
+  });
+
+  test("loses nothing of a batch that it answered with 202: another node brings all of it to its end, and tells it once", async () => {
+    const databaseUrl = await createDatabase();
+    const doomed = await startGodwit({ databaseUrl });
+    const apiKey = await doomed.key();
+    await doomed.unlimited();
+    const { id } = await batchCaller(doomed, apiKey).send(items(1_000, (index) => (index % 100 === 0 ? { send_at: afterSeconds(1) } : {})));
+    await doomed.stop("SIGKILL");
+    await using node = await startGodwit({ databaseUrl, ...delivering });
+    const caller = batchCaller(node, apiKey);
+    assert.deepEqual((await caller.completed(id, 30_000))["statuses"], { delivered: 1_000 });
+    assert.equal((await caller.completions(id)).length, 1);
+  });
+
+  test("and that delivers: what had not left is sent by another, what may have is told so, and the end comes once", async (context) => {
+    const databaseUrl = await createDatabase();
+    const doomed = await startGodwit({ databaseUrl, ...delivering });
+    const apiKey = await doomed.key();
+    await doomed.unlimited();
+    const { id } = await batchCaller(doomed, apiKey).send(items(1_000));
+    await until("some to have left", async () => {
+      const rows = await doomed.rows("select from messages where status in ('sent', 'delivered') limit 1");
+      return rows.length > 0 ? true : undefined;
+    });
+    await doomed.stop("SIGKILL");
+    await using node = await startGodwit({ databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
+    const caller = batchCaller(node, apiKey);
+    // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
+    await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
+    const { statuses } = await caller.completed(id, 60_000);
+    const messages = await caller.messages(id);
+    assert.equal(messages.length, 1_000);
+    const tally = Map.groupBy(messages, ({ status, error }) => `${String(status)} ${(error as { code: string } | null)?.code ?? ""}`);
+    context.diagnostic(Array.from(tally, ([what, list]) => `${what}: ${list.length}`).join(", "));
+    // A receipt that comes after its time is the truth all the same.
+    const ends = new Set(["delivered ", "delivered no_receipt", "failed outcome_unknown", "expired no_receipt"]);
+    for (const what of tally.keys()) assert.ok(ends.has(what), what);
+    assert.ok((tally.get("delivered ")?.length ?? 0) > 0);
+    assert.ok(Number((statuses as Json)["delivered"]) > 0);
+    assert.equal((await caller.completions(id)).length, 1);
+  });
+});
+
+describe("a connection cut while a batch is stored", () => {
+  const COMMIT = "commit\0";
+  const STORE_ANSWER = "insert into idempotency_keys (account_id";
+  const INSERT_BATCH = "insert into batches";
+  let wire: DatabaseWire;
+  let direct: Godwit;
+  let cut: Godwit;
+  let apiKey: string;
+  let near: BatchCaller;
+  let far: BatchCaller;
+  before(async () => {
+    direct = await startGodwit();
+    wire = await DatabaseWire.to(direct.databaseUrl as string);
+    await direct.unlimited();
+    apiKey = await direct.key();
+    far = batchCaller(direct, apiKey);
+  });
+  after(async () => {
+    await wire.close();
+    await direct.stop();
+  });
+  beforeEach(async () => {
+    // Its connections are new, so every statement's text is still on its way to the database.
+    cut = await startGodwit({ databaseUrl: wire.url });
+    near = batchCaller(cut, apiKey);
+  });
+  afterEach(async () => {
+    assert.equal(await cut.stop(), 0, cut.output.join("\n"));
+  });
+
+  const request = (last: object = {}): { key: string; body: object } => {
+    const key = randomUUID();
+    return {
+      key,
+      body: { defaults: { ...DEFAULTS, client_reference: key }, items: [...items(300), { recipient: "+14155559999", ...last }] },
+    };
+  };
+  const once = async (key: string): Promise<void> => {
+    assert.deepEqual(
+      (await batchesUnder(direct, key)).map(({ messages }) => messages),
+      [301],
+    );
+  };
+
+  const NOTHING_DONE: readonly (readonly [what: string, moment: "asked" | "answered", mark: (key: string) => string])[] = [
+    ["before the first messages reach the database", "asked", (key) => key],
+    ["after its messages, before the batch is written", "asked", () => INSERT_BATCH],
+    ["after the batch was written, before its answer is stored", "answered", () => INSERT_BATCH],
+    ["before its answer is stored", "asked", () => STORE_ANSWER],
+    ["after its answer was stored, before its end", "answered", () => STORE_ANSWER],
+  ];
+  for (const [what, moment, mark] of NOTHING_DONE) {
+    test(`${what}: 503, nothing was done, and a retry makes one batch`, async () => {
+      const { key, body } = request();
+      wire.cutNext(moment, mark(key));
+      const reply = await near.post(body, { idempotencyKey: key });
+      assert.equal(reply.status, 503, reply.text.slice(0, 500));
+      assert.deepEqual(await batchesUnder(direct, key), []);
+      assert.equal(await isStored(direct, key), false);
+      const first = await near.post(body, { idempotencyKey: key });
+      assertFirst(first);
+      assertReplayOf(first, await far.post(body, { idempotencyKey: key }));
+      await once(key);
+    });
+  }
+
+  for (const moment of ["answered", "ended"] as const) {
+    test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
+      await using hold = await Hold.take(direct.databaseUrl as string);
+      const { key, body } = request({ body: HELD_BODY });
+      const running = near.post(body, { idempotencyKey: key });
+      await hold.waiting();
+      wire.cutNext(moment, COMMIT);
+      await hold.release();
+      const first = await running;
+      assertFirst(first);
+      for (const each of [near, far]) assertReplayOf(first, await each.post(body, { idempotencyKey: key }));
+      await once(key);
+    });
+  }
+
+  test("in its end, without a key: the outcome is told all the same", async () => {
+    await using hold = await Hold.take(direct.databaseUrl as string);
+    const { key, body } = request({ body: HELD_BODY });
+    const running = near.post(body);
+    await hold.waiting();
+    wire.cutNext("answered", COMMIT);
+    await hold.release();
+    const reply = await running;
+    assertFirst(reply);
+    assert.equal((await effectsOf(direct, reply.json["id"])).messages, 301);
+    await once(key);
+  });
+
+  test("while its last messages wait: 503, nothing of it runs on, and a retry makes one batch", async () => {
+    await using hold = await Hold.take(direct.databaseUrl as string);
+    const { key, body } = request({ body: HELD_BODY });
+    const running = near.post(body, { idempotencyKey: key });
+    await hold.waiting();
+    wire.cutAll();
+    const reply = await running;
+    assert.equal(reply.status, 503, reply.text.slice(0, 500));
+    await hold.release();
+    assert.deepEqual(await batchesUnder(direct, key), []);
+    const first = await until("the key is free again", async () => {
+      const again = await near.post(body, { idempotencyKey: key });
+      return again.status === 202 ? again : undefined;
+    });
+    assert.equal(isReplay(first), false);
+    assertReplayOf(first, await far.post(body, { idempotencyKey: key }));
+    await once(key);
+  });
+});

@@ -1,0 +1,375 @@
+/** `kill -9` of the service, of its embedded database and of both, and a graceful stop, all of them under load: what was
+ *  answered with 202 is there, once, and what was not can be repeated; and it is delivered, or told to be of unknown outcome. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../src/lib/wait.ts";
+import { socketDir } from "../../src/storage/data-directory.ts";
+import { Database } from "../../src/storage/database.ts";
+import { embeddedTarget } from "../../src/storage/embedded-postgres.ts";
+import { createDatabase, runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { Hold, HELD_BODY } from "../support/hold.ts";
+import { until } from "../support/expect.ts";
+import { assertFirst, effectCount, isReplay, NEVER, unique } from "../support/replay.ts";
+import { seeded } from "../support/seed.ts";
+import {
+  assertEachOnce,
+  assertNothingDone,
+  assertNothingHalfDone,
+  assertTravelled,
+  journeysOf,
+  postBytes,
+  retryUnanswered,
+  sendUntil,
+  tallyOf,
+  type Sent,
+} from "../support/sending.ts";
+
+const STOP_LIMIT_MS = 30_000;
+
+const withStatus = (sent: readonly Sent[], status: number | undefined): Sent[] => sent.filter((one) => one.status === status);
+
+/** Load until `strike` has struck; everything that was sent. */
+async function loadWhile(godwit: Godwit, apiKey: string, strike: () => Promise<void>): Promise<Sent[]> {
+  const stop = new AbortController();
+  const load = sendUntil(stop.signal, { godwit, apiKey });
+  try {
+    await strike();
+  } finally {
+    stop.abort();
+  }
+  return load;
+}
+
+/** Load until the service is killed at that moment, and every connection has broken; everything that was sent. */
+async function loadUntilKilled(godwit: Godwit, apiKey: string, moment: Promise<unknown>): Promise<Sent[]> {
+  const stop = new AbortController();
+  const load = sendUntil(stop.signal, { godwit, apiKey });
+  await moment.catch((error: unknown) => {
+    stop.abort();
+    throw error;
+  });
+  godwit.child.kill("SIGKILL");
+  return load;
+}
+
+const query = (text: string, values: readonly unknown[] = []) => ({ name: `crash_${randomUUID()}`, text, values });
+
+/** Some moment in the midst of the traffic: messages are delivered, and more come all the time. */
+async function inTraffic(db: Database | undefined, random: () => number): Promise<void> {
+  assert.ok(db !== undefined);
+  const count = async (): Promise<number> => (await db.rows(query("select from messages where status = 'delivered'"))).length;
+  const already = await count();
+  await until("messages to be delivered", async () => (await count()) > already || undefined, 15_000);
+  await sleep(random() * 1_000);
+}
+
+const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } };
+
+// What a dead node had in hand is another's when its lease of 15 seconds is over. What may have left is then held for three
+// seconds, at twenty times the simulator's speed. The rest is for a busy machine.
+const TAKEN_UP_MS = 15_000 + 10_000;
+const HOLD_OVER_MS = 3_000 + 10_000;
+const GIVEN_BACK_MS = 8_000;
+// Thousands of messages, of all the tests before.
+const BACKLOG_MS = TAKEN_UP_MS + 30_000;
+// A node's idea of the database's time.
+const CLOCK_MARGIN_MS = 100;
+
+/** Waits until everything has come as far as it can. The simulated carrier of a process dies with it: what that one had taken
+ *  stays `sent`, and nothing that was sent later does. */
+async function settledAfter(db: Database, diedAtMs: number, limitMs = TAKEN_UP_MS): Promise<void> {
+  const isNone = async (text: string, ...values: unknown[]): Promise<true | undefined> =>
+    (await db.rows(query(`${text} limit 1`, values))).length === 0 || undefined;
+  // A row is held from the moment it is known that nobody knows.
+  await until("everything to be taken up", () => isNone("select from delivery_queue where state = 0"), limitMs);
+  await until("what is held to come to its end", () => isNone("select from delivery_queue"), HOLD_OVER_MS);
+  const since = new Date(diedAtMs + CLOCK_MARGIN_MS);
+  await until("the receipts of living carriers", () => isNone("select from messages where status = 'sent' and sent_at > $1", since));
+}
+
+/** Every key has its first answer still, which is not what became of the message. */
+async function assertKeysReplay(godwit: Godwit, apiKey: string, sent: readonly Sent[]): Promise<void> {
+  const some = sent.filter((_, index) => index % Math.ceil(sent.length / 100) === 0);
+  for (const { key, id } of some) {
+    const reply = await godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key });
+    assert.equal(isReplay(reply), true, reply.text);
+    assert.deepEqual([reply.status, reply.json["id"], reply.json["status"], reply.json["sequence"]], [202, id, "queued", 1]);
+  }
+}
+
+describe("a service that is killed under load", () => {
+  test("loses nothing that it answered, and leaves nothing half done", async (context) => {
+    const random = seeded(context);
+    const databaseUrl = await createDatabase();
+    const all: Sent[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      await using godwit = await startGodwit({ databaseUrl });
+      await godwit.unlimited();
+      const apiKey = await godwit.key();
+      const sent = await loadUntilKilled(godwit, apiKey, sleep(300 + random() * 1_200));
+      await godwit.stop();
+      all.push(...sent);
+      assert.ok(withStatus(sent, 202).length > 0, "there was load");
+      assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([202, undefined]));
+    }
+    await using godwit = await startGodwit({ databaseUrl });
+    assert.ok(godwit.db !== undefined);
+    await assertEachOnce(godwit.db, withStatus(all, 202));
+    const settled = await retryUnanswered(godwit, await godwit.key(), all);
+    await assertEachOnce(godwit.db, settled);
+    await assertNothingHalfDone(godwit.db);
+    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off`);
+  });
+});
+
+// Most of their time is the waiting for leases to run out: they wait together.
+describe("a service that is killed while it delivers", { concurrency: 2 }, () => {
+  test("again and again, loses nothing, tells every step, and hands nothing over twice", async (context) => {
+    const random = seeded(context);
+    const databaseUrl = await createDatabase();
+    const all: Sent[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      await using godwit = await startGodwit({ databaseUrl, ...delivering });
+      await godwit.unlimited();
+      const sent = await loadUntilKilled(godwit, await godwit.key(), inTraffic(godwit.db, random));
+      await godwit.stop();
+      all.push(...sent);
+      assert.ok(withStatus(sent, 202).length > 0, "there was load");
+    }
+    const diedAtMs = Date.now();
+    await using godwit = await startGodwit({ databaseUrl, ...delivering });
+    assert.ok(godwit.db !== undefined);
+    const apiKey = await godwit.key();
+    const settled = await retryUnanswered(godwit, apiKey, all);
+    await settledAfter(godwit.db, diedAtMs);
+    const journeys = await journeysOf(godwit.db);
+    assertTravelled(journeys, settled);
+    await assertKeysReplay(godwit, apiKey, settled);
+    context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tallyOf(journeys)}`);
+  });
+
+  test("beside another node, leaves it everything that had not left", async (context) => {
+    const random = seeded(context);
+    await using doomed = await startGodwit(delivering);
+    await using other = await startGodwit({ databaseUrl: doomed.databaseUrl, ...delivering });
+    assert.ok(other.db !== undefined);
+    await other.unlimited();
+    const apiKey = await other.key();
+    const sent = await loadUntilKilled(doomed, apiKey, inTraffic(doomed.db, random));
+    await doomed.stop();
+    const diedAtMs = Date.now();
+    const settled = await retryUnanswered(other, apiKey, sent);
+    await settledAfter(other.db, diedAtMs);
+    const journeys = await journeysOf(other.db);
+    assertTravelled(journeys, settled);
+    await assertKeysReplay(other, apiKey, settled);
+    context.diagnostic(`${sent.length} requests, ${withStatus(sent, undefined).length} cut off; ${tallyOf(journeys)}`);
+  });
+});
+
+describe("a service with its embedded database", () => {
+  let dataDir: string;
+  let godwit: Godwit;
+  let apiKey: string;
+  let db: Database;
+  const all: Sent[] = [];
+
+  const start = async (roles = "api"): Promise<void> => {
+    godwit = await startGodwit({ roles, env: { ...delivering.env, GODWIT_DATA_DIR: dataDir } });
+  };
+  const postmaster = (): number => Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+  const commandOf = (pid: number): string => (existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "");
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runGodwit(args, { GODWIT_DATA_DIR: dataDir });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+  const kill = async (): Promise<void> => {
+    const gone = new Promise<void>((resolve) => godwit.child.once("exit", () => resolve()));
+    godwit.child.kill("SIGKILL");
+    await gone;
+  };
+  /** Of everything that was ever sent to this directory. */
+  const assertKept = async (sent: readonly Sent[]): Promise<void> => {
+    await assertEachOnce(db, withStatus(all, 202));
+    all.push(...(await retryUnanswered(godwit, apiKey, sent)));
+    await assertEachOnce(db, all);
+    await assertNothingHalfDone(db);
+  };
+
+  before(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "godwit-crash-"));
+    // The database's user has to get in.
+    chmodSync(dataDir, 0o755);
+    await start();
+    db = new Database(embeddedTarget(socketDir(dataDir)), "test", () => undefined);
+    await run("environments", "set-tier", "test", "unlimited");
+    const made = await run("keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json");
+    apiKey = (JSON.parse(made) as { key: string }).key;
+  });
+  after(async () => {
+    await db.close();
+    await godwit.stop();
+    // Only a failed test leaves its database behind.
+    const pidFile = join(dataDir, "postgres", "postmaster.pid");
+    if (existsSync(pidFile) && commandOf(postmaster()).includes(dataDir)) process.kill(postmaster(), "SIGQUIT");
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test("loses nothing when the service is killed, and its database lives on without it", async (context) => {
+    const random = seeded(context);
+    const sent = await loadWhile(godwit, apiKey, async () => {
+      await sleep(300 + random() * 700);
+      await kill();
+    });
+    await start();
+    await assertEachOnce(db, withStatus(sent, 202));
+    await assertKept(sent);
+  });
+
+  test("loses nothing when both are killed", async (context) => {
+    const random = seeded(context);
+    const sent = await loadWhile(godwit, apiKey, async () => {
+      await sleep(300 + random() * 700);
+      process.kill(postmaster(), "SIGKILL");
+      await sleep(random() * 20);
+      await kill();
+    });
+    await start();
+    await assertEachOnce(db, withStatus(sent, 202));
+    await assertKept(sent);
+  });
+
+  /** Load while the database is killed at that moment, until it is back. */
+  const loadThroughDatabaseLoss = async (moment: Promise<unknown>): Promise<Sent[]> => {
+    const killed = postmaster();
+    const stop = new AbortController();
+    const connections = 16;
+    let isKilled = false;
+    let refused = 0;
+    let taken = 0;
+    // After a refusal each connection may still have an earlier success to tell; one more is of a database that is back. The
+    // time limit is that of a broken recovery.
+    const load = sendUntil(AbortSignal.any([stop.signal, AbortSignal.timeout(25_000)]), { godwit, apiKey, connections }, ({ status }) => {
+      if (isKilled && status !== 202) refused += 1;
+      taken = status === 202 ? taken + 1 : 0;
+      if (refused > 0 && taken > connections) stop.abort();
+    });
+    await moment;
+    process.kill(killed, "SIGKILL");
+    isKilled = true;
+    const sent = await load;
+    assert.ok(refused > 0 && stop.signal.aborted, "refused, and then recovered");
+    assert.notEqual(postmaster(), killed);
+    return sent;
+  };
+
+  test("answers 503 or 500 while its database is killed, brings it back by itself, and loses nothing", async (context) => {
+    const random = seeded(context);
+    const sent = await loadThroughDatabaseLoss(sleep(300 + random() * 700));
+    for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
+    await assertNothingDone(db, withStatus(sent, 503));
+    await assertEachOnce(db, withStatus(sent, 202));
+    await assertKept(sent);
+    context.diagnostic(
+      `${sent.length} requests, ${withStatus(sent, 503).length} answered 503, ${withStatus(sent, 500).length} answered 500`,
+    );
+  });
+
+  test("delivers all of it in the end, also when its database is killed meanwhile", async (context) => {
+    const random = seeded(context);
+    assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0, godwit.output.join("\n"));
+    await start("api,dispatch");
+    const sent = await loadThroughDatabaseLoss(inTraffic(db, random));
+    all.push(...(await retryUnanswered(godwit, apiKey, sent)));
+    // No carrier died: every one of them is heard.
+    await settledAfter(db, 0, BACKLOG_MS);
+    const journeys = await journeysOf(db);
+    assertTravelled(journeys, all);
+    await assertKeysReplay(godwit, apiKey, all);
+    context.diagnostic(`${journeys.length} messages; ${tallyOf(journeys)}`);
+  });
+
+  test("stops gracefully after all that", async () => {
+    assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0, godwit.output.join("\n"));
+  });
+});
+
+describe("a graceful stop", () => {
+  test("under load: everything answered 202 is there, all else can be repeated elsewhere", async (context) => {
+    const random = seeded(context);
+    const godwit = await startGodwit();
+    await using other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+    assert.ok(other.db !== undefined);
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const sent = await loadWhile(godwit, apiKey, async () => {
+      await sleep(300 + random() * 700);
+      assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0);
+    });
+    assert.ok(withStatus(sent, 202).length > 0);
+    for (const { status } of sent) assert.ok([202, 503, undefined].includes(status), `answered ${status}`);
+    await assertNothingDone(other.db, withStatus(sent, 503));
+    await assertEachOnce(other.db, withStatus(sent, 202));
+    await assertEachOnce(other.db, await retryUnanswered(other, apiKey, sent));
+    await assertNothingHalfDone(other.db);
+  });
+
+  test("while it delivers: nothing is of unknown outcome, and another node has the rest at once", async (context) => {
+    const random = seeded(context);
+    await using godwit = await startGodwit(delivering);
+    await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, ...delivering });
+    assert.ok(other.db !== undefined);
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const sent = await loadWhile(godwit, apiKey, async () => {
+      await inTraffic(other.db, random);
+      assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0);
+    });
+    const settled = await retryUnanswered(other, apiKey, sent);
+    // Far less than a lease: what had not left was given back.
+    await settledAfter(other.db, 0, GIVEN_BACK_MS);
+    const journeys = await journeysOf(other.db);
+    assertTravelled(journeys, settled);
+    assert.deepEqual(new Set(journeys.map(({ status }) => status)), new Set(["delivered"]), tallyOf(journeys));
+  });
+
+  test("waits for a request under way, and answers it", async () => {
+    const godwit = await startGodwit();
+    const apiKey = await godwit.key();
+    await using hold = await Hold.take(godwit.databaseUrl as string);
+    const running = godwit.send(apiKey, { body: HELD_BODY });
+    await hold.waiting();
+    const stopped = godwit.stop();
+    assert.equal(await within(stopped, 500), undefined, "it waits");
+    await hold.release();
+    assertFirst(await running);
+    assert.equal(await within(stopped, STOP_LIMIT_MS), 0);
+  });
+
+  test("is not held up by clients that hung up earlier", async () => {
+    const godwit = await startGodwit();
+    const apiKey = await godwit.key();
+    const { hostname, port } = new URL(godwit.url);
+    const whole = postBytes(apiKey, randomUUID());
+    const body = unique();
+    const part = postBytes(apiKey, randomUUID(), body).slice(0, -10);
+    for (const bytes of [whole, part, part.slice(0, part.indexOf("\r\n\r\n"))]) {
+      await new Promise<void>((resolve, reject) => {
+        const socket = connect(Number(port), hostname, () => socket.write(bytes, () => socket.destroy()));
+        socket.on("error", reject);
+        socket.on("close", () => resolve());
+      });
+    }
+    assertFirst(await godwit.send(apiKey));
+    assert.deepEqual(await effectCount(godwit, body), NEVER);
+    // Nothing runs any more, so there is nothing to wait for.
+    assert.equal(await within(godwit.stop(), 5_000), 0);
+  });
+});

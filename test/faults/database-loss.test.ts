@@ -1,0 +1,234 @@
+/** The database goes away, for a moment or for longer: a 202 is there, a 503 means that nothing was done, and the service
+ *  comes back without a restart. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { poll } from "../../src/lib/wait.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { adminUrl, createDatabase, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { Hold, HELD_BODY } from "../support/hold.ts";
+import { assertFirst, assertReplayOf, effectCount, isReplay, isStored, NEVER, ONCE, unique } from "../support/replay.ts";
+import { seeded } from "../support/seed.ts";
+import { assertEachOnce, assertNothingDone, assertNothingHalfDone, retryUnanswered, sendUntil } from "../support/sending.ts";
+
+const postTo = (node: Godwit, apiKey: string, idempotencyKey: string, body: unknown): Promise<Reply> =>
+  node.request("POST", "/v1/messages", { key: apiKey, idempotencyKey, body });
+
+/** A process of this machine that may be stopped and continued. */
+const isLocalPostgres = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/comm`) && readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
+
+function assertUnavailable(reply: Reply): void {
+  assert.equal(reply.status, 503, reply.text);
+  assert.equal(reply.json["code"], "service_unavailable");
+  assert.match(reply.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+}
+
+describe("connections cut under load", () => {
+  test("each answer is 202, 503 or 500; a 202 is there once, a 503 did nothing, and retries end in one message", async (context) => {
+    const random = seeded(context);
+    await using godwit = await startGodwit();
+    const { db } = godwit;
+    assert.ok(db !== undefined);
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const stop = new AbortController();
+    const load = sendUntil(stop.signal, { godwit, apiKey });
+    for (let count = 0; count < 10; count += 1) {
+      await sleep(200 + random() * 150);
+      await godwit.rows(
+        `select pg_terminate_backend(pid)
+           from pg_stat_activity
+          where datname = current_database() and application_name like 'godwit %' and application_name not like 'godwit test %'`,
+      );
+    }
+    stop.abort();
+    const sent = await load;
+    const answered = (status: number) => sent.filter((one) => one.status === status);
+    context.diagnostic(`${answered(202).length} times 202, ${answered(503).length} times 503, ${answered(500).length} times 500`);
+    for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
+    assert.equal(godwit.child.exitCode, null, "the service lives on");
+    await assertNothingDone(db, answered(503));
+    await assertEachOnce(db, answered(202));
+    await assertEachOnce(db, await retryUnanswered(godwit, apiKey, sent));
+    await assertNothingHalfDone(db);
+  });
+});
+
+test("every session has a name of its own, whatever the URL says: by it a lost one is ended, and no other", async () => {
+  const url = await createDatabase();
+  await using godwit = await startGodwit({ databaseUrl: `${url}${url.includes("?") ? "&" : "?"}application_name=shared` });
+  const rows = await godwit.rows<{ name: string }>(
+    "select application_name as name from pg_stat_activity where datname = current_database()",
+  );
+  const names = rows.map(({ name }) => name);
+  assert.ok(names.length >= 2);
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names) assert.match(name, /^godwit \w+ \d+$/);
+});
+
+describe("a connection cut in mid-statement", () => {
+  let wire: DatabaseWire;
+  let godwit: Godwit;
+  let direct: Godwit;
+  let apiKey: string;
+  before(async () => {
+    // One service beside the wire, through which the test looks at the database.
+    direct = await startGodwit();
+    wire = await DatabaseWire.to(direct.databaseUrl as string);
+    await direct.unlimited();
+    apiKey = await direct.key();
+  });
+  after(async () => {
+    await wire.close();
+    await direct.stop();
+  });
+  beforeEach(async () => {
+    godwit = await startGodwit({ databaseUrl: wire.url });
+  });
+  afterEach(async () => {
+    assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
+  });
+
+  test("before the statement arrives: 503, nothing was done, and a retry is executed", async () => {
+    const key = randomUUID();
+    const body = unique();
+    wire.cutNext("asked", String(body["client_reference"]));
+    assertUnavailable(await postTo(godwit, apiKey, key, body));
+    assert.equal(await isStored(direct, key), false);
+    assertFirst(await postTo(godwit, apiKey, key, body));
+    assert.deepEqual(await effectCount(direct, body), ONCE);
+  });
+
+  test("after the commit: the outcome is looked up, and the answer is the 202", async () => {
+    const key = randomUUID();
+    const body = unique();
+    wire.cutNext("answered", String(body["client_reference"]));
+    const first = await postTo(godwit, apiKey, key, body);
+    assertFirst(first);
+    assert.deepEqual(await effectCount(direct, body), ONCE);
+    assertReplayOf(first, await postTo(godwit, apiKey, key, body));
+    assertReplayOf(first, await postTo(direct, apiKey, key, body));
+  });
+
+  test("together with the answer: it is the 202, and the service lives on", async () => {
+    const key = randomUUID();
+    const body = unique();
+    wire.cutNext("ended", String(body["client_reference"]));
+    const first = await postTo(godwit, apiKey, key, body);
+    assertFirst(first);
+    assertReplayOf(first, await postTo(godwit, apiKey, key, body));
+    assert.deepEqual(await effectCount(direct, body), ONCE);
+  });
+
+  test("after the commit of a refusal: the answer is the refusal", async () => {
+    const key = randomUUID();
+    const body = unique({ body: "x".repeat(500), max_segments: 1 });
+    // A refusal has no message: its answer, which names the fault, is what the statement carries.
+    wire.cutNext("answered", "max_segments_exceeded");
+    const first = await postTo(godwit, apiKey, key, body);
+    // It is committed: a 503 would say that nothing was done, and that the key is free.
+    assert.equal(first.status, 422, first.text);
+    const again = await postTo(godwit, apiKey, key, body);
+    assert.equal(again.status, 422);
+    assert.equal(again.json["code"], "max_segments_exceeded");
+    assert.deepEqual(await effectCount(direct, body), NEVER);
+  });
+
+  test("after the commit of one batch: each of its requests gets its own 202", async () => {
+    const requests = Array.from({ length: 30 }, () => ({ key: randomUUID(), body: unique() }));
+    wire.cutNext("answered", String(requests[15]?.body["client_reference"]));
+    const replies = await Promise.all(requests.map(({ key, body }) => postTo(godwit, apiKey, key, body)));
+    replies.forEach(assertFirst);
+    for (const { body } of requests) assert.deepEqual(await effectCount(direct, body), ONCE);
+  });
+
+  test("while the statement runs: it is ended before the answer, so that a 503 stays true", async () => {
+    await using hold = await Hold.take(direct.databaseUrl as string);
+    const key = randomUUID();
+    const body = unique({ body: HELD_BODY });
+    wire.cutNext("running", String(body["client_reference"]));
+    assertUnavailable(await postTo(godwit, apiKey, key, body));
+    assert.equal(await hold.held(), 0, "nothing of it runs any more");
+    await hold.release();
+    assert.equal(await isStored(direct, key), false);
+    assert.deepEqual(await effectCount(direct, body), NEVER);
+    assertFirst(await postTo(direct, apiKey, key, body));
+    assert.equal(isReplay(await postTo(godwit, apiKey, key, body)), true);
+    assert.deepEqual(await effectCount(direct, body), ONCE);
+  });
+});
+
+describe("a connection cut whose session cannot be ended", () => {
+  test("is a 500, since it may still commit; a 503 would say that nothing was done", async (context) => {
+    await using direct = await startGodwit();
+    const wire = await DatabaseWire.to(direct.databaseUrl as string);
+    const godwit = await startGodwit({ databaseUrl: wire.url });
+    await using hold = await Hold.take(direct.databaseUrl as string);
+    let backend = 0;
+    try {
+      const running = postTo(godwit, await direct.key(), randomUUID(), unique({ body: HELD_BODY }));
+      await hold.waiting();
+      backend = await hold.backend();
+      if (isLocalPostgres(backend)) process.kill(backend, "SIGSTOP");
+      else context.skip("the database runs elsewhere");
+      wire.cutAll();
+      const reply = await running;
+      if (!isLocalPostgres(backend)) return;
+      assert.equal(reply.status, 500, reply.text);
+      assert.equal(reply.json["code"], "internal_server_error");
+    } finally {
+      if (isLocalPostgres(backend)) process.kill(backend, "SIGCONT");
+      await godwit.stop();
+      await wire.close();
+    }
+  });
+});
+
+describe("a database that is away", () => {
+  let admin: pg.Client;
+  let databaseUrl: string;
+  let name: string;
+  beforeEach(async () => {
+    databaseUrl = await createDatabase();
+    name = new pg.Client(databaseUrl).database ?? "";
+    admin = new pg.Client(adminUrl());
+    await admin.connect();
+  });
+  afterEach(() => admin.end());
+
+  const close = async (): Promise<void> => {
+    await admin.query(`alter database ${name} with allow_connections false`);
+    await admin.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name]);
+  };
+
+  test("is a 503 for requests and for readiness, and both come back with it", async () => {
+    await using godwit = await startGodwit({ databaseUrl });
+    await godwit.unlimited();
+    const apiKey = await godwit.key();
+    const key = randomUUID();
+    const body = unique();
+    assertFirst(await godwit.send(apiKey));
+    await close();
+    for (let count = 0; count < 3; count += 1) assertUnavailable(await postTo(godwit, apiKey, key, body));
+    const readiness = async (status: number): Promise<true | undefined> =>
+      (await godwit.request("GET", "/readyz")).status === status || undefined;
+    assert.ok(await poll(() => readiness(503), { timeoutMs: 5_000, everyMs: 50 }), "not ready");
+    assertUnavailable(await godwit.request("GET", "/readyz"));
+    assert.equal((await godwit.request("GET", "/livez")).status, 200);
+
+    await admin.query(`alter database ${name} with allow_connections true`);
+    const ask = async (): Promise<Reply | undefined> => {
+      const reply = await postTo(godwit, apiKey, key, body);
+      return reply.status === 503 ? undefined : reply;
+    };
+    const first = await poll(ask, { timeoutMs: 10_000, everyMs: 50 });
+    assert.ok(first !== undefined, "it did not come back");
+    assertFirst(first);
+    assert.ok(await poll(() => readiness(200), { timeoutMs: 5_000, everyMs: 50 }), "ready again");
+    assert.deepEqual(await effectCount(godwit, body), ONCE);
+  });
+});

@@ -1,0 +1,242 @@
+/** Several processes on one database: each message is handed over once, whoever dies, is slow, or hears nothing. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type pg from "pg";
+import { Announcer } from "../../src/storage/announce.ts";
+import { announcingHandover } from "../../src/delivery/delivery.ts";
+import { claimDue } from "../../src/delivery/queries.ts";
+import { advance } from "../../src/messages/advance.ts";
+import { changeBy } from "../../src/messages/change.ts";
+import type { Message } from "../../src/messages/message.ts";
+import type { SendOutcome } from "../../src/providers/provider.ts";
+import { renewLeases } from "../../src/queue/queries.ts";
+import { Database } from "../../src/storage/database.ts";
+import { writtenSignal } from "../../src/delivery/settle.ts";
+import { linkTo, LINK, publicId, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { until } from "../support/expect.ts";
+import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
+
+const NOBODY = Buffer.alloc(16);
+
+/** Takes what is due, as a process does that then says nothing more. */
+const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 50], leaseMs: 15_000, after: [NOBODY, NOBODY, NOBODY] });
+
+/** On record as handed over, by a process of which nothing more is heard. */
+async function writeAndDie(rig: Rig, message: Message): Promise<Message> {
+  await claimAndDie(rig);
+  const written = changeBy(message, writtenSignal(message, linkTo(LINK)), rig.clock.now());
+  assert.ok(written !== undefined);
+  assert.deepEqual(await advance(rig.db, [written]), [true]);
+  return written.after;
+}
+
+const second = (rig: Rig, carrier: ScriptedCarrier, options: object = {}) =>
+  rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2"), ...options });
+
+describe("two processes", () => {
+  test("hand each of five hundred messages over once, and all are delivered", async () => {
+    await using rig = await Rig.open();
+    const carriers = [new ScriptedCarrier({ window: 20 }), new ScriptedCarrier({ window: 20 })] as const;
+    const names = new Map<string, string>();
+    for (const carrier of carriers) {
+      carrier.otherwise = ({ message }) => {
+        const name = `name of ${message.id}`;
+        names.set(name, message.id);
+        return accepted(name);
+      };
+    }
+    await rig.acceptMany(200, () => ({}));
+    const [first, other] = [await rig.deliver({ [LINK]: carriers[0] }), await second(rig, carriers[1])];
+    await Promise.all([first.handover, other.handover, queueOnly].map((handover) => rig.acceptMany(100, () => ({}), { handover })));
+    await until("all to be sent", async () => (await rig.count("sent")) === 500 || undefined, 20_000);
+    const sends = carriers.flatMap((carrier) => carrier.sends.map(({ message }) => message));
+    assert.equal(sends.length, 500);
+    assert.equal(new Set(sends.map(({ id }) => id)).size, 500);
+    assert.ok(sends.every(({ attempt }) => attempt === 1));
+    for (const carrier of carriers) assert.ok(carrier.sends.length > 50, `one of them did ${carrier.sends.length} of 500`);
+    // Each receipt at the one that did not send the message, and at the other as well.
+    const receipts = Array.from(names.keys(), (name) => receipt(name, "delivered"));
+    await Promise.all(carriers.map((carrier) => carrier.receive(receipts)));
+    assert.equal(await rig.count("delivered"), 500);
+    const [queue] = await rig.rows<{ count: number }>("select count(*) from delivery_queue");
+    assert.equal(queue?.count, 0);
+    const doubled = await rig.rows("select message_id from events where type = 'message.sending' group by message_id having count(*) > 1");
+    assert.deepEqual(doubled, []);
+  });
+
+  test("hear of each other's messages long before they would look for themselves", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    await until("it to listen", async () => {
+      const [row] = await rig.rows<{ count: number }>(
+        "select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'",
+      );
+      return row?.count === 1 || undefined;
+    });
+    const announcer = new Announcer(rig.connect("node-2"), "node-2");
+    const handover = announcingHandover(announcer);
+    const waits: number[] = [];
+    for (let index = 0; index < 9; index += 1) {
+      await rig.accept({ recipient: recipientNo(index) }, { handover });
+      const storedAt = performance.now();
+      const { atMs } = await until("it to be handed over", () => carrier.sendsTo(recipientNo(index))[0]);
+      waits.push(atMs - storedAt);
+    }
+    await announcer.stop();
+    // Whoever only looks once a second is half a second late in the middle.
+    const middle = waits.toSorted((a, b) => a - b)[4] ?? Infinity;
+    assert.ok(middle < 300, waits.map(Math.round).join(" "));
+  });
+
+  for (const what of ["connection", "listening"] as const) {
+    test(`that are refused a ${what} of their own look for work once a second`, async () => {
+      await using rig = await Rig.open();
+      let open = 0;
+      class Deaf extends Database {
+        override async connectAlone(): Promise<pg.Client> {
+          if (what === "connection") throw new Error("no sessions here");
+          const client = await super.connectAlone();
+          open += 1;
+          client.on("end", () => (open -= 1));
+          client.query = () => Promise.reject(new Error("no listening here"));
+          return client;
+        }
+      }
+      const deaf = new Deaf({ url: rig.url }, "deaf", () => undefined);
+      rig.atEnd(() => deaf.close());
+      const carrier = new ScriptedCarrier();
+      await rig.deliver({ [LINK]: carrier }, { db: deaf });
+      for (let index = 0; index < 3; index += 1) {
+        const message = await rig.accept({ recipient: recipientNo(index) });
+        await rig.untilStatus(message, "sent", 3_000);
+      }
+      await until("no session to be left open", () => open === 0 || undefined);
+    });
+  }
+});
+
+describe("a process that died", () => {
+  test("before anything was on record leaves a message that another sends", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await rig.accept();
+    assert.equal((await claimAndDie(rig)).length, 1);
+    await rig.deliver({ [LINK]: carrier });
+    const marker = await rig.accept({ recipient: recipientNo(1) });
+    carrier.changed();
+    await rig.untilStatus(marker, "sent");
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 0, "not while its lease lasts");
+    await rig.makeDue(message);
+    carrier.changed();
+    assert.equal((await rig.untilStatus(message, "sent")).attempts, 1);
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
+  });
+
+  test("after it was on record leaves one that is held and fails, and is never sent again", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await writeAndDie(rig, await rig.accept());
+    await rig.makeDue(message);
+    await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 400, policy: "fail" })] });
+    await until("it to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    const held = (await rig.timeline(message)).at(-1);
+    assert.equal(held?.type, "attempt.unknown");
+    assert.equal(held.detail?.attempt?.["detail"], "the process that handed it over ended before the answer came");
+    const failed = await rig.untilStatus(message, "failed");
+    assert.equal(failed.error?.code, "outcome_unknown");
+    assert.equal(failed.attempts, 1);
+    const marker = await rig.accept({ recipient: recipientNo(1) });
+    await rig.untilStatus(marker, "sent");
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
+    // A receipt that comes now is the truth.
+    await carrier.receive([receipt("7", "delivered", { reference: publicId(message) })]);
+    assert.equal((await rig.message(message)).status, "delivered");
+  });
+
+  test("after it was on record leaves one that is sent again where the link says so", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const message = await writeAndDie(rig, await rig.accept());
+    await rig.makeDue(message);
+    await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 200, policy: "resend" })] });
+    assert.equal((await rig.untilStatus(message, "sent")).attempts, 2);
+    assert.deepEqual(
+      carrier.sends.map(({ message: { attempt } }) => attempt),
+      [2],
+    );
+  });
+});
+
+describe("a process that lost its lease", () => {
+  test("does not send what another has sent meanwhile", async () => {
+    await using rig = await Rig.open();
+    const [slow, other] = [new ScriptedCarrier({ window: 1 }), new ScriptedCarrier()];
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    slow.answers(recipientNo(0), () => promise);
+    const first = await rig.accept({ recipient: recipientNo(0) });
+    const inHand = await rig.accept({ recipient: recipientNo(1) });
+    const delivery = await rig.deliver({ [LINK]: slow });
+    await until("both to be in its hands", () => (slow.sends.length === 1 && delivery.lanes.get(LINK)?.inHand === 2) || undefined);
+    await rig.makeDue(inHand);
+    await second(rig, other);
+    await rig.untilStatus(inHand, "sent");
+    resolve(accepted());
+    await rig.untilStatus(first, "sent");
+    await until("its hands to be empty", () => delivery.lanes.get(LINK)?.inHand === 0 || undefined);
+    assert.deepEqual([slow.sendsTo(recipientNo(1)).length, other.sendsTo(recipientNo(1)).length], [0, 1]);
+    assert.equal((await rig.message(inHand)).attempts, 1);
+  });
+
+  test("in the middle of a try still has its answer counted, and nobody sends it again", async () => {
+    await using rig = await Rig.open();
+    const [slow, other] = [new ScriptedCarrier(), new ScriptedCarrier()];
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    slow.otherwise = () => promise;
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: slow });
+    await until("it to be at the carrier", () => slow.sends[0]);
+    await rig.makeDue(message);
+    await second(rig, other);
+    await until("the other to hold it", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    resolve(accepted("7"));
+    const sent = await rig.untilStatus(message, "sent");
+    assert.deepEqual([sent.provider?.messageId, sent.attempts], ["7", 1]);
+    assert.equal(await rig.queueRow(message), undefined);
+    assert.equal(other.sends.length, 0);
+    assert.deepEqual(
+      (await rig.timeline(message)).map(({ type }) => type),
+      ["message.queued", "message.sending", "attempt.unknown", "message.sent"],
+    );
+  });
+});
+
+describe("a lease", () => {
+  test("is renewed for what is in hand, given back for what is not, and left alone where it is held or gone", async () => {
+    await using rig = await Rig.open();
+    const [mine, back, held, gone] = await rig.acceptMany(4, (index) => ({ recipient: recipientNo(index) }));
+    assert.ok(mine !== undefined && back !== undefined && held !== undefined && gone !== undefined);
+    await claimAndDie(rig);
+    await rig.rows("update delivery_queue set state = 1, due_at = now() + interval '1 minute' where message_id = $1", [held.id]);
+    await rig.rows("delete from delivery_queue where message_id = $1", [gone.id]);
+    await rig.rows("update delivery_queue set due_at = now() + interval '2 seconds' where state = 0");
+    await renewLeases(rig.db, [mine.id, held.id, gone.id], 15_000);
+    await renewLeases(rig.db, [back.id], 0);
+    const due = async (message: Message): Promise<number> => (await rig.queueRow(message))?.due_in_ms ?? NaN;
+    assert.ok((await due(mine)) > 12_000);
+    assert.ok((await due(back)) <= 0);
+    assert.ok((await due(held)) > 50_000);
+    assert.equal(await rig.queueRow(gone), undefined);
+    const [taken, ...more] = await claimAndDie(rig);
+    assert.deepEqual([taken?.message.id, more.length], [back.id, 0]);
+  });
+
+  test("keeps two that claim at the same time from taking the same row", async () => {
+    await using rig = await Rig.open();
+    await rig.acceptMany(200, () => ({}));
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimAndDie(rig)));
+    const ids = claims.flat().map(({ message }) => message.id.toString("hex"));
+    assert.equal(ids.length, 200);
+    assert.equal(new Set(ids).size, 200);
+  });
+});

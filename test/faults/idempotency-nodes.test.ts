@@ -1,0 +1,178 @@
+/** Idempotency over two server processes on one database. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { poll, within } from "../../src/lib/wait.ts";
+import { Hold, HELD_BODY } from "../support/hold.ts";
+import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import {
+  assertConflict,
+  assertFirst,
+  assertOneExecution,
+  assertReplayOf,
+  assertReused,
+  codeOf,
+  effectCount,
+  isReplay,
+  ONCE,
+  unique,
+} from "../support/replay.ts";
+
+// Long for a look-up, and far below the time that anything is held here.
+const AT_ONCE_MS = 2_000;
+
+let nodeA: Godwit;
+let nodeB: Godwit;
+let apiKey: string;
+before(async () => {
+  nodeA = await startGodwit();
+  nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+  await nodeA.unlimited();
+  apiKey = await nodeA.key();
+});
+after(async () => {
+  await Promise.all([nodeA.stop(), nodeB.stop()]);
+});
+
+const postTo = (node: Godwit, idempotencyKey: string, body: unknown, credential = apiKey): Promise<Reply> =>
+  node.request("POST", "/v1/messages", { key: credential, idempotencyKey, body });
+
+async function assertAtOnce(answer: Promise<Reply>): Promise<Reply> {
+  const reply = await within(answer, AT_ONCE_MS);
+  assert.ok(reply !== undefined, `no answer for ${AT_ONCE_MS} ms`);
+  return reply;
+}
+
+describe("two nodes", () => {
+  test("a hundred requests with one key, spread over both, are one execution", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const key = randomUUID();
+      const body = unique();
+      const replies = await Promise.all(Array.from({ length: 100 }, (_, index) => postTo(index % 2 === 0 ? nodeA : nodeB, key, body)));
+      const first = assertOneExecution(replies);
+      for (const node of [nodeA, nodeB]) assertReplayOf(first, await postTo(node, key, body));
+      assert.deepEqual(await effectCount(nodeA, body), ONCE);
+    }
+  });
+
+  test("two hundred keys, each sent to both at the same moment, are executed once each", async () => {
+    const requests = Array.from({ length: 200 }, () => ({ key: randomUUID(), body: unique() }));
+    await Promise.all(
+      requests.map(async ({ key, body }) => {
+        const first = assertOneExecution(await Promise.all([postTo(nodeA, key, body), postTo(nodeB, key, body)]));
+        assertReplayOf(first, await postTo(nodeB, key, body));
+      }),
+    );
+    for (const { body } of requests) assert.deepEqual(await effectCount(nodeA, body), ONCE);
+  });
+
+  test("a request answered by one is replayed by the other, and refused there for another body", async () => {
+    const key = randomUUID();
+    const body = unique();
+    const first = await postTo(nodeA, key, body);
+    assertFirst(first);
+    assertReplayOf(first, await postTo(nodeB, key, body));
+    assertReused(await postTo(nodeB, key, { ...body, body: "another" }));
+  });
+
+  test("a refusal by one is replayed by the other", async () => {
+    const key = randomUUID();
+    const body = unique({ body: "x".repeat(500), max_segments: 1 });
+    const refused = await postTo(nodeA, key, body);
+    assert.equal(refused.status, 422);
+    assertReplayOf(refused, await postTo(nodeB, key, body));
+  });
+
+  test("a key whose window is over is executed anew once, although both are asked", async () => {
+    const key = randomUUID();
+    const body = unique();
+    const first = await postTo(nodeA, key, body);
+    await nodeA.rows("update idempotency_keys set created_at = created_at - interval '24 hours', expires_at = now() where key = $1", [key]);
+    const anew = assertOneExecution(
+      await Promise.all(Array.from({ length: 20 }, (_, index) => postTo(index % 2 === 0 ? nodeA : nodeB, key, body))),
+    );
+    assert.notEqual(anew.json["id"], first.json["id"]);
+    assert.deepEqual(await effectCount(nodeA, body), { messages: 2, events: 2, queued: 2 });
+  });
+});
+
+describe("while the first request runs on one node", () => {
+  let hold: Hold;
+  beforeEach(async () => {
+    hold = await Hold.take(nodeA.databaseUrl as string);
+  });
+  afterEach(() => hold.release());
+
+  test("its duplicate gets a conflict at once on both, and the answer when it is done", async () => {
+    const key = randomUUID();
+    const body = unique({ body: HELD_BODY });
+    const running = postTo(nodeA, key, body);
+    await hold.waiting();
+    for (const node of [nodeA, nodeB, nodeB, nodeA]) assertConflict(await assertAtOnce(postTo(node, key, body)));
+    assertConflict(await assertAtOnce(postTo(nodeB, key, sms())));
+    await hold.release();
+    const first = await running;
+    assertFirst(first);
+    for (const node of [nodeA, nodeB]) assertReplayOf(first, await postTo(node, key, body));
+    assert.deepEqual(await effectCount(nodeA, body), ONCE);
+  });
+
+  test("the other node goes on with other keys, and with the same key of another account or environment", async () => {
+    const key = randomUUID();
+    const neighbour = await nodeA.key({ account: "neighbour" });
+    const running = postTo(nodeA, key, unique({ body: HELD_BODY }));
+    await hold.waiting();
+    assertFirst(await assertAtOnce(postTo(nodeB, randomUUID(), sms())));
+    assertFirst(await assertAtOnce(postTo(nodeB, key, sms(), neighbour)));
+    // Live has no link: its own refusal, and not a word of the key that runs in test.
+    const inLive = await assertAtOnce(postTo(nodeB, key, sms(), await nodeA.key({ environment: "live" })));
+    assert.deepEqual([inLive.status, codeOf(inLive), isReplay(inLive)], [422, "no_route", false]);
+    await hold.release();
+    assertFirst(await running);
+  });
+
+  test("finished keys are replayed all the same", async () => {
+    const finished = { key: randomUUID(), body: unique() };
+    const first = await postTo(nodeA, finished.key, finished.body);
+    const running = postTo(nodeB, randomUUID(), unique({ body: HELD_BODY }));
+    await hold.waiting();
+    assertReplayOf(first, await assertAtOnce(postTo(nodeA, finished.key, finished.body)));
+    await hold.release();
+    assertFirst(await running);
+  });
+
+  test("and that node is killed, a retry on the other ends in one effect", async () => {
+    const doomed = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+    const key = randomUUID();
+    const body = unique({ body: HELD_BODY });
+    const broken = assert.rejects(postTo(doomed, key, body));
+    await hold.waiting();
+    await doomed.stop("SIGKILL");
+    await broken;
+    // Its session lives on in the database, and so the key does: nobody executes it a second time.
+    assertConflict(await assertAtOnce(postTo(nodeB, key, body)));
+    await hold.release();
+    const ask = async (): Promise<Reply | undefined> => {
+      const reply = await postTo(nodeB, key, body);
+      return reply.status === 409 ? undefined : reply;
+    };
+    const settled = await poll(ask, { timeoutMs: 10_000, everyMs: 50 });
+    assert.equal(settled?.status, 202);
+    assert.deepEqual(await effectCount(nodeA, body), ONCE);
+    assert.equal(isReplay(await postTo(nodeA, key, body)), true);
+  });
+
+  test("and its session is ended from outside, nothing was done, and a retry on the other node is executed", async () => {
+    const key = randomUUID();
+    const body = unique({ body: HELD_BODY });
+    const running = postTo(nodeA, key, body);
+    await hold.waiting();
+    await nodeA.rows(
+      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    assert.equal((await running).status, 503);
+    await hold.release();
+    assertFirst(await postTo(nodeB, key, body));
+    assert.deepEqual(await effectCount(nodeA, body), ONCE);
+  });
+});

@@ -1,0 +1,187 @@
+/** Several processes deliver from one database, and one of them loses the database or is told to stop: no message leaves twice,
+ *  none is lost. A witness outside says what left. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import pg from "pg";
+import { decodeId } from "../../src/lib/id.ts";
+import { assertAccounted, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { DatabaseWire } from "../support/database-wire.ts";
+import { gate, prompt, Scene, until, type Node } from "../support/dispatching.ts";
+import type { PlanOf } from "../support/fakes/witness.ts";
+import { adminUrl } from "../support/harness.ts";
+
+const WINDOW = 40;
+
+/** A carrier that always answers, mostly at once; one in five has no receipt. */
+const answering =
+  (random: () => number): PlanOf =>
+  () => ({
+    answer: "accepted",
+    answerAfterMs: random() * (random() > 0.9 ? 300 : 40),
+    receiptAfterMs: random() < 0.2 ? null : random() * 200,
+    isNamed: random() < 0.5,
+  });
+
+/** Each left once, was answered, and nobody ever doubted it. */
+function assertUndoubted(stories: readonly Story[]): void {
+  for (const story of stories) {
+    const { id, lines, timeline, status } = story;
+    assert.equal(lines.length, 1, `${id} was handed over ${lines.length} times`);
+    assert.equal(status, lines[0]?.plan.receiptAfterMs === null ? "sent" : "delivered", JSON.stringify(story));
+    assert.ok(!timeline.some(isUnknown), `${id} was thought to be of unknown outcome: ${JSON.stringify(story)}`);
+  }
+}
+
+test("two processes share two thousand messages: the carrier sees each once, and each was on record before it left", async (context) => {
+  await using scene = await Scene.open(context, { plan: answering, window: 100 });
+  const { witness, random } = scene;
+  await scene.accept(2_000);
+  const unrecorded: string[] = [];
+  const looks: Promise<void>[] = [];
+  witness.onLine = ({ id, attempt }) => {
+    if (random() > 0.05) return;
+    const look = scene.rows("select from events where message_id = $1 and type = 'message.sending'", [decodeId("msg", id)]);
+    looks.push(look.then((rows) => void (rows.length === attempt || unrecorded.push(id))));
+  };
+  const nodes = await Promise.all([scene.start(), scene.start()]);
+  await scene.settle();
+  await Promise.all(looks);
+  assert.ok(looks.length > 0);
+  assert.deepEqual(unrecorded, [], "these were not on record when their bytes had left");
+  const stories = await assertAccounted(scene, 2_000);
+  assertUndoubted(stories);
+  const shares = nodes.map(({ name }) => witness.linesOf(name).length);
+  context.diagnostic(`${tally(stories)}; ${shares.join(" and ")} by the two`);
+  for (const share of shares) assert.ok(share > 0, "both had a part");
+  for (const node of nodes) assert.equal((await scene.stop(node)).code, 0);
+});
+
+/** Cuts all connections of the node to the database, which does not notice; after a while its keepalives would. */
+async function cutAll(scene: Scene, wire: DatabaseWire, { name }: Node): Promise<void> {
+  const sessions = await scene.rows<{ pid: number }>("select pid from pg_stat_activity where application_name like $1", [
+    `godwit ${name} %`,
+  ]);
+  wire.cutAll();
+  await until("the old sessions are over", async () => {
+    const pids = sessions.map(({ pid }) => pid);
+    await scene.rows("select pg_terminate_backend(pid) from pg_stat_activity where pid = any ($1::integer[]) and state = 'idle'", [pids]);
+    return (await scene.rows("select from pg_stat_activity where pid = any ($1::integer[])", [pids])).length === 0;
+  });
+}
+
+/** What is left when the node has nothing more in hand was claimed by a statement whose answer was lost. */
+async function lapseOrphans(scene: Scene, node: Node): Promise<void> {
+  const isIdle = async (): Promise<boolean> => (await scene.inHand(node)) === 0;
+  await until("the node is idle, or nothing is left", async () => {
+    const due = await scene.rows("select from delivery_queue where due_at <= now()");
+    return due.length === 0 && (await isIdle());
+  });
+  await scene.lapse();
+}
+
+describe("a process that loses the database", () => {
+  test("again and again under load: nothing is sent twice, nothing lost, and no answer of the carrier", async (context) => {
+    await using scene = await Scene.open(context, { plan: answering });
+    const wire = await DatabaseWire.to(scene.databaseUrl);
+    try {
+      await scene.accept(600);
+      const node = await scene.start(wire.url);
+      for (let cut = 0; cut < 6; cut += 1) {
+        await scene.moreLines(node, 10 + Math.floor(scene.random() * 80));
+        await cutAll(scene, wire, node);
+      }
+      await lapseOrphans(scene, node);
+      await scene.settle();
+      const stories = await assertAccounted(scene, 600);
+      context.diagnostic(tally(stories));
+      assertUndoubted(stories);
+      assert.equal((await scene.stop(node)).code, 0);
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("answers and receipts that come while it is away are stored when it is back", async (context) => {
+    const answers = gate();
+    await using scene = await Scene.open(context, {
+      window: 80,
+      answerWithinMs: 20_000,
+      plan: () => () => ({ answer: "accepted", answerAfterMs: 0, until: answers.opened, receiptAfterMs: 600, isNamed: false }),
+    });
+    const { witness } = scene;
+    const wire = await DatabaseWire.to(scene.databaseUrl);
+    const [database] = await scene.rows<{ name: string }>("select current_database() as name");
+    const allow = (isAllowed: boolean) => admin.query(`alter database ${database?.name} with allow_connections ${isAllowed}`);
+    const admin = new pg.Client(adminUrl());
+    await admin.connect();
+    try {
+      await scene.accept(50);
+      const node = await scene.start(wire.url);
+      await until("all are at the carrier", () => witness.lines.length === 50);
+      await allow(false);
+      wire.cutAll();
+      answers.open();
+      await until("all answers are in its hands", () => witness.lines.every(({ isHeard }) => isHeard));
+      const away = await storiesOf(scene);
+      assert.deepEqual(new Set(away.map(({ status }) => status)), new Set(["sending"]), "the database was away");
+      assert.ok(!witness.lines.some(({ isReceiptTaken }) => isReceiptTaken), "nothing is acknowledged before it is stored");
+      await allow(true);
+      await scene.settle();
+      assertUndoubted(await assertAccounted(scene, 50));
+      assert.equal((await scene.stop(node)).code, 0);
+    } finally {
+      await allow(true);
+      await admin.end();
+      await wire.close();
+    }
+  });
+});
+
+describe("a process that is told to stop", () => {
+  test("gives back at once what it had only claimed, and waits for what has left", async (context) => {
+    const answers = gate();
+    await using scene = await Scene.open(context, {
+      window: WINDOW,
+      answerWithinMs: 20_000,
+      plan: (random) => (line) => ({ ...prompt(random)(line), ...(line.node === "node1" ? { until: answers.opened } : {}) }),
+    });
+    const { witness } = scene;
+    await scene.accept(200);
+    const stopped = await scene.start();
+    await until("it has more in hand than fits", async () => witness.lines.length === WINDOW && (await scene.inHand(stopped)) > WINDOW);
+    const other = await scene.start();
+    await until("the other has done the rest", async () => {
+      const due = await scene.rows("select from delivery_queue where due_at <= now()");
+      return due.length === 0 && (await scene.inHand(other)) === 0;
+    });
+    const claimed = 200 - witness.lines.length;
+    assert.ok(claimed > 0);
+    const askedAt = performance.now();
+    const stopping = scene.stop(stopped);
+    // A lease lasts fifteen seconds.
+    await until("the other has taken the rest", () => witness.lines.length === 200, 5_000);
+    context.diagnostic(`${claimed} given back and handed over in ${Math.round(performance.now() - askedAt)} ms`);
+    answers.open();
+    const { code } = await stopping;
+    assert.equal(code, 0);
+    await scene.settle();
+    assertUndoubted(await assertAccounted(scene, 200));
+  });
+
+  test("under load, one after the other: each ends with 0 in time, and nothing leaves twice", async (context) => {
+    await using scene = await Scene.open(context);
+    await scene.accept(500);
+    const other = await scene.start();
+    for (let round = 0; round < 2; round += 1) {
+      const node = await scene.start();
+      await scene.moreLines(node, 20 + Math.floor(scene.random() * 150));
+      const { code, tookMs } = await scene.stop(node);
+      context.diagnostic(`stopped in ${Math.round(tookMs)} ms`);
+      assert.equal(code, 0, node.run.output.join("\n"));
+    }
+    await scene.settle();
+    const stories = await assertAccounted(scene, 500);
+    context.diagnostic(tally(stories));
+    assert.equal((await scene.stop(other)).code, 0);
+  });
+});

@@ -1,0 +1,119 @@
+/** `kill -9` of processes that deliver, at random moments and under load. Nothing is lost, nothing leaves twice unless the policy
+ *  wants it so; what a killed process had sent is known by a witness outside. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { assertAccounted, isResend, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
+import { gate, Scene, until, usual, type Node } from "../support/dispatching.ts";
+
+const COUNT = 700;
+const ROUNDS = 3;
+const WINDOW = 40;
+
+/** Lets the node hand over some more, and kills it. What it had in hand is due at once. */
+async function killUnderLoad(scene: Scene, node: Node): Promise<void> {
+  await scene.moreLines(node, 20 + Math.floor(scene.random() * 180));
+  await scene.kill(node);
+  await scene.lapse();
+}
+
+const withResend = (stories: readonly Story[]): Story[] => stories.filter(({ timeline }) => timeline.some(isResend));
+
+describe("processes killed under load", () => {
+  test("one after the other: each message has an end, and the carrier has none twice", async (context) => {
+    await using scene = await Scene.open(context);
+    await scene.accept(COUNT);
+    for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
+    await scene.start();
+    await scene.settle();
+    const stories = await assertAccounted(scene, COUNT);
+    context.diagnostic(tally(stories));
+    const struck = stories.filter(({ timeline }) => timeline.some(isUnknown));
+    assert.ok(struck.length > 0, "the kills came to nothing");
+  });
+
+  test("beside one that lives and whose connections break: the same", async (context) => {
+    await using scene = await Scene.open(context);
+    await scene.accept(COUNT);
+    const living = await scene.start();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const node = await scene.start();
+      await killUnderLoad(scene, node);
+      if (round % 2 === 1) scene.witness.cut(living.name);
+    }
+    await scene.settle();
+    const stories = await assertAccounted(scene, COUNT);
+    context.diagnostic(tally(stories));
+    assert.equal(living.run.child.exitCode, null, "it lives on");
+  });
+
+  test("with the policy to resend: seen again only where the timeline says so", async (context) => {
+    await using scene = await Scene.open(context, { onUnknown: { policy: "resend", holdMs: 800 } });
+    await scene.accept(COUNT);
+    for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
+    await scene.start();
+    await scene.settle();
+    const stories = await assertAccounted(scene, COUNT);
+    context.diagnostic(`${tally(stories)}, sent again: ${withResend(stories).length}`);
+    assert.ok(withResend(stories).length > 0, "the kills came to nothing");
+    assert.deepEqual(
+      stories.filter(({ status }) => status === "failed"),
+      [],
+    );
+  });
+});
+
+test("killed between the hand-over and the answer: held, told by the receipt where one names it, and never handed over again", async (context) => {
+  const answers = gate();
+  const receipts = new Map<string, boolean>();
+  await using scene = await Scene.open(context, {
+    window: WINDOW,
+    plan:
+      (random) =>
+      ({ id, node }) => {
+        if (node !== "node1") return { ...usual(random)({ id, node, attempt: 2 }), answer: "accepted", receiptAfterMs: null };
+        const isNamed = receipts.size % 2 === 0;
+        receipts.set(id, isNamed);
+        return { answer: "accepted", answerAfterMs: 0, until: answers.opened, receiptAfterMs: 50, isNamed };
+      },
+  });
+  await scene.accept(150);
+  const doomed = await scene.start();
+  // More is claimed than fits into the window, and nothing is on its way there.
+  await until("the window is full", async () => receipts.size === WINDOW && (await scene.inHand(doomed)) > WINDOW);
+  await scene.kill(doomed);
+  answers.open();
+  const left = new Map(receipts);
+  await scene.lapse();
+  await scene.start();
+  await scene.settle();
+  const stories = await assertAccounted(scene, 150);
+  context.diagnostic(tally(stories));
+  for (const { id, status, lines, timeline } of stories) {
+    assert.equal(lines.length, 1, `${id} was handed over ${lines.length} times`);
+    const isNamed = left.get(id);
+    if (isNamed === undefined) assert.equal(status, "sent", "it was only claimed, and is simply sent by the next");
+    else {
+      assert.equal(status, isNamed ? "delivered" : "failed");
+      assert.ok(timeline.some(isUnknown));
+    }
+  }
+});
+
+test("killed with its changes at the database: what is on record and never left is not sent blindly either", async (context) => {
+  await using scene = await Scene.open(context, { window: 100 });
+  await scene.accept(300);
+  for (let round = 0; round < 3; round += 1) {
+    const node = await scene.start();
+    // At the very first line: a hundred more are on their way to be written, or written and not yet handed over.
+    await until("a first line", () => scene.witness.linesOf(node.name).length > 0);
+    await scene.kill(node);
+    await scene.lapse();
+  }
+  const written = (await storiesOf(scene)).filter(({ status, lines }) => status === "sending" && lines.length === 0);
+  await scene.start();
+  await scene.settle();
+  const stories = await assertAccounted(scene, 300);
+  context.diagnostic(`${tally(stories)}; written and never left: ${written.length}`);
+  const ends = new Map(stories.map((story) => [story.id, story]));
+  for (const { id } of written) assert.equal(ends.get(id)?.lines.length, 0, `${id} was sent blindly`);
+});

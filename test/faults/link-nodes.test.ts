@@ -1,0 +1,289 @@
+/** Two nodes, and a carrier that takes one connection for both: messages go through the one that has it, whoever that is. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { InboundMessage } from "../../src/providers/provider.ts";
+import type { DeliveryWatch } from "../../src/delivery/delivery.ts";
+import { Inbound } from "../../src/delivery/inbound.ts";
+import { createLog } from "../../src/lib/log.ts";
+import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import { EMPTY_PLAN, type Sender } from "../../src/routing/plan.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { deafBell, linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
+import { until } from "../support/expect.ts";
+import { accepted, receipt, ScriptedCarrier, type Send } from "../support/scripted-carrier.ts";
+
+type State = { link: string; node: string; state: string; reason: string | null; in_flight: number; last_error: string | null };
+const statesIn = (rig: Rig): Promise<State[]> =>
+  rig.rows<State>("select link, node, state, reason, in_flight, last_error from link_states order by link, node");
+
+const second = (rig: Rig) => ({ node: "node-2", db: rig.connect("node-2") });
+
+describe("an exclusive link on two nodes", () => {
+  test("is open at one of them, which hands over everything, also what the other accepts", async () => {
+    await using rig = await Rig.open();
+    const exchange = new Exchange();
+    const [mine, theirs] = [new ExclusiveCarrier(exchange, "1"), new ExclusiveCarrier(exchange, "2")];
+    const owner = await rig.deliver({ [LINK]: mine });
+    await until("it to be open", () => exchange.open === 1 || undefined);
+    const other = await rig.deliver({ [LINK]: theirs }, second(rig));
+    await Promise.all(
+      [owner.handover, other.handover].map((handover) => rig.acceptMany(50, (index) => ({ recipient: recipientNo(index) }), { handover })),
+    );
+    await until("all to be sent", async () => (await rig.count("sent")) === 100 || undefined, 10_000);
+    assert.deepEqual([mine.sends.length, theirs.sends.length, theirs.opens], [100, 0, 0]);
+    assert.equal(new Set(exchange.sends.map(({ id }) => id)).size, 100);
+    assert.deepEqual([exchange.opened, exchange.highWater], [1, 1]);
+  });
+
+  test("goes on at the other when its node stops: nothing is lost, nothing doubled, and never open twice", async () => {
+    await using rig = await Rig.open();
+    const exchange = new Exchange();
+    const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 3 }), new ExclusiveCarrier(exchange, "2", { window: 3 })];
+    for (const carrier of [mine, theirs]) carrier.otherwise = ({ message }: Send) => accepted(`name of ${message.id}`);
+    const owner = await rig.deliver({ [LINK]: mine });
+    await until("it to be open", () => exchange.open === 1 || undefined);
+    await rig.deliver({ [LINK]: theirs }, second(rig));
+    const accepting = rig.acceptMany(300, (index) => ({ recipient: recipientNo(index) }), { handover: owner.handover });
+    await until("it to be in the middle", () => mine.sends.length > 20 || undefined);
+    const stopping = owner.stop();
+    await accepting;
+    await stopping;
+    assert.ok(mine.sends.length < 300, "it stopped in the middle");
+    await until("all to be sent", async () => (await rig.count("sent")) === 300 || undefined, 30_000);
+    assert.equal(exchange.sends.length, 300);
+    assert.equal(new Set(exchange.sends.map(({ id }) => id)).size, 300);
+    assert.deepEqual([mine.opens, theirs.opens, exchange.highWater], [1, 1, 1]);
+    assert.ok(theirs.sends.length > 0);
+    // What the first one sent is the second one's to hear of.
+    await theirs.receive(exchange.sends.map(({ id }) => receipt(`name of ${id}`, "delivered")));
+    assert.equal(await rig.count("delivered"), 300);
+  });
+
+  test("that a node loses is not kept waiting by what that node had in its hands", async () => {
+    await using rig = await Rig.open();
+    const exchange = new Exchange();
+    const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 1 }), new ExclusiveCarrier(exchange, "2")];
+    mine.answers(recipientNo(0), "never");
+    const owner = await rig.deliver({ [LINK]: mine });
+    await until("it to be open", () => exchange.open === 1 || undefined);
+    const stuck = await rig.accept({ recipient: recipientNo(0) });
+    const ahead = await rig.accept({ recipient: recipientNo(1) });
+    await until("both to be in its hands", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.inHand === 2) || undefined);
+    await rig.rows("update link_leases set node = 'somebody else', expires_at = now() + interval '3 seconds'");
+    await rig.deliver({ [LINK]: theirs }, second(rig));
+    // Long before a lease on a message would run out that its node renews.
+    await until("it to be given back", () => owner.lanes.get(LINK)?.inHand === 1 || undefined, 4_000);
+    await rig.untilStatus(ahead, "sent", 10_000);
+    assert.equal(exchange.highWater, 1);
+    assert.deepEqual(exchange.sends.filter(({ id }) => id === exchange.sends.at(-1)?.id).length, 1);
+    assert.equal((await rig.message(stuck)).status, "sending", "what may have left is not sent again");
+  });
+});
+
+describe("what nodes say of their links", () => {
+  test("is said by the one that has it open, with what it has in hand and the last error, and taken back when it stops", async () => {
+    await using rig = await Rig.open();
+    const exchange = new Exchange();
+    const [mine, theirs] = [new ExclusiveCarrier(exchange, "1"), new ExclusiveCarrier(exchange, "2")];
+    mine.state = { kind: "throttled", reason: "less, please" };
+    mine.answers(recipientNo(1), { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true });
+    const owner = await rig.deliver({ [LINK]: mine });
+    await until("it to be open", () => exchange.open === 1 || undefined);
+    await rig.deliver({ [LINK]: theirs }, second(rig));
+    const message = await rig.accept({ recipient: recipientNo(1) });
+    await rig.untilStatus(message, "failed");
+    const told = { link: LINK, node: "node-1", state: "throttled", reason: "less, please", in_flight: 0, last_error: "spam" };
+    await until("it to be told", async () => ((await statesIn(rig))[0]?.last_error === "spam" ? true : undefined), 5_000);
+    assert.deepEqual(await statesIn(rig), [told]);
+    await owner.stop();
+    assert.ok((await statesIn(rig)).every(({ node }) => node !== "node-1"));
+    await until("the other to say it", async () => ((await statesIn(rig))[0]?.node === "node-2" ? true : undefined), 8_000);
+    assert.deepEqual(await statesIn(rig), [{ ...told, node: "node-2", state: "connected", reason: null, last_error: null }]);
+  });
+});
+
+describe("the last error of a link", () => {
+  type ErrorRow = { code: string; at: Date; said: Date };
+  const errorIn = async (rig: Rig): Promise<ErrorRow> =>
+    (await rig.rows<ErrorRow>("select last_error as code, last_error_at as at, updated_at as said from link_states"))[0] ??
+    assert.fail("nothing was said");
+
+  test("has the time at which it came: the same one again is a new one, and to say it again is not", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    carrier.otherwise = { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true };
+    await rig.deliver({ [LINK]: carrier });
+    const fail = async (index: number): Promise<void> => {
+      const message = await rig.accept({ recipient: recipientNo(index) });
+      await rig.untilStatus(message, "failed");
+    };
+    await fail(1);
+    const first = await until("it to be told", async () =>
+      (await rig.rows("select from link_states where last_error = 'spam'")).length > 0 ? errorIn(rig) : undefined,
+    );
+    const again = await until("it to be said again", async () => {
+      const now = await errorIn(rig);
+      return now.said > first.said ? now : undefined;
+    });
+    assert.deepEqual([again.code, again.at], ["spam", first.at]);
+    await fail(2);
+    await until("the second to be told", async () => (await errorIn(rig)).at > first.at || undefined);
+  });
+});
+
+describe("another plan", () => {
+  test("keeps the connection of what has not changed, closes what is gone, opens what is new", async () => {
+    await using rig = await Rig.open();
+    const exchange = new Exchange();
+    const carriers = Object.fromEntries(
+      ["same", "other", "gone", "new"].map((name) => [name, new ExclusiveCarrier(name === "same" ? exchange : new Exchange(), name)]),
+    );
+    const simulator = new ScriptedCarrier();
+    const plan = (links: ReturnType<typeof linkTo>[]) => ({ ...EMPTY_PLAN, links });
+    const routes = new Routes({ ...linkTo("simulator"), provider: "simulator" }, plan([linkTo("same"), linkTo("other"), linkTo("gone")]));
+    const delivery = await rig.deliver({ ...carriers, simulator }, { routes });
+    await until("three to be open", () => ["same", "other", "gone"].every((name) => carriers[name]?.exchange.open === 1) || undefined);
+    const lane = delivery.lanes.get("same");
+    // One is in mid-air at the link that goes: it is waited for.
+    const answer = Promise.withResolvers<ReturnType<typeof accepted>>();
+    carriers["gone"]?.answers(RECIPIENT, () => answer.promise);
+    const message = await rig.accept({}, { link: "gone" });
+    carriers["gone"]?.changed();
+    await until("it to be in mid-air", () => carriers["gone"]?.sends[0]);
+    routes.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
+    // Twice at once: a link is opened once all the same.
+    const reloads = [delivery.reload(), delivery.reload()];
+    assert.equal(carriers["gone"]?.exchange.open, 1, "not while something is under way");
+    answer.resolve(accepted("7"));
+    await Promise.all(reloads);
+    assert.equal((await rig.message(message)).status, "sent");
+    await until("the others to be open", () => ["other", "new"].every((name) => carriers[name]?.exchange.open === 1) || undefined);
+    assert.deepEqual([...delivery.lanes.keys()].toSorted(), ["new", "other", "same", "simulator"]);
+    assert.equal(delivery.lanes.get("same"), lane);
+    const seen = Object.entries(carriers).map(([name, carrier]) => [
+      name,
+      carrier.opens,
+      carrier.exchange.open,
+      carrier.exchange.highWater,
+    ]);
+    assert.deepEqual(seen, [
+      ["same", 1, 1, 1],
+      ["other", 2, 1, 1],
+      ["gone", 1, 0, 1],
+      ["new", 1, 1, 1],
+    ]);
+  });
+
+  test("loses no message that is being stored for a link while that is closed", async () => {
+    await using rig = await Rig.open();
+    const carrier = new ScriptedCarrier();
+    const routes = new Routes({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
+    const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { routes });
+    await until("its queue to be known", async () => {
+      const probe = await rig.accept({ recipient: recipientNo(1) }, { handover: delivery.handover });
+      await rig.untilStatus(probe, "sent");
+      return delivery.lanes.get(LINK)?.reserve(probe) || undefined;
+    });
+    // A place is kept, its message is not stored yet, and the link's settings change.
+    const message = await rig.accept({ recipient: recipientNo(2) });
+    routes.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
+    carrier.isReady = false;
+    const reloading = delivery.reload();
+    delivery.handover.stored(LINK, message, { written: null });
+    carrier.isReady = true;
+    carrier.isClosed = false;
+    await reloading;
+    carrier.isClosed = false;
+    // Not after a lease of many seconds.
+    await rig.untilStatus(message, "sent", 5_000);
+    assert.equal(carrier.sendsTo(recipientNo(2)).length, 1);
+    assert.equal(delivery.lanes.get(LINK)?.link.sender, "NEW");
+  });
+});
+
+describe("what is written to a number of ours", () => {
+  const OTHER: Uuid = newUuid(Date.now());
+  const number = (fields: Partial<Sender> = {}): Sender => ({
+    number: "+15550001",
+    link: LINK,
+    account: "house",
+    environment: "live",
+    ...fields,
+  });
+  const inbound = (fields: Partial<InboundMessage> = {}): InboundMessage => ({
+    providerMessageId: null,
+    channel: "sms",
+    from: "+14155550123",
+    to: "+15550001",
+    text: "Hello",
+    inReplyTo: null,
+    ...fields,
+  });
+  const outcomes: string[] = [];
+  const doorOf = (rig: Rig, senders: Sender[]): Inbound =>
+    new Inbound({
+      db: rig.db,
+      clock: rig.clock,
+      routes: new Routes(
+        linkTo("simulator"),
+        { ...EMPTY_PLAN, links: [linkTo(LINK)], senders },
+        new Map([
+          ["house", rig.accountId],
+          ["other", OTHER],
+        ]),
+      ),
+      bell: deafBell,
+      watch: { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch,
+      log: createLog("silent").log,
+    });
+  type Row = { account_id: Uuid; environment: string; in_reply_to: Uuid | null };
+  const received = (rig: Rig): Promise<Row[]> =>
+    rig.rows<Row>("select account_id, environment, in_reply_to from messages where direction = 'inbound' order by id");
+
+  test("is its owner's, in its environment", async () => {
+    await using rig = await Rig.open();
+    outcomes.length = 0;
+    await doorOf(rig, [number(), number({ number: "+15550002", account: "other" })]).receive(linkTo(LINK), [
+      inbound(),
+      inbound({ to: "+15550002", from: "+14155550124" }),
+    ]);
+    const rows = await received(rig);
+    assert.deepEqual(
+      rows.map(({ account_id: id, environment }) => `${id.toString("hex")} ${environment}`).toSorted(),
+      [`${rig.accountId.toString("hex")} live`, `${OTHER.toString("hex")} live`].toSorted(),
+    );
+    assert.deepEqual(outcomes, ["received", "received"]);
+  });
+
+  test("that nobody has, or that lives on another link, belongs to nobody and is not stored", async () => {
+    await using rig = await Rig.open();
+    outcomes.length = 0;
+    const door = doorOf(rig, [number()]);
+    await door.receive(linkTo(LINK), [inbound({ to: "+15550009" })]);
+    await door.receive(linkTo("elsewhere"), [inbound()]);
+    assert.deepEqual([await received(rig), outcomes], [[], ["unowned", "unowned"]]);
+  });
+
+  test("answers a message of the same owner, and none of another's", async () => {
+    await using rig = await Rig.open();
+    outcomes.length = 0;
+    const carrier = new ScriptedCarrier();
+    await rig.deliver({ [LINK]: carrier });
+    carrier.answers(recipientNo(1), accepted("mine"));
+    carrier.answers(recipientNo(2), accepted("theirs"));
+    const mine = await rig.accept({ recipient: recipientNo(1) });
+    const theirs = await rig.accept({ recipient: recipientNo(2) }, { accountId: OTHER });
+    carrier.changed();
+    await rig.untilStatus(mine, "sent");
+    await rig.untilStatus(theirs, "sent");
+    const door = doorOf(rig, [number({ environment: "test" })]);
+    for (const inReplyTo of ["mine", "theirs", "nothing"]) await door.receive(linkTo(LINK), [inbound({ inReplyTo })]);
+    const rows = await received(rig);
+    assert.deepEqual(
+      rows.map(({ in_reply_to: id }) => id?.toString("hex") ?? null),
+      [mine.id.toString("hex"), null, null],
+    );
+    assert.ok(rows.every(({ account_id: id, environment }) => id.equals(rig.accountId) && environment === "test"));
+  });
+});

@@ -1,0 +1,128 @@
+/** Two processes of the real program, one SMSC that takes one bind for both, and the process that has the bind dies or stands still
+ *  in the middle of its work. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { LEASE_MS, RENEW_EVERY_MS } from "../../src/links/lease.ts";
+import { STATUS } from "../../src/providers/smpp/pdu.ts";
+import { until } from "../support/expect.ts";
+import { Smsc, type SmscSession, type Submit } from "../support/fakes/smsc.ts";
+import { receiptSm } from "../support/fakes/smsc-words.ts";
+import type { Godwit } from "../support/harness.ts";
+import { lapse, sendTexts, smppTable, startNode, textOf, textsAt, untilAll, writePlan } from "../support/smpp-service.ts";
+
+const WINDOW = 10;
+const ANSWERED = 20;
+const COUNT = 80;
+// What a lease has left, the next look of the other node, and a connection and a bind on a busy machine.
+const TAKEN_OVER_MS = LEASE_MS + RENEW_EVERY_MS + 8_000;
+
+type Scene = { smsc: Smsc; owner: Godwit; other: Godwit; key: string };
+
+/** The owner has the bind, the other one would like to. */
+async function withTwo(table: Readonly<Record<string, string | number>>, run: (scene: Scene) => Promise<void>): Promise<void> {
+  const smsc = await Smsc.start();
+  try {
+    const config = writePlan(smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table }));
+    await using owner = await startNode(config);
+    await owner.unlimited();
+    await until("the first to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
+    await using other = await startNode(config, { databaseUrl: owner.databaseUrl });
+    await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
+  } finally {
+    await smsc.stop();
+  }
+}
+
+const countOf = (texts: readonly string[], text: string): number => texts.filter((each) => each === text).length;
+
+/** The other node's bind, and how long it took to be there. */
+async function untilTaken(smsc: Smsc, first: SmscSession, sinceMs: number): Promise<{ second: SmscSession; tookMs: number }> {
+  const second = await until("the other to be bound", () => smsc.bound.find((session) => session !== first), TAKEN_OVER_MS);
+  return { second, tookMs: performance.now() - sinceMs };
+}
+
+describe("the process that has the bind, in mid-window,", () => {
+  for (const policy of ["fail", "resend"] as const)
+    test(`is killed, and the other one goes on: ${policy === "fail" ? "nothing comes twice" : "only what was in doubt comes twice"} (${policy})`, () =>
+      withTwo({ on_unknown: policy }, async ({ smsc, owner, other, key }) => {
+        const named = new Map<string, string>();
+        const accept = (submit: Submit, session: SmscSession): void => void named.set(textOf(submit), session.accept(submit));
+        smsc.script.submit = (submit, session) => {
+          if (named.size < ANSWERED) accept(submit, session);
+        };
+        await sendTexts(owner, key, COUNT);
+        await until("the window to be full, unanswered", () => smsc.submits.length === ANSWERED + WINDOW || undefined, 15_000);
+        const sentOf = `select count(*)::integer as count from messages where status = 'sent'`;
+        await until(
+          "the answers to be stored",
+          async () => (await other.rows<{ count: number }>(sentOf))[0]?.count === ANSWERED || undefined,
+        );
+        const first = smsc.session;
+        const doubtful = textsAt(smsc).filter((text) => !named.has(text));
+        const fromFirst = new Map(named);
+        assert.equal(doubtful.length, WINDOW);
+
+        const killedAt = performance.now();
+        await owner.stop("SIGKILL");
+        smsc.script.submit = accept;
+        // Once is enough to see how long that takes.
+        if (policy === "resend") await other.rows("update link_leases set expires_at = now()");
+        const { second, tookMs } = await untilTaken(smsc, first, killedAt);
+        assert.ok(tookMs < TAKEN_OVER_MS, `${tookMs} ms`);
+        assert.deepEqual([smsc.mostBound, first.isClosed], [1, true], "never two binds at a time");
+        await lapse(other);
+        const isOver = ({ status }: { status: string }): boolean => status === "sent" || status === "failed";
+        const stories = await untilAll(other, "all to be over", isOver, 20_000);
+
+        const texts = textsAt(smsc);
+        for (const { body, status, error_code: code } of stories) {
+          const isDoubtful = doubtful.includes(body);
+          assert.equal(countOf(texts, body), isDoubtful && policy === "resend" ? 2 : 1, `${body} at the SMSC`);
+          const expected = isDoubtful && policy === "fail" ? ["failed", "outcome_unknown"] : ["sent", null];
+          assert.deepEqual([status, code], expected, body);
+        }
+        assert.equal(stories.length, COUNT);
+        assert.deepEqual([second.submits.length, smsc.sessions.length], [COUNT - ANSWERED - (policy === "fail" ? WINDOW : 0), 2]);
+
+        // What the first one sent is the second one's to hear of.
+        for (const id of fromFirst.values()) assert.equal(await second.deliver(receiptSm(id)), STATUS.ok);
+        const now = await untilAll(
+          other,
+          "their receipts to count",
+          ({ body, status }) => (status === "delivered") === fromFirst.has(body),
+        );
+        assert.equal(now.filter(({ status }) => status === "delivered").length, ANSWERED);
+      }));
+
+  test("stands still for longer than its lease: it sends nothing when it goes on, and leaves the carrier", () => standStill());
+});
+
+/** Until the kernel says that it stands still. */
+const untilFrozen = ({ pid }: Godwit["child"]): Promise<true> =>
+  until("it to stand still", () => / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")) || undefined);
+
+const standStill = (): Promise<void> =>
+  // So slow that most of what it has in hand waits for its turn.
+  withTwo({ rate: 10 }, async ({ smsc, owner, other, key }) => {
+    await sendTexts(owner, key, 40);
+    const first = smsc.session;
+    await until("it to be in the middle", () => first.submits.length >= 8 || undefined, 15_000);
+    owner.child.kill("SIGSTOP");
+    await untilFrozen(owner.child);
+    const { second } = await untilTaken(smsc, first, performance.now());
+    const seen = first.submits.length;
+    assert.ok(seen < 30, `${seen} had left before`);
+    await until("the other to be at work", () => second.submits.length > 0 || undefined);
+    // The carrier cannot tell a client that stands still from one that has nothing to say.
+    assert.equal(smsc.mostBound, 2);
+    owner.child.kill("SIGCONT");
+    await until("it to have left the carrier", () => first.isClosed || undefined, 8_000);
+    assert.equal(first.submits.length, seen, "it has sent nothing since");
+    assert.ok(first.heard.some(({ command }) => command === "unbind"));
+    await lapse(other);
+    await untilAll(other, "all to be over", ({ status }) => status === "sent" || status === "failed", 20_000);
+    const texts = textsAt(smsc);
+    assert.equal(new Set(texts).size, texts.length, "nothing came twice");
+    assert.deepEqual([smsc.bound.length, smsc.sessions.length], [1, 2], "and it does not come back");
+  });

@@ -1,0 +1,259 @@
+/** Delivery by processes of its own, with a witness outside: what is started, killed, frozen and waited for. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createAccount, type Furnish } from "../../src/access/accounts.ts";
+import type { Uuid } from "../../src/lib/uuid.ts";
+import { poll, within } from "../../src/lib/wait.ts";
+import { Acceptor } from "../../src/messages/accept.ts";
+import { Composer } from "../../src/messages/compose.ts";
+import { Templates } from "../../src/templates/find-template.ts";
+import type { Handover } from "../../src/messages/handover.ts";
+import { PRIORITIES } from "../../src/messages/message.ts";
+import { simulatorLink, type Link } from "../../src/routing/link.ts";
+import { Routes } from "../../src/routing/route.ts";
+import { DatabaseClock } from "../../src/storage/database-clock.ts";
+import { Database } from "../../src/storage/database.ts";
+import { migrate } from "../../src/storage/migrate.ts";
+import { makePartitions } from "../../src/storage/partitions.ts";
+import { seedTemplates } from "../../src/templates/seed.ts";
+import type { DispatchSettings } from "./fakes/dispatch-node.ts";
+import { Witness, type PlanOf } from "./fakes/witness.ts";
+import { createDatabase, spawnGodwit, type Run } from "./harness.ts";
+import { seeded } from "./seed.ts";
+
+const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
+// Where Node keeps it by itself: dozens of processes are started here, each from source.
+const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
+// Far beyond what anything here takes: who runs into it hangs.
+const LIMIT_MS = 40_000;
+const STOP_LIMIT_MS = 30_000;
+
+/** Waits for it, with a limit. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, timeoutMs = LIMIT_MS): Promise<void> {
+  const seen = await poll(async () => ((await isSo()) ? true : undefined), { timeoutMs, everyMs: 10 });
+  assert.ok(seen, `waited ${timeoutMs} ms in vain: ${what}`);
+}
+
+/** Every message waits in the queue for whoever comes. */
+const NOBODY: Handover = {
+  leaseMs: 0,
+  reserve: () => undefined,
+  release: () => undefined,
+  withdraw: () => undefined,
+  stored: () => undefined,
+};
+
+export type SceneOptions = {
+  plan?: (random: () => number) => PlanOf;
+  onUnknown?: Link["onUnknown"];
+  answerWithinMs?: number;
+  window?: number;
+};
+
+/** A carrier as they are: mostly quick, sometimes late, seldom silent, and with receipts that come late, early or never. */
+export const usual =
+  (random: () => number): PlanOf =>
+  ({ attempt }) => {
+    const dice = random();
+    const isBusy = attempt === 1 && random() < 0.03;
+    return {
+      answer: isBusy ? "refused" : dice < 0.02 ? "silent" : "accepted",
+      answerAfterMs: 5 + random() * (dice > 0.9 ? 400 : 60),
+      receiptAfterMs: random() < 0.2 ? null : random() * 300,
+      isNamed: random() < 0.7,
+    };
+  };
+
+/** Everyone is answered, and has a receipt that follows. */
+export const prompt =
+  (random: () => number): PlanOf =>
+  () => ({ answer: "accepted", answerAfterMs: 5 + random() * 40, receiptAfterMs: 50 + random() * 100, isNamed: false });
+
+export type Node = { name: string; run: Run; pid: number };
+
+export class Scene {
+  readonly db: Database;
+  readonly databaseUrl: string;
+  readonly witness: Witness;
+  readonly random: () => number;
+  readonly onUnknown: Link["onUnknown"];
+  readonly #clock: DatabaseClock;
+  readonly #settings: Pick<DispatchSettings, "answerWithinMs" | "window">;
+  readonly #nodes: Node[] = [];
+  #count = 0;
+
+  private constructor(
+    fields: Pick<Scene, "db" | "databaseUrl" | "witness" | "random" | "onUnknown">,
+    clock: DatabaseClock,
+    settings: Pick<DispatchSettings, "answerWithinMs" | "window">,
+  ) {
+    this.db = fields.db;
+    this.databaseUrl = fields.databaseUrl;
+    this.witness = fields.witness;
+    this.random = fields.random;
+    this.onUnknown = fields.onUnknown;
+    this.#clock = clock;
+    this.#settings = settings;
+  }
+
+  static async open(context: TestContext, options: SceneOptions = {}): Promise<Scene> {
+    const { plan = usual, onUnknown = { policy: "fail", holdMs: 1_000 }, answerWithinMs = 500, window = 40 } = options;
+    const random = seeded(context);
+    const databaseUrl = await createDatabase();
+    const db = new Database({ url: databaseUrl }, "test", () => undefined);
+    await migrate(db);
+    const clock = new DatabaseClock(db);
+    await clock.start();
+    await makePartitions(db, clock.now());
+    const witness = await Witness.open(plan(random), random);
+    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { answerWithinMs, window });
+  }
+
+  async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    return this.db.rows<T>({ name: `test_${randomUUID()}`, text, values });
+  }
+
+  /** Puts messages of two accounts and all priorities into the queue. */
+  async accept(count: number): Promise<void> {
+    const furnish: Furnish = (tx, owner) => seedTemplates(tx, this.#clock, owner);
+    const accounts = await Promise.all(
+      ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, furnish)),
+    );
+    const routes = new Routes(simulatorLink(1));
+    const acceptor = new Acceptor({
+      db: this.db,
+      composer: new Composer({ clock: this.#clock, routes, templates: new Templates(this.db) }),
+      handover: NOBODY,
+      bell: { ring: () => undefined },
+      watch: { committed: () => undefined },
+    });
+    const acceptOne = (index: number): Promise<unknown> => {
+      const accountId = accounts[index % accounts.length]?.id as Uuid;
+      const tier = { name: "unlimited", limit: null };
+      const credential = { accountId, keyId: accountId, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
+      const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
+      return acceptor.accept(
+        { recipient: "+14155550123", channel: "sms", body: "Hello", priority },
+        { credential, claim: undefined, writeProblem: String },
+      );
+    };
+    await Promise.all(Array.from({ length: count }, (_, index) => acceptOne(index)));
+  }
+
+  /** A process that delivers; it may reach the database by another way. */
+  async start(databaseUrl = this.databaseUrl): Promise<Node> {
+    this.#count += 1;
+    const name = `node${this.#count}`;
+    const settings: DispatchSettings = {
+      ...this.#settings,
+      databaseUrl,
+      node: name,
+      port: this.witness.port,
+      onUnknown: this.onUnknown,
+    };
+    const run = spawnGodwit([JSON.stringify(settings)], { NODE_COMPILE_CACHE: COMPILE_CACHE }, { main: MAIN });
+    const node = { name, run, pid: run.child.pid ?? 0 };
+    this.#nodes.push(node);
+    await run.waitFor(({ msg }) => msg === "delivering");
+    return node;
+  }
+
+  /** Until the node has handed over so many more, or nothing is left to hand over. */
+  async moreLines(node: Node, count: number): Promise<void> {
+    const enough = this.witness.linesOf(node.name).length + count;
+    await until(`${count} more lines of ${node.name}`, async () => {
+      if (this.witness.linesOf(node.name).length >= enough) return true;
+      const [waiting] = await this.rows<{ count: number }>("select count(*)::integer as count from delivery_queue");
+      return waiting?.count === 0;
+    });
+  }
+
+  /** `kill -9`. Afterwards the database has noticed, too, and nothing of the node can still commit. */
+  async kill({ name, run }: Node): Promise<void> {
+    run.child.kill("SIGKILL");
+    await run.exit;
+    await until(`the sessions of ${name} are over`, async () => {
+      const left = await this.rows("select from pg_stat_activity where application_name like $1", [`godwit ${name} %`]);
+      return left.length === 0;
+    });
+  }
+
+  /** SIGTERM; the exit code, and how long it took. */
+  async stop({ name, run }: Node): Promise<{ code: number | null; tookMs: number }> {
+    const startedAt = performance.now();
+    run.child.kill("SIGTERM");
+    const ended = await within(
+      run.exit.then((code) => ({ code })),
+      STOP_LIMIT_MS,
+    );
+    assert.ok(ended !== undefined, `${name} did not end within ${STOP_LIMIT_MS} ms`);
+    return { ...ended, tookMs: performance.now() - startedAt };
+  }
+
+  /** The process stands still, and its connections stay open. */
+  async freeze({ name, run, pid }: Node): Promise<void> {
+    run.child.kill("SIGSTOP");
+    await until(`${name} stands still`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
+  }
+
+  thaw({ run }: Node): void {
+    run.child.kill("SIGCONT");
+  }
+
+  /** How many messages the node has claimed and not settled. */
+  async inHand({ run }: Node): Promise<number> {
+    const told = run.logs.length;
+    run.child.kill("SIGUSR2");
+    const line = await run.waitFor((each) => each.msg === "in hand" && run.logs.indexOf(each) >= told);
+    return Number(line["inHand"]);
+  }
+
+  /** As if the leases had run out. Rows are locked in the order in which everybody does. */
+  async lapse(): Promise<void> {
+    await this.rows(
+      `update delivery_queue
+          set due_at = now()
+        where message_id = any (array(select message_id
+                                        from delivery_queue
+                                       where state = 0 and due_at > now()
+                                       order by message_id
+                                         for update))`,
+    );
+  }
+
+  /** Nothing waits any more, here or at the carrier. */
+  async settle(): Promise<void> {
+    let left: unknown;
+    const isSettled = async (): Promise<boolean> => {
+      const [counts] = await this.rows<{ queued: number; unfinished: number }>(
+        `select (select count(*)::integer from delivery_queue) as queued,
+                (select count(*)::integer from messages where status in ('queued', 'sending')) as unfinished`,
+      );
+      left = { ...counts, atCarrier: this.witness.pending };
+      return counts?.queued === 0 && counts.unfinished === 0 && this.witness.pending === 0;
+    };
+    await until("everything comes to an end", isSettled).catch((error: unknown) => {
+      throw new Error(`${String(error)}, left: ${JSON.stringify(left)}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { run } of this.#nodes) {
+      run.child.kill("SIGKILL");
+      await run.exit;
+    }
+    await this.witness.close();
+    this.#clock.stop();
+    await this.db.close();
+  }
+}
+
+/** A moment that somebody else decides on. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}

@@ -1,0 +1,61 @@
+/** A carrier that takes one connection for all nodes together, and counts how many it has. One object is one node's way to it. */
+import type { Connection, Host, LinkState } from "../../src/providers/provider.ts";
+import { ScriptedCarrier } from "./scripted-carrier.ts";
+
+/** What the carrier itself sees, whoever connects. */
+export class Exchange {
+  open = 0;
+  opened = 0;
+  highWater = 0;
+  /** Who sent what, in the order in which it came. */
+  readonly sends: { node: string; id: string }[] = [];
+
+  enter(): void {
+    this.open += 1;
+    this.opened += 1;
+    this.highWater = Math.max(this.highWater, this.open);
+  }
+
+  leave(): void {
+    this.open -= 1;
+  }
+}
+
+export class ExclusiveCarrier extends ScriptedCarrier {
+  readonly isExclusive = true;
+  readonly exchange: Exchange;
+  /** The connections that this node has opened. */
+  opens = 0;
+  state: LinkState = { kind: "connected", reason: null };
+  /** Waited for before a connection is there. */
+  beforeOpen: () => Promise<unknown> = async () => undefined;
+
+  constructor(exchange: Exchange, node: string, options: { window?: number } = {}) {
+    super(options);
+    this.exchange = exchange;
+    this.onSend = ({ message }) => exchange.sends.push({ node, id: message.id });
+  }
+
+  override async open(settings: unknown, host: Host): Promise<Connection> {
+    await this.beforeOpen();
+    this.opens += 1;
+    this.exchange.enter();
+    const inner = await super.open(settings, host);
+    const stateNow = (): LinkState => this.state;
+    let isOpen = true;
+    return {
+      window: inner.window,
+      get isReady() {
+        return isOpen && inner.isReady;
+      },
+      get state() {
+        return stateNow();
+      },
+      send: (message, signal) => inner.send(message, signal),
+      close: async () => {
+        if (isOpen) this.exchange.leave();
+        isOpen = false;
+      },
+    };
+  }
+}

@@ -1,0 +1,115 @@
+/** What the tests through the door share: a connection that sends bytes as they are, and what every answer must have. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
+import { poll } from "../../src/lib/wait.ts";
+import type { Reply } from "./harness.ts";
+
+export type Fault = { pointer?: string; parameter?: string; header?: string; code: string; detail: string };
+
+/** On every answer of every kind. */
+export function assertCommonHeaders({ headers }: Pick<Reply, "headers">): void {
+  assert.match(headers.get("x-request-id") ?? "", /^req_[0-9a-z]{26}$/);
+  assert.equal(headers.get("cache-control"), "no-store");
+  assert.equal(headers.get("x-content-type-options"), "nosniff");
+  assert.equal(headers.get("server"), null);
+  assert.equal(headers.get("x-powered-by"), null);
+}
+
+/** The envelope of RFC 9457, and that it belongs to this very answer. */
+export function assertProblem(reply: Reply, code: ErrorCode): void {
+  assert.equal(reply.json["code"], code, reply.text);
+  assert.equal(reply.status, ERRORS[code].status);
+  assertCommonHeaders(reply);
+  assert.equal(reply.headers.get("content-type"), "application/problem+json; charset=utf-8");
+  const { type, title, status, detail, request_id: requestId } = reply.json;
+  assert.match(String(type), new RegExp(`/errors/${code}$`));
+  assert.equal(title, ERRORS[code].title);
+  assert.equal(status, reply.status);
+  assert.ok(typeof detail === "string" && detail !== "", "detail says something");
+  assert.equal(requestId, reply.headers.get("x-request-id"));
+}
+
+export const faultsOf = ({ json }: Pick<Reply, "json">): Fault[] => (json["errors"] ?? []) as Fault[];
+export const pointersOf = (reply: Pick<Reply, "json">): (string | undefined)[] => faultsOf(reply).map(({ pointer }) => pointer);
+
+/** Asks until there is an answer; fails, saying what was waited for, when there is none in time. */
+export async function until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>, timeoutMs = 5_000): Promise<T> {
+  const answer = await poll(async () => ask(), { timeoutMs, everyMs: 20 });
+  assert.ok(answer !== undefined, `within ${timeoutMs} ms: ${what}`);
+  return answer;
+}
+
+/** One connection, spoken to byte by byte. */
+export class Wire {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  #isEnded = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("data", (chunk) => (this.#received = Buffer.concat([this.#received, chunk])));
+    socket.on("close", () => (this.#isEnded = true));
+    socket.on("error", () => (this.#isEnded = true));
+  }
+
+  static async open(url: string): Promise<Wire> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    return new Wire(socket);
+  }
+
+  /** A request without a body, or the head of one whose body follows. */
+  request(line: string, headers: Record<string, string> = {}, body = ""): void {
+    const fields = Object.entries({ host: "godwit.test", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.socket.write(`${line} HTTP/1.1\r\n${fields.join("")}\r\n${body}`);
+  }
+
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  /** The next answer on this connection. */
+  async reply({ isHead = false, timeoutMs = 5_000 } = {}): Promise<Reply> {
+    return until("an answer", () => this.#take(isHead), timeoutMs);
+  }
+
+  async closed(timeoutMs = 5_000): Promise<void> {
+    await until("the connection to be closed", () => this.#isEnded || undefined, timeoutMs);
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #take(isHead: boolean): Reply | undefined {
+    const headEnd = this.#received.indexOf("\r\n\r\n");
+    if (headEnd === -1) {
+      assert.ok(!this.#isEnded, "the connection was closed without an answer");
+      return undefined;
+    }
+    const [line = "", ...fields] = this.#received.subarray(0, headEnd).toString("latin1").split("\r\n");
+    const headers = new Headers(fields.map((field) => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()]));
+    const end = headEnd + 4 + (isHead ? 0 : Number(headers.get("content-length") ?? 0));
+    if (this.#received.length < end) return undefined;
+    const text = this.#received.subarray(headEnd + 4, end).toString();
+    this.#received = this.#received.subarray(end);
+    const isJson = (headers.get("content-type") ?? "").includes("json") && text !== "";
+    return { status: Number(line.split(" ")[1]), headers, text, json: isJson ? (JSON.parse(text) as Reply["json"]) : {} };
+  }
+}
+
+/** One request on a connection of its own, as bytes. */
+export async function exchange(
+  url: string,
+  bytes: string | Buffer,
+  options: { isHead?: boolean; timeoutMs?: number } = {},
+): Promise<Reply> {
+  const wire = await Wire.open(url);
+  wire.write(bytes);
+  const reply = await wire.reply(options);
+  wire.close();
+  return reply;
+}

@@ -1,0 +1,38 @@
+/** A WhatsApp link in front of a Cloud API of our own. */
+import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
+import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
+import { outgoing, settled } from "../recording-host.ts";
+import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
+import { LoudHost } from "./loud-host.ts";
+
+const never = new AbortController().signal;
+/** Whom the tests write to, unless they say otherwise. */
+export const TO = "+4915112345678";
+export const ANOTHER = "+4915112345679";
+
+type Rig = { graph: FakeGraph; connection: Connection; host: LoudHost };
+
+export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<WhatsAppSettings> = {}): Promise<void> {
+  const graph = await FakeGraph.start();
+  const host = new LoudHost();
+  const settings = {
+    ...GRAPH_SECRETS,
+    baseUrl: graph.url,
+    phoneNumberId: PHONE_NUMBER_ID,
+    wabaId: null,
+    messagesPerSecond: 1_000,
+    ...fields,
+  };
+  const connection = await whatsapp.open(settings, host);
+  try {
+    await run({ graph, connection, host });
+  } finally {
+    await settled(connection.close(), "close");
+    await graph.close();
+  }
+}
+
+export const message = (fields: Partial<Outgoing> = {}): Outgoing => outgoing({ channel: "whatsapp", recipient: TO, ...fields });
+
+export const send = (connection: Connection, fields: Partial<Outgoing> = {}): Promise<SendOutcome> =>
+  settled(connection.send(message(fields), never), "a send");

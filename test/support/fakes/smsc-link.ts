@@ -1,0 +1,80 @@
+/** A link to the fake carrier, for a test and for as long as it lasts. */
+import assert from "node:assert/strict";
+import { poll } from "../../../src/lib/wait.ts";
+import type { Connection, Host, InboundMessage, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
+import { SMPP_DEFAULTS, type SmppSettings, type SmppTimes } from "../../../src/providers/smpp/settings.ts";
+import { smpp } from "../../../src/providers/smpp/smpp.ts";
+import { outgoing, RecordingHost, settled } from "../recording-host.ts";
+import { Smsc, until, type Script } from "./smsc.ts";
+
+/** Short enough that no test waits, long enough that a busy machine is no fault. */
+const TIMES: Partial<SmppTimes> = {
+  bindMs: 2_000,
+  enquireMs: 60_000,
+  responseMs: 5_000,
+  firstReconnectMs: 10,
+  maxReconnectMs: 40,
+  refusedMs: 60_000,
+  firstPauseMs: 20,
+  maxPauseMs: 200,
+  drainMs: 500,
+  unbindMs: 500,
+  partAckMs: 100,
+};
+
+export const settingsFor = (smsc: Smsc, settings: Partial<SmppSettings> = {}): SmppSettings => ({
+  ...SMPP_DEFAULTS,
+  host: "127.0.0.1",
+  port: smsc.port,
+  systemId: "godwit",
+  password: "secret",
+  ...settings,
+  times: { ...TIMES, ...settings.times },
+});
+
+/** Takes down the changes and what people wrote, besides receipts. */
+export class LinkHost extends RecordingHost {
+  changes = 0;
+
+  override changed(): void {
+    this.changes += 1;
+  }
+
+  async untilWritten(count: number): Promise<InboundMessage[]> {
+    await until(`${count} messages came`, () => this.messages.length >= count);
+    return this.messages;
+  }
+}
+
+export async function openReady(smsc: Smsc, host: Host, settings: Partial<SmppSettings> = {}): Promise<Connection> {
+  const link = await smpp.open(settingsFor(smsc, settings), host);
+  const isReady = await poll(async () => (link.isReady ? true : undefined), { timeoutMs: 10_000, everyMs: 1 });
+  assert.ok(isReady, "the link was to be bound");
+  return link;
+}
+
+export type Rig = { smsc: Smsc; link: Connection; host: LinkHost };
+
+/** With a carrier and a link that is bound; both are gone when the test is. */
+export async function withLink(script: Script, settings: Partial<SmppSettings>, run: (rig: Rig) => Promise<void>): Promise<void> {
+  const smsc = await Smsc.start(script);
+  try {
+    const host = new LinkHost();
+    const link = await openReady(smsc, host, settings);
+    try {
+      await run({ smsc, link, host });
+    } finally {
+      await settled(link.close(), "close");
+    }
+  } finally {
+    await smsc.stop();
+  }
+}
+
+const TO = "+4915112345678";
+
+export const sendOne = (link: Connection, fields: Partial<Outgoing> = {}, signal = new AbortController().signal): Promise<SendOutcome> =>
+  settled(link.send(outgoing({ recipient: TO, sender: "+14155550100", ...fields }), signal), "a send");
+
+export const idOf = (outcome: SendOutcome): string =>
+  outcome.kind === "accepted" ? outcome.providerMessageId : assert.fail(`not accepted: ${JSON.stringify(outcome)}`);

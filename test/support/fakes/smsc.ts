@@ -1,0 +1,184 @@
+/** A carrier that speaks SMPP on a real socket, and plays the faults that carriers have. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { poll, within } from "../../../src/lib/wait.ts";
+import { decode } from "../../../src/providers/smpp/decode.ts";
+import { encode } from "../../../src/providers/smpp/encode.ts";
+import { Frames } from "../../../src/providers/smpp/frames.ts";
+import { COMMAND, STATUS, type Bind, type Body, type Malformed, type Pdu, type Short } from "../../../src/providers/smpp/pdu.ts";
+
+// Far beyond what anything here needs: who runs into it hangs.
+const LIMIT_MS = 10_000;
+const DELIVER_AGAIN_MS = 20;
+
+/** A status, or no answer. */
+type Reply = number | "silence";
+
+export type Script = {
+  bind?: (bind: Bind, session: SmscSession) => Reply;
+  /** What it does with a submit_sm; it answers itself. Accepts it, unless given. */
+  submit?: ((submit: Submit, session: SmscSession) => void) | undefined;
+  /** What it does when it is asked whether it is there, or to unbind. Answers, unless given. */
+  enquire?: "silence";
+  unbind?: "silence";
+  tls?: { key: string; cert: string };
+};
+
+export type Submit = { short: Short; sequence: number; atMs: number };
+
+const isAnswer = (pdu: Pdu | Malformed): boolean => (pdu.command === "malformed" ? pdu.commandId : COMMAND[pdu.command]) >= 0x80000000;
+
+/** One connection of a client. */
+export class SmscSession {
+  readonly socket: Socket;
+  readonly submits: Submit[] = [];
+  /** Everything the client sent, in order. */
+  readonly heard: (Pdu | Malformed)[] = [];
+  boundAs: string | null = null;
+  isClosed = false;
+  readonly #smsc: Smsc;
+  readonly #frames = new Frames();
+  readonly #waiting = new Map<number, (pdu: Pdu | Malformed) => void>();
+  #sequence = 0;
+
+  constructor(smsc: Smsc, socket: Socket) {
+    this.#smsc = smsc;
+    this.socket = socket;
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => {
+      for (const frame of this.#frames.push(chunk)) this.#take(decode(frame));
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      this.isClosed = true;
+    });
+  }
+
+  write(pdu: Pdu): void {
+    this.raw(encode(pdu));
+  }
+
+  raw(bytes: Buffer): void {
+    if (!this.isClosed && this.socket.writable) this.socket.write(bytes);
+  }
+
+  accept({ sequence }: Submit, id: string = this.#smsc.nextId()): string {
+    this.write({ command: "submit_sm_resp", id, status: STATUS.ok, sequence });
+    return id;
+  }
+
+  refuse({ sequence }: Submit, status: number): void {
+    this.write({ command: "submit_sm_resp", id: "", status, sequence });
+  }
+
+  /** Asks the client, and gives its answer; undefined when none comes. */
+  async ask(body: Body, limitMs = LIMIT_MS): Promise<Pdu | Malformed | undefined> {
+    this.#sequence += 1;
+    const sequence = this.#sequence;
+    const answer = new Promise<Pdu | Malformed>((resolve) => this.#waiting.set(sequence, resolve));
+    this.write({ ...body, status: STATUS.ok, sequence });
+    return within(answer, limitMs);
+  }
+
+  async deliver(short: Short): Promise<number | undefined> {
+    return (await this.ask({ command: "deliver_sm", short }))?.status;
+  }
+
+  /** Again and again, as long as it is not acknowledged. */
+  async deliverUntilTaken(short: Short): Promise<void> {
+    while (!this.isClosed && (await this.deliver(short)) !== STATUS.ok)
+      await new Promise((resolve) => setTimeout(resolve, DELIVER_AGAIN_MS));
+  }
+
+  #take(pdu: Pdu | Malformed): void {
+    this.heard.push(pdu);
+    if (isAnswer(pdu)) {
+      this.#waiting.get(pdu.sequence)?.(pdu);
+      this.#waiting.delete(pdu.sequence);
+    } else this.#answer(pdu);
+  }
+
+  #answer(pdu: Pdu | Malformed): void {
+    const { script } = this.#smsc;
+    const { sequence } = pdu;
+    if (pdu.command === "bind_transceiver" || pdu.command === "bind_transmitter" || pdu.command === "bind_receiver") {
+      this.#smsc.binds.push({ ...pdu.bind, command: pdu.command, atMs: performance.now() });
+      const status = script.bind?.(pdu.bind, this) ?? STATUS.ok;
+      if (status === "silence") return;
+      if (status === STATUS.ok) {
+        this.boundAs = pdu.command;
+        this.#smsc.mostBound = Math.max(this.#smsc.mostBound, this.#smsc.bound.length);
+      }
+      this.write({ command: `${pdu.command}_resp`, id: "SMSC", status, sequence });
+    } else if (pdu.command === "submit_sm") this.#submitted({ short: pdu.short, sequence, atMs: performance.now() });
+    else if (pdu.command === "enquire_link" && script.enquire !== "silence")
+      this.write({ command: "enquire_link_resp", status: STATUS.ok, sequence });
+    else if (pdu.command === "unbind" && script.unbind !== "silence") {
+      this.write({ command: "unbind_resp", status: STATUS.ok, sequence });
+      this.socket.end();
+    }
+  }
+
+  #submitted(submit: Submit): void {
+    this.submits.push(submit);
+    this.#smsc.submits.push(submit);
+    if (this.#smsc.script.submit === undefined) this.accept(submit);
+    else this.#smsc.script.submit(submit, this);
+  }
+}
+
+export class Smsc {
+  readonly sessions: SmscSession[] = [];
+  /** Of all sessions, in order. */
+  readonly submits: Submit[] = [];
+  readonly binds: (Bind & { command: string; atMs: number })[] = [];
+  script: Script;
+  /** The most binds there were at one time. */
+  mostBound = 0;
+  readonly #server: Server;
+  #count = 0;
+
+  private constructor(script: Script) {
+    this.script = script;
+    const take = (socket: Socket): void => void this.sessions.push(new SmscSession(this, socket));
+    this.#server = script.tls === undefined ? createServer(take) : createTlsServer(script.tls, take);
+  }
+
+  static async start(script: Script = {}): Promise<Smsc> {
+    const smsc = new Smsc(script);
+    smsc.#server.listen(0, "127.0.0.1");
+    await once(smsc.#server, "listening");
+    return smsc;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** The connection that came last. */
+  get session(): SmscSession {
+    return this.sessions.at(-1) ?? assert.fail("nobody connected");
+  }
+
+  /** The connections that are bound now. */
+  get bound(): SmscSession[] {
+    return this.sessions.filter(({ boundAs, isClosed }) => boundAs !== null && !isClosed);
+  }
+
+  nextId(): string {
+    this.#count += 1;
+    return `m${this.#count}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const { socket } of this.sessions) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Waits until it is so, with a limit. */
+export async function until(what: string, isSo: () => boolean): Promise<void> {
+  assert.ok(await poll(async () => (isSo() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 }), `it was to be that ${what}`);
+}

@@ -1,0 +1,259 @@
+/** A real godwit for tests: its own process, its own database, reached through the door. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import pg from "pg";
+import { createAccount } from "../../src/access/accounts.ts";
+import { createKey } from "../../src/access/keys.ts";
+import type { Environment } from "../../src/access/environment.ts";
+import { listAccounts } from "../../src/access/queries.ts";
+import { SCOPES, type Scope } from "../../src/access/scope.ts";
+import { poll } from "../../src/lib/wait.ts";
+import { Database } from "../../src/storage/database.ts";
+import { seedTemplates } from "../../src/templates/seed.ts";
+import { ContractProxy, isContractRun } from "./contract-proxy.ts";
+
+export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
+const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
+const START_TIMEOUT_MS = 30_000;
+
+export function adminUrl(): string {
+  const url = process.env["TEST_DATABASE_URL"];
+  if (url === undefined) throw new Error("run the tests with npm test: it starts the database they need");
+  return url;
+}
+
+/** A new, empty database. */
+export async function createDatabase(): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const admin = new pg.Client(adminUrl());
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.end();
+  const url = adminUrl();
+  return url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
+}
+
+export type LogLine = Record<string, unknown> & { msg?: string };
+
+export type RequestOptions = { key?: string | undefined; body?: unknown; headers?: Record<string, string>; idempotencyKey?: string };
+export type Reply = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
+
+export type KeyOptions = { scopes?: readonly Scope[]; environment?: Environment; account?: string; expiresAt?: Date | null };
+
+type GodwitFields = {
+  child: ChildProcess;
+  url: string;
+  proxy?: ContractProxy | undefined;
+  databaseUrl: string | undefined;
+  logs: LogLine[];
+  output: string[];
+};
+
+export class Godwit {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** What `request` goes through in a contract run. Whoever needs the connection itself, or a stream, uses the service's own URL. */
+  readonly #proxy: ContractProxy | undefined;
+  readonly databaseUrl: string | undefined;
+  readonly logs: LogLine[];
+  readonly output: string[];
+  /** Looks into the database behind the server's back. */
+  readonly db: Database | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(fields: GodwitFields) {
+    this.child = fields.child;
+    this.url = fields.url;
+    this.#proxy = fields.proxy;
+    this.databaseUrl = fields.databaseUrl;
+    this.logs = fields.logs;
+    this.output = fields.output;
+    this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: fields.databaseUrl }, "test", () => undefined);
+  }
+
+  async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    if (this.db === undefined) throw new Error("this godwit has an embedded database");
+    return this.db.rows<T>({ name: `test_${randomBytes(8).toString("hex")}`, text, values });
+  }
+
+  /** A key with all scopes of the test environment, unless told otherwise; a named account is made when it is missing. */
+  async key({ scopes = SCOPES, environment = "test", account, expiresAt = null }: KeyOptions = {}): Promise<string> {
+    if (this.db === undefined) throw new Error("this godwit has an embedded database");
+    const clock = { now: () => Date.now() };
+    if (account !== undefined) await createAccount(this.db, clock, account, (tx, owner) => seedTemplates(tx, clock, owner));
+    const accounts = await listAccounts(this.db);
+    const owner = accounts.find(({ name }) => name === (account ?? "default"));
+    if (owner === undefined) throw new Error("no account");
+    return (await createKey(this.db, clock, { accountId: owner.id, environment, scopes, name: null, expiresAt })).secret;
+  }
+
+  /** Quotas off, for tests that are about something else. */
+  async unlimited(): Promise<void> {
+    // In one order: two who do this at once would wait for each other otherwise.
+    await this.rows(`with listed as materialized (
+                       select account_id, environment from environments where tier <> 'unlimited' order by 1, 2 for update
+                     )
+                     update environments e set tier = 'unlimited' from listed
+                      where e.account_id = listed.account_id and e.environment = listed.environment`);
+  }
+
+  async request(method: string, path: string, { key, body, headers = {}, idempotencyKey }: RequestOptions = {}): Promise<Reply> {
+    const proxy = this.#proxy?.takes(method) === true ? this.#proxy : undefined;
+    const response = await fetch(`${proxy?.url ?? this.url}${path}`, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    // As it would be without a proxy, which says so when the connection to the service is lost.
+    if (proxy !== undefined && response.status === 502) throw new TypeError("fetch failed", { cause: text });
+    const isJson = (response.headers.get("content-type") ?? "").includes("json");
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: (isJson && text !== "" ? JSON.parse(text) : {}) as Reply["json"],
+    };
+  }
+
+  async send(key: string, body: object = {}, options: RequestOptions = {}): Promise<Reply> {
+    return this.request("POST", "/v1/messages", { key, idempotencyKey: randomUUID(), ...options, body: { ...sms(), ...body } });
+  }
+
+  /** Bytes as they are, and whatever comes back until the server closes the connection (or `untilMs` passes). */
+  async raw(bytes: string | Buffer, untilMs = 5_000): Promise<string> {
+    const { hostname, port } = new URL(this.url);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(bytes));
+      const chunks: Buffer[] = [];
+      const timer = setTimeout(() => socket.destroy(), untilMs);
+      socket.on("data", (chunk) => chunks.push(chunk));
+      socket.on("error", reject);
+      socket.on("close", () => {
+        clearTimeout(timer);
+        resolve(Buffer.concat(chunks).toString());
+      });
+    });
+  }
+
+  /** Waits for the process to end, after SIGTERM unless told otherwise. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    await (this.#closing ??= this.db?.close());
+    const code = await this.#end(signal);
+    for (const violation of (await this.#proxy?.close()) ?? []) failLater(violation);
+    return code;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
+    const ended = new Promise<number | null>((resolve) => this.child.once("exit", (code) => resolve(code)));
+    this.child.kill(signal);
+    return ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+/** The test file fails, at its end: whatever is to be cleaned up after a stop is. */
+function failLater(violation: string): void {
+  process.stderr.write(`not as docs/openapi.json says: ${violation}\n`);
+  process.exitCode = 1;
+}
+
+/** The smallest valid message. */
+export const sms = (): Record<string, unknown> => ({ recipient: "+14155550123", channel: "sms", body: "Your code is 123456" });
+
+export type StartOptions = {
+  databaseUrl?: string | undefined;
+  env?: Record<string, string>;
+  args?: readonly string[];
+  /** Accepts only, unless told otherwise: then what was accepted stays as it was. */
+  roles?: string;
+};
+
+/** Starts `godwit serve` on a new database, or on the one given. `databaseUrl: undefined` in `env` terms is embedded. */
+export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "api" }: StartOptions = {}): Promise<Godwit> {
+  const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
+  const run = spawnGodwit(["serve", ...args], {
+    GODWIT_PORT: "0",
+    GODWIT_LOG: "json",
+    GODWIT_ROLES: roles,
+    ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
+    ...env,
+  });
+  const listening = await run.waitFor((line) => line.msg === "listening");
+  const at = String(listening["url"]);
+  // It cannot be told to trust a certificate of a test.
+  const proxy = isContractRun() && at.startsWith("http:") ? await ContractProxy.start(at) : undefined;
+  return new Godwit({ child: run.child, url: at, proxy, databaseUrl: url, logs: run.logs, output: run.output });
+}
+
+export type Run = {
+  child: ChildProcess;
+  logs: LogLine[];
+  /** Lines that are not JSON, of both streams. */
+  output: string[];
+  waitFor: (test: (line: LogLine) => boolean) => Promise<LogLine>;
+  exit: Promise<number | null>;
+};
+
+/** Any godwit command, as a process with nothing in its environment but what is given. */
+export function spawnGodwit(
+  args: readonly string[],
+  env: Record<string, string>,
+  identity: { uid?: number; gid?: number; cwd?: string; main?: string } = {},
+): Run {
+  const { main = MAIN, ...options } = identity;
+  const child = spawn(process.execPath, [main, ...args], {
+    ...options,
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const logs: LogLine[] = [];
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on("line", (text) => {
+      if (text.startsWith("{")) logs.push(JSON.parse(text) as LogLine);
+      else output.push(text);
+    });
+  }
+  const exit = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const waitFor = async (test: (line: LogLine) => boolean): Promise<LogLine> => {
+    const search = poll(async () => logs.find(test), { timeoutMs: START_TIMEOUT_MS, everyMs: 20 });
+    const found = await Promise.race([search, exit.then(() => undefined)]);
+    if (found === undefined) throw new Error(`godwit did not say it (exit code ${child.exitCode}):\n${output.join("\n")}`);
+    return found;
+  };
+  return { child, logs, output, waitFor, exit };
+}
+
+/** Runs a command to its end. */
+export async function runGodwit(
+  args: readonly string[],
+  env: Record<string, string>,
+  stdin?: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  // One that ends without reading it is no fault.
+  child.stdin.on("error", () => undefined).end(stdin);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once("close", (exitCode) => resolve(exitCode)));
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,329 @@
+/** What every provider must keep, tried on a link that the provider's own test opens. The carrier behind it may be a fake; the
+ *  provider is the real one. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { poll, within } from "../../src/lib/wait.ts";
+import {
+  RECEIPT_STATUSES,
+  type Connection,
+  type Host,
+  type InboundMessage,
+  type Outgoing,
+  type Receipt,
+  type SendOutcome,
+} from "../../src/providers/provider.ts";
+import { has, outgoing, RecordingHost, settled } from "./recording-host.ts";
+
+type Channel = Outgoing["channel"];
+
+export type ProviderUnderTest = {
+  name: string;
+  /** The channels it serves; each is tried. */
+  channels: readonly Channel[];
+  /** A link to a carrier that answers and sends receipts within a second or so. Each test opens one of its own. */
+  open: (host: Host) => Promise<Connection>;
+  /** A link to a carrier that takes messages and does not answer within the limits of this suite. */
+  openMute: (host: Host) => Promise<Connection>;
+  /** Who leads to what, at the first attempt. */
+  recipients: {
+    /** Accepted, then a receipt `delivered`. */
+    delivered: string;
+    /** Accepted, then a receipt `undelivered` with an error. */
+    undelivered: string;
+    /** Refused for good. */
+    refused: string;
+    throttled: string;
+    /** Outcome `unknown`, without anyone giving up. */
+    unknown: string;
+    /** Accepted; then they write back, and the carrier says what they answer. Absent where nobody can. */
+    replies?: string;
+  };
+  /** The carrier gives our reference back, so that a receipt `delivered` resolves what was `unknown`. */
+  givesReferenceBack: boolean;
+};
+
+// Giving up is a matter of one turn of the event loop; the rest is for a busy machine.
+const ABORT_LIMIT_MS = 2_000;
+// Longer than the pause between two tries at handing over the same receipts.
+const QUIET_MS = 1_500;
+// How long a mute carrier is watched before it counts as silent.
+const SILENCE_MS = 50;
+const FEW = 10;
+const MANY = 500;
+
+/** Opens a link for a test, and closes it however the test ends: what is left open would keep the process alive. */
+async function onLink(open: ProviderUnderTest["open"], host: Host, run: (connection: Connection) => Promise<void>): Promise<void> {
+  const connection = await settled(open(host), "open");
+  try {
+    await run(connection);
+  } finally {
+    await settled(connection.close(), "close");
+  }
+}
+
+async function send(connection: Connection, message: Outgoing, signal = new AbortController().signal): Promise<SendOutcome> {
+  const outcome = await settled(connection.send(message, signal), "a send");
+  assertOutcome(outcome);
+  return outcome;
+}
+
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
+
+function assertError({ code, message, providerCode, isPermanent }: NonNullable<Receipt["error"]>): void {
+  assert.match(code, /^[a-z][a-z0-9_]*$/);
+  assert.ok(isText(message));
+  assert.ok(isTextOrNull(providerCode));
+  assert.equal(typeof isPermanent, "boolean");
+}
+
+function assertOutcome(outcome: SendOutcome): void {
+  switch (outcome.kind) {
+    case "accepted":
+      return assert.ok(isText(outcome.providerMessageId));
+    case "refused":
+      return assertError(outcome);
+    case "throttled":
+      assert.ok(["link", "recipient"].includes(outcome.scope));
+      assert.ok(isTextOrNull(outcome.providerCode));
+      return assert.ok(outcome.retryAfterMs === null || (Number.isFinite(outcome.retryAfterMs) && outcome.retryAfterMs >= 0));
+    case "unknown":
+      return assert.ok(isText(outcome.detail));
+    default:
+      assert.fail(`no outcome: ${JSON.stringify(outcome satisfies never)}`);
+  }
+}
+
+function assertReceipt({ providerMessageId, reference, status, error, raw }: Receipt, body: string): void {
+  assert.ok(RECEIPT_STATUSES.includes(status), `the status ${status}`);
+  assert.ok(isTextOrNull(providerMessageId) && isTextOrNull(reference));
+  assert.ok(providerMessageId !== null || reference !== null, "a receipt names its message");
+  if (error !== null) assertError(error);
+  for (const value of Object.values(raw)) assert.equal(typeof value, "string");
+  assert.ok(!JSON.stringify(raw).includes(body), "no text of the message in what is kept for the timeline");
+}
+
+function describeOutcomes({ open, recipients, givesReferenceBack }: ProviderUnderTest, channel: Channel): void {
+  const to = (recipient: string): Outgoing => outgoing({ channel, recipient });
+
+  async function receiptsOf(message: Outgoing, kind: SendOutcome["kind"], status: Receipt["status"]): Promise<Receipt[]> {
+    const host = new RecordingHost();
+    let receipts: Receipt[] = [];
+    await onLink(open, host, async (connection) => {
+      const outcome = await send(connection, message);
+      assert.equal(outcome.kind, kind);
+      receipts = await host.until(message, outcome, has(status));
+    });
+    for (const receipt of receipts) assertReceipt(receipt, message.body);
+    return receipts;
+  }
+
+  test(`${channel}: an accepted message has an id, and its receipts come through the host`, async () => {
+    await receiptsOf(to(recipients.delivered), "accepted", "delivered");
+  });
+
+  test(`${channel}: a message the network refuses is undelivered, with the reason`, async () => {
+    const receipts = await receiptsOf(to(recipients.undelivered), "accepted", "undelivered");
+    assert.ok(receipts.find(({ status }) => status === "undelivered")?.error);
+  });
+
+  test(`${channel}: refused for good, throttled and unknown are told apart`, () =>
+    onLink(open, new RecordingHost(), async (connection) => {
+      const refused = await send(connection, to(recipients.refused));
+      assert.ok(refused.kind === "refused" && refused.isPermanent, JSON.stringify(refused));
+      assert.equal((await send(connection, to(recipients.throttled))).kind, "throttled");
+      assert.equal((await send(connection, to(recipients.unknown))).kind, "unknown");
+    }));
+
+  if (!givesReferenceBack) return;
+  test(`${channel}: a receipt resolves an unknown outcome by our reference`, async () => {
+    await receiptsOf(to(recipients.unknown), "unknown", "delivered");
+  });
+}
+
+/** Typed rightly, and still nothing a carrier likes. */
+const ODD_MESSAGES: readonly (readonly [what: string, fields: Partial<Outgoing>])[] = [
+  ["no text", { body: "" }],
+  ["a text without end", { body: "a".repeat(100_000) }],
+  ["emoji", { body: "👩‍👩‍👧‍👦🏳️‍🌈".repeat(300) }],
+  ["half a character", { body: "a\ud83d" }],
+  ["control characters", { body: "\u0000\u001b\r\n\u2028" }],
+  ["a sender in letters", { sender: "Godwit" }],
+  ["a sender that is none", { sender: "\u0000".repeat(100) }],
+  ["many attempts behind it", { attempt: 100 }],
+  ["no time left", { expiresAtMs: 0 }],
+];
+
+function describeSending({ open, openMute, recipients }: ProviderUnderTest, channel: Channel): void {
+  const message = (fields: Partial<Outgoing> = {}): Outgoing => outgoing({ channel, recipient: recipients.delivered, ...fields });
+
+  for (const [what, fields] of ODD_MESSAGES) {
+    test(`${channel}: a message with ${what} has an outcome`, () =>
+      onLink(open, new RecordingHost(), async (connection) => {
+        await send(connection, message(fields));
+      }));
+  }
+
+  test(`${channel}: a window full of messages at once all have an outcome, and ids of their own`, () =>
+    onLink(open, new RecordingHost(), async (connection) => {
+      assert.ok(Number.isSafeInteger(connection.window) && connection.window > 0);
+      const outcomes: SendOutcome[] = [];
+      while (outcomes.length < MANY) {
+        const sends = Array.from({ length: connection.window }, () => send(connection, message()));
+        outcomes.push(...(await Promise.all(sends)));
+      }
+      const ids = outcomes.flatMap((outcome) => (outcome.kind === "accepted" ? [outcome.providerMessageId] : []));
+      assert.ok(ids.length > 0, "nothing was accepted");
+      assert.equal(new Set(ids).size, ids.length);
+    }));
+
+  for (const [what, openOne] of [
+    ["an answering", open],
+    ["a silent", openMute],
+  ] as const) {
+    test(`${channel}: a send to ${what} carrier that is given up before it begins is unknown`, () =>
+      onLink(openOne, new RecordingHost(), async (connection) => {
+        const sent = connection.send(message(), AbortSignal.abort());
+        assert.equal((await settled(sent, "a send given up before", ABORT_LIMIT_MS)).kind, "unknown");
+      }));
+  }
+
+  test(`${channel}: a send that is given up while the carrier is silent is unknown, at once`, () =>
+    onLink(openMute, new RecordingHost(), async (connection) => {
+      const limit = new AbortController();
+      const sends = Array.from({ length: Math.min(connection.window, FEW) }, () => connection.send(message(), limit.signal));
+      assert.equal(await within(Promise.race(sends), SILENCE_MS), undefined, "the carrier was to be silent");
+      limit.abort();
+      const outcomes = await settled(Promise.all(sends), "a send given up", ABORT_LIMIT_MS);
+      for (const { kind } of outcomes) assert.equal(kind, "unknown");
+    }));
+}
+
+function describeReceipts({ open, recipients }: ProviderUnderTest, channel: Channel): void {
+  test(`${channel}: receipts that were not acknowledged are passed again`, async () => {
+    const host = new RecordingHost().behave("rejects");
+    await onLink(open, host, async (connection) => {
+      const message = outgoing({ channel, recipient: recipients.delivered });
+      const outcome = await send(connection, message);
+      await host.untilCalled();
+      assert.deepEqual(host.receipts, []);
+      const refused = host.calls.flat();
+      host.behave("takes");
+      for (const { status } of refused) await host.until(message, outcome, has(status));
+      await host.until(message, outcome, has("delivered"));
+    });
+  });
+}
+
+/** Takes down what is brought, also what is not taken. */
+class ListeningHost extends RecordingHost {
+  readonly brought: InboundMessage[][] = [];
+
+  override async receiveMessages(messages: readonly InboundMessage[]): Promise<void> {
+    this.brought.push([...messages]);
+    await super.receiveMessages(messages);
+  }
+
+  async untilBrought(what: string, isEnough: () => boolean): Promise<void> {
+    assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: 10_000, everyMs: 2 }), what);
+  }
+}
+
+const E164 = /^\+[1-9]\d{6,14}$/;
+
+function describeInbound({ open, recipients: { replies: recipient } }: ProviderUnderTest, channel: Channel): void {
+  if (recipient === undefined) return;
+  const message = (): Outgoing => outgoing({ channel, recipient, sender: "+14155550100" });
+  const idOf = (outcome: SendOutcome): string => (outcome.kind === "accepted" ? outcome.providerMessageId : assert.fail(outcome.kind));
+
+  test(`${channel}: what someone writes back comes through the host, and says from whom, to whom and to what`, async () => {
+    const host = new ListeningHost();
+    await onLink(open, host, async (connection) => {
+      const id = idOf(await send(connection, message()));
+      await host.untilBrought("a reply", () => host.messages.length > 0);
+      for (const { providerMessageId, from, to, text, inReplyTo, channel: on } of host.messages) {
+        assert.deepEqual([from, to, on, inReplyTo], [recipient, "+14155550100", channel, id]);
+        assert.match(from, E164);
+        assert.ok(isTextOrNull(providerMessageId) && typeof text === "string");
+        assert.notEqual(providerMessageId, id, "a name of its own");
+      }
+    });
+  });
+
+  test(`${channel}: what was not acknowledged is brought again, under the same name`, async () => {
+    const host = new ListeningHost();
+    host.behave("rejects");
+    await onLink(open, host, async (connection) => {
+      await send(connection, message());
+      await host.untilBrought("the first try", () => host.brought.length > 0);
+      assert.deepEqual(host.messages, []);
+      const [refused = []] = host.brought;
+      await host.untilBrought("a second try", () => host.brought.length > 1);
+      host.behave("takes");
+      await host.untilBrought("it to be taken", () => host.messages.length > 0);
+      for (const each of refused)
+        assert.deepEqual(
+          host.messages.filter(({ providerMessageId: id }) => id === each.providerMessageId),
+          [each],
+        );
+    });
+  });
+
+  for (const behaviour of ["rejects", "hangs"] as const) {
+    test(`${channel}: close settles when the host ${behaviour} with a message, and nothing is brought after it`, async () => {
+      const host = new ListeningHost();
+      await onLink(open, host, async (connection) => {
+        host.behave(behaviour);
+        await send(connection, message());
+        await host.untilCalled();
+      });
+      const before = host.brought.length;
+      const later = await poll(async () => (host.brought.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
+      assert.equal(later, undefined, "messages were brought after close");
+    });
+  }
+}
+
+async function assertQuiet(host: RecordingHost): Promise<void> {
+  const before = host.calls.length;
+  const later = await poll(async () => (host.calls.length > before ? true : undefined), { timeoutMs: QUIET_MS, everyMs: 10 });
+  assert.equal(later, undefined, "receipts were passed after close");
+}
+
+function describeClosing({ open, recipients }: ProviderUnderTest, channel: Channel): void {
+  const message = (): Outgoing => outgoing({ channel, recipient: recipients.delivered });
+
+  test(`${channel}: a link that was never used closes`, () => onLink(open, new RecordingHost(), async () => undefined));
+
+  test(`${channel}: close settles while receipts are still to come, and none come after it`, async () => {
+    const host = new RecordingHost();
+    await onLink(open, host, async (connection) => {
+      await Promise.all(Array.from({ length: Math.min(connection.window, FEW) }, () => send(connection, message())));
+    });
+    await assertQuiet(host);
+  });
+
+  for (const behaviour of ["rejects", "hangs"] as const) {
+    test(`${channel}: close settles when the host ${behaviour}, and nothing is passed after it`, async () => {
+      const host = new RecordingHost().behave(behaviour);
+      await onLink(open, host, async (connection) => {
+        await send(connection, message());
+        await host.untilCalled();
+      });
+      await assertQuiet(host);
+    });
+  }
+}
+
+export function describeProvider(provider: ProviderUnderTest): void {
+  // Each test has a link of its own, and most of the time it waits.
+  describe(`${provider.name} keeps the contract of a provider`, { concurrency: true }, () => {
+    for (const channel of provider.channels) {
+      describeOutcomes(provider, channel);
+      describeSending(provider, channel);
+      describeReceipts(provider, channel);
+      describeInbound(provider, channel);
+      describeClosing(provider, channel);
+    }
+  });
+}

@@ -1,0 +1,135 @@
+/** Receivers of webhooks that behave as a test says, byte by byte, and what calls them. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
+import { FAILURES, Outbound, type Failure, type OutboundOptions, type Reply } from "../../src/webhooks/outbound.ts";
+import type { Resolve } from "../../src/webhooks/resolve.ts";
+import { until } from "./expect.ts";
+
+export const BODY = '{"type":"webhook.test"}';
+export const NOBODY: AddressSet = addressSet([]);
+export const LOOPBACK: AddressSet = addressSet([{ address: "127.0.0.0", bits: 8 }]);
+
+/** What a receiver does with a new connection. */
+export type Behaviour = (socket: Socket, number: number) => void;
+export type Certificate = { cert: string; key: string };
+
+export type Place = { certificate?: Certificate; host?: string; port?: number };
+
+export class Receiver {
+  /** Everything that was said to it, over all connections. */
+  heard = "";
+  connections = 0;
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+
+  private constructor(behave: Behaviour, certificate: Certificate | undefined) {
+    const onSocket = (socket: Socket): void => {
+      socket.on("data", (chunk) => (this.heard += chunk.toString("latin1")));
+      // Resets are part of the game.
+      socket.on("error", () => undefined);
+      behave(socket, this.connections);
+    };
+    this.#server = certificate === undefined ? createServer(onSocket) : createTlsServer(certificate, onSocket);
+    // The connection itself, below TLS.
+    this.#server.prependListener("connection", (socket: Socket) => {
+      this.connections += 1;
+      this.#open.add(socket.on("error", () => undefined).on("close", () => this.#open.delete(socket)));
+    });
+  }
+
+  /** Without a host it listens wherever this machine is reached. */
+  static async listen(behave: Behaviour, { certificate, ...at }: Place = {}): Promise<Receiver> {
+    const receiver = new Receiver(behave, certificate);
+    receiver.#server.listen({ port: 0, ...at });
+    await once(receiver.#server, "listening");
+    return receiver;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  url(host = "127.0.0.1", scheme = "http"): URL {
+    return new URL(`${scheme}://${host}:${this.port}/hook?a=1`);
+  }
+
+  /** Waits until the other side has let go of every connection. */
+  async isLeft(timeoutMs = 3_000): Promise<void> {
+    await until("the connections to be closed", () => (this.open === 0 ? true : undefined), timeoutMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#open) socket.destroy();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+}
+
+/** Calls `then` each time a whole request has come. */
+export const onRequest =
+  (then: Behaviour): Behaviour =>
+  (socket, number) => {
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      if (!text.endsWith(BODY)) return;
+      text = "";
+      then(socket, number);
+    });
+  };
+
+export const answer = (text: string): Behaviour => onRequest((socket) => socket.write(text, "latin1"));
+export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/** Writes the text a byte at a time, until the other side has had enough. */
+export function drip(socket: Socket, text: string): void {
+  let at = 0;
+  const timer = setInterval(() => socket.write(text.charAt(at++ % text.length)), 20);
+  socket.on("close", () => clearInterval(timer));
+}
+
+export const never: Resolve = (name) => {
+  throw new Error(`${name} was looked up`);
+};
+
+export class Sender {
+  readonly outbound: Outbound;
+
+  constructor(options: Partial<OutboundOptions> = {}) {
+    this.outbound = new Outbound({ allow: LOOPBACK, resolve: never, timeoutMs: 4_000, ...options });
+  }
+
+  post(url: URL | string, signal?: AbortSignal): Promise<Reply> {
+    return this.outbound.post(
+      { url: new URL(url), headers: { "content-type": "application/json", "webhook-id": "evt_1" }, body: BODY },
+      signal,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.outbound.close();
+  }
+}
+
+/** That there was no answer, for a reason that is told in one word. */
+export function assertFailed(reply: Reply, failure: Failure): string {
+  assert.ok(reply.kind === "failed", JSON.stringify(reply));
+  assert.ok(FAILURES.includes(reply.failure));
+  const { cause, durationMs, ...told } = reply;
+  assert.deepEqual(told, { kind: "failed", failure }, cause);
+  assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
+  return cause;
+}
+
+export function assertAnswered(reply: Reply, status: number, text: string, retryAfter?: string): void {
+  assert.ok(reply.kind === "answered", JSON.stringify(reply));
+  const { durationMs, ...told } = reply;
+  assert.deepEqual(told, { kind: "answered", status, retryAfter, text });
+  assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
+}

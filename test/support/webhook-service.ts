@@ -1,0 +1,304 @@
+/** What the tests of webhooks share: receivers, customers with endpoints, and a look at what waits for them. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { Webhook as SvixWebhook } from "svix";
+import type { Environment } from "../../src/access/environment.ts";
+import { decodeId } from "../../src/lib/id.ts";
+import { uuidToText } from "../../src/lib/uuid.ts";
+import { until } from "./expect.ts";
+import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
+import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
+
+export type Json = Record<string, unknown>;
+
+/** A service that accepts, delivers and tells, with a carrier that is quick. */
+export const startTelling = ({ env, ...options }: StartOptions = {}): Promise<Godwit> =>
+  startGodwit({
+    roles: "api,dispatch,webhooks",
+    ...options,
+    env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", ...env },
+  });
+
+export type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
+
+/** One call of an endpoint. */
+export type Call = { path: string; method: string; headers: IncomingHttpHeaders; text: string; event: Event; at: number };
+
+export type Answer = { status: number; headers?: Record<string, string>; body?: string };
+
+/** What a receiver answers, now or later; null is never. */
+type Behaviour = (call: Call) => Answer | null | Promise<Answer | null>;
+
+export const OK: Answer = { status: 200 };
+export const REFUSED: Answer = { status: 500 };
+
+/** A receiver, at as many paths as there are endpoints. */
+export class Hook {
+  readonly calls: Call[] = [];
+  behave: Behaviour = () => OK;
+  /** How many calls have had no answer yet, and how many at most there were. */
+  waiting = 0;
+  mostWaiting = 0;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = bodyServer(({ url: path = "", method = "", headers }, text, response) => {
+      void this.#take({ path, method, headers, text, event: JSON.parse(text) as Event, at: performance.now() }, response);
+    });
+    this.#server.keepAliveTimeout = 60_000;
+  }
+
+  static async listen(port = 0): Promise<Hook> {
+    const hook = new Hook();
+    hook.#server.listen(port, "127.0.0.1");
+    await once(hook.#server, "listening");
+    return hook;
+  }
+
+  async #take(call: Call, response: ServerResponse): Promise<void> {
+    this.calls.push(call);
+    this.waiting += 1;
+    this.mostWaiting = Math.max(this.mostWaiting, this.waiting);
+    response.on("close", () => (this.waiting -= 1));
+    const answer = await this.behave(call);
+    if (answer !== null) response.writeHead(answer.status, answer.headers).end(answer.body);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  url(path = "/"): string {
+    return `http://127.0.0.1:${this.port}${path}`;
+  }
+
+  at(path: string): Call[] {
+    return this.calls.filter((call) => call.path === path);
+  }
+
+  connections(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+}
+
+export const typesOf = (calls: readonly Call[]): string[] => calls.map(({ event }) => event.type);
+export const idsOf = (calls: readonly Call[]): string[] => calls.map(({ event }) => event.id);
+export const messageOf = ({ event }: Pick<Call, "event">): Json => event.data["message"] as Json;
+
+/** As every receiver is told to do it, by either of the stock packages. Throws when it is not signed by that secret. */
+export function verify({ headers, text }: Call, secret: string): void {
+  const given = headers as Record<string, string>;
+  assert.deepEqual(new Webhook(secret).verify(text, given), JSON.parse(text));
+  new SvixWebhook(secret).verify(text, given);
+}
+
+export type Attempt = {
+  attempted_at: string;
+  duration_ms: number;
+  response_status: number | null;
+  response_body: string | null;
+  error: string | null;
+};
+export type DeliveryRecord = {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  event_type: string;
+  status: string;
+  attempts: Attempt[];
+  next_attempt_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+export type QueueRow = { event: string; is_retry: boolean; attempts: number; due_in_ms: number; due_at_ms: number };
+
+let customers = 0;
+let paths = 0;
+
+/** A customer with an account of its own. */
+export class Customer {
+  readonly godwit: Godwit;
+  readonly account: string;
+  readonly key: string;
+
+  private constructor(godwit: Godwit, account: string, key: string) {
+    this.godwit = godwit;
+    this.account = account;
+    this.key = key;
+  }
+
+  static async of(
+    godwit: Godwit,
+    { account = `customer ${(customers += 1)}`, environment = "test" }: { account?: string; environment?: Environment } = {},
+  ): Promise<Customer> {
+    const key = await godwit.key({ account, environment });
+    await godwit.unlimited();
+    return new Customer(godwit, account, key);
+  }
+
+  /** The same account in the other environment. */
+  in(environment: Environment): Promise<Customer> {
+    return Customer.of(this.godwit, { account: this.account, environment });
+  }
+
+  /** The same customer at another node. */
+  at(godwit: Godwit): Customer {
+    return new Customer(godwit, this.account, this.key);
+  }
+
+  ask(method: string, path: string, body?: unknown): Promise<Reply> {
+    return this.godwit.request(method, path, {
+      key: this.key,
+      ...(method === "POST" ? { idempotencyKey: randomUUID() } : {}),
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  async done(method: string, path: string, body?: unknown): Promise<Json> {
+    const reply = await this.ask(method, path, body);
+    assert.ok(reply.status >= 200 && reply.status < 300, reply.text);
+    return reply.json;
+  }
+
+  async send(fields: object = {}): Promise<{ id: string } & Json> {
+    return (await this.done("POST", "/v1/messages", { ...sms(), ...fields })) as { id: string } & Json;
+  }
+
+  /** A new endpoint at a path of its own. */
+  async endpoint(hook: Hook, eventTypes: readonly string[] = ["*"], path = `/hook/${(paths += 1)}`): Promise<Endpoint> {
+    const record = await this.done("POST", "/v1/webhook_endpoints", { url: hook.url(path), event_types: eventTypes });
+    return new Endpoint(this, { hook, path, id: String(record["id"]), secret: String(record["secret"]) });
+  }
+}
+
+export class Endpoint {
+  readonly customer: Customer;
+  readonly hook: Hook;
+  readonly path: string;
+  readonly id: string;
+  readonly secret: string;
+  readonly #route: string;
+
+  constructor(customer: Customer, { hook, path, id, secret }: { hook: Hook; path: string; id: string; secret: string }) {
+    this.customer = customer;
+    this.hook = hook;
+    this.path = path;
+    this.id = id;
+    this.secret = secret;
+    this.#route = `/v1/webhook_endpoints/${id}`;
+  }
+
+  /** The id as the tables have it. */
+  get uuid(): string {
+    const uuid = decodeId("whe", this.id);
+    assert.ok(uuid !== undefined);
+    return uuidToText(uuid);
+  }
+
+  /** The same endpoint at another node. */
+  at(godwit: Godwit): Endpoint {
+    return new Endpoint(this.customer.at(godwit), this);
+  }
+
+  get calls(): Call[] {
+    return this.hook.at(this.path);
+  }
+
+  /** Waits for so many calls, and says which they were. */
+  async heard(count: number, timeoutMs = 10_000): Promise<Call[]> {
+    return until(`${count} calls of ${this.path}`, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs).catch(
+      (error: unknown) => {
+        throw new Error(`${String(error)}; there were ${this.calls.length}: ${typesOf(this.calls).slice(0, 50).join(", ")}`, {
+          cause: error,
+        });
+      },
+    );
+  }
+
+  /** Sends it a test event and waits for it: whatever had been on its way before has come, too. */
+  async test(): Promise<Call> {
+    const { event_id: id } = await this.do("test");
+    return until(`the test event at ${this.path}`, () => this.calls.find(({ event }) => event.id === id));
+  }
+
+  do(what: string, body?: unknown): Promise<Json> {
+    return this.customer.done("POST", `${this.#route}/${what}`, body);
+  }
+
+  record(): Promise<Json> {
+    return this.customer.done("GET", this.#route);
+  }
+
+  edit(body: Json): Promise<Json> {
+    return this.customer.done("PATCH", this.#route, body);
+  }
+
+  delete(): Promise<Json> {
+    return this.customer.done("DELETE", this.#route);
+  }
+
+  /** Newest first. */
+  async deliveries(query = "limit=100"): Promise<DeliveryRecord[]> {
+    return (await this.customer.done("GET", `${this.#route}/deliveries?${query}`))["data"] as DeliveryRecord[];
+  }
+
+  async retry({ id }: Pick<DeliveryRecord, "id">): Promise<DeliveryRecord> {
+    return (await this.do(`deliveries/${id}/retry`)) as DeliveryRecord;
+  }
+
+  /** Waits until its only delivery is as the test wants it. */
+  async delivery(what: string, test: (delivery: DeliveryRecord) => boolean, timeoutMs = 5_000): Promise<DeliveryRecord> {
+    let seen: unknown;
+    const ask = async (): Promise<DeliveryRecord | undefined> => {
+      const deliveries = await this.deliveries();
+      seen = deliveries;
+      assert.ok(deliveries.length <= 1);
+      return deliveries.find(test);
+    };
+    return until(`a delivery that ${what}`, ask, timeoutMs).catch((error: unknown) => {
+      throw new Error(`${String(error)}; there is ${JSON.stringify(seen)}`, { cause: error });
+    });
+  }
+
+  tried(count: number, timeoutMs?: number): Promise<DeliveryRecord> {
+    return this.delivery(`was tried ${count} times`, ({ attempts }) => attempts.length === count, timeoutMs);
+  }
+
+  /** What waits for it. */
+  queue(): Promise<QueueRow[]> {
+    return this.customer.godwit.rows<QueueRow>(
+      `select event_id::text as event, is_retry, attempts, (extract(epoch from due_at - now()) * 1000)::float8 as due_in_ms,
+              (extract(epoch from due_at) * 1000)::float8 as due_at_ms
+         from webhook_queue
+        where endpoint_id = $1
+        order by due_at`,
+      [this.uuid],
+    );
+  }
+
+  /** Nothing waits for it any more. */
+  async idle(timeoutMs = 10_000): Promise<void> {
+    await until(`nothing to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined), timeoutMs);
+  }
+
+  /** Makes what waits for it due, as the passing of time would, and says so. */
+  async makeDue(): Promise<void> {
+    const { godwit } = this.customer;
+    await godwit.rows("update webhook_queue set due_at = now() where endpoint_id = $1", [this.uuid]);
+    await wake(godwit);
+  }
+}
+
+/** What every node says that has put something into the outbox. */
+export const wake = (godwit: Godwit): Promise<unknown> => godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");

@@ -1,0 +1,334 @@
+/** Templates of `live` and the carrier that reviews them, through the door: handed in, decided, sent, changed and taken away. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { graphError, graphSignature, templateCall } from "../support/fakes/graph.ts";
+import { assertProblem, until } from "../support/expect.ts";
+import { componentsIn, ReviewRig, SHIPPED } from "../support/review-rig.ts";
+
+let rig: ReviewRig;
+before(async () => {
+  rig = await ReviewRig.start();
+  await rig.visited();
+});
+after(() => rig[Symbol.asyncDispose]());
+
+const text = (value: string, name?: string): object => ({
+  type: "text",
+  ...(name === undefined ? {} : { parameter_name: name }),
+  text: value,
+});
+
+describe("a template for whatsapp in live", () => {
+  test("is handed in with its parts and examples, approved by a call, told of, and sent with the parts filled in", async () => {
+    const made = await rig.create({ language: "en-US", buttons: [{ type: "url", text: "Track", url: "https://example.com/orders" }] });
+    assert.equal(made["status"], "pending");
+    const theirs = await rig.handedIn(made);
+    assert.deepEqual(rig.creations(made["name"]), [
+      {
+        name: made["name"],
+        language: "en_US",
+        category: "UTILITY",
+        parameter_format: "NAMED",
+        components: [
+          {
+            type: "HEADER",
+            format: "TEXT",
+            text: "Order {{order}}",
+            example: { header_text_named_params: [{ param_name: "order", example: "A-17" }] },
+          },
+          {
+            type: "BODY",
+            text: SHIPPED.body,
+            example: {
+              body_text_named_params: [
+                { param_name: "name", example: "Ada" },
+                { param_name: "order", example: "A-17" },
+              ],
+            },
+          },
+          { type: "FOOTER", text: "Reply STOP to opt out" },
+          { type: "BUTTONS", buttons: [{ type: "URL", text: "Track", url: "https://example.com/orders" }] },
+        ],
+      },
+    ]);
+    const variables = { name: "Grace", order: "B-2" };
+    const tooSoon = {
+      recipient: "+4915112345678",
+      channel: "whatsapp",
+      body: null,
+      template_id: made["id"],
+      template_variables: variables,
+    };
+    assertProblem(await rig.godwit.send(rig.key, tooSoon), "template_not_approved");
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+    rig.graph.decide(theirs, "APPROVED");
+    await rig.untilStatus(made["id"], "approved");
+    assert.deepEqual(
+      (await rig.templates.events(made["id"])).map(({ type, template }) => [type, template["status"]]),
+      [["template.approved", "approved"]],
+    );
+    await rig.send(made["id"], variables);
+    const [sent] = await rig.untilSent();
+    assert.deepEqual(sent?.["template"], {
+      name: made["name"],
+      language: { code: "en_US" },
+      components: [
+        { type: "header", parameters: [text("B-2", "order")] },
+        { type: "body", parameters: [text("Grace", "name"), text("B-2", "order")] },
+      ],
+    });
+  });
+
+  test("with numbers has them counted part by part at the carrier, and filled in so", async () => {
+    const { template } = await rig.approved({
+      header: "Order {{1}}",
+      body: "Hello {{3}}, {{2}} of order {{1}}",
+      examples: { "1": "A-17", "2": "two", "3": "Ada" },
+    });
+    const [creation] = rig.creations(template["name"]);
+    assert.equal(creation?.["parameter_format"], "POSITIONAL");
+    assert.deepEqual(componentsIn(creation).slice(0, 2), [
+      { type: "HEADER", format: "TEXT", text: "Order {{1}}", example: { header_text: ["A-17"] } },
+      { type: "BODY", text: "Hello {{3}}, {{2}} of order {{1}}", example: { body_text: [["A-17", "two", "Ada"]] } },
+    ]);
+    const sentBefore = rig.graph.messages.length;
+    await rig.send(template["id"], { "1": "B-2", "2": "three", "3": "Grace" });
+    const sent = await rig.untilSent(sentBefore + 1);
+    assert.deepEqual(componentsIn(sent.at(-1)), [
+      { type: "header", parameters: [text("B-2")] },
+      { type: "body", parameters: [text("B-2"), text("three"), text("Grace")] },
+    ]);
+  });
+
+  test("that is rejected says why, and is handed in again when it is submitted again", async () => {
+    const made = await rig.create();
+    const theirs = await rig.handedIn(made);
+    rig.graph.decide(theirs, "REJECTED", {
+      reason: "INVALID_FORMAT",
+      rejection_info: { reason: "Variables at the end", recommendation: "Add words" },
+    });
+    const rejected = await rig.untilStatus(made["id"], "rejected");
+    assert.equal(rejected["status_reason"], "INVALID_FORMAT: Variables at the end: Add words");
+    await rig.visitAgain();
+    // The list says it in fewer words, which is no news.
+    assert.deepEqual(
+      (await rig.templates.events(made["id"])).map(({ type }) => type),
+      ["template.rejected"],
+    );
+    assert.equal(theirs.status, "REJECTED");
+    await rig.templates.edit(made["id"], { status: "pending" });
+    await until("it to be handed in again", () => theirs.status === "PENDING" || undefined, 12_000);
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+    rig.graph.decide(theirs, "APPROVED");
+    assert.equal((await rig.untilStatus(made["id"], "approved"))["version"], 1);
+    assert.equal(rig.creations(made["name"]).length, 1, "changed there, and not made anew");
+  });
+
+  test("that is paused later cannot be sent until it is reinstated", async () => {
+    const { template, theirs } = await rig.approved();
+    const description = "Paused for 3 hours for its quality.";
+    rig.graph.decide(theirs, "PAUSED", { other_info: { title: "FIRST_PAUSE", description } });
+    const paused = await rig.untilStatus(template["id"], "paused");
+    assert.equal(paused["status_reason"], description);
+    theirs.status = "APPROVED";
+    assert.equal((await rig.hook(templateCall(theirs, "REINSTATED"))).status, 200);
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
+    assert.deepEqual(
+      (await rig.templates.events(template["id"])).map(({ type }) => type),
+      ["template.approved", "template.paused", "template.approved"],
+    );
+  });
+
+  test("that is changed is handed in as another version, and what was said of the old one is not about it", async () => {
+    const made = await rig.create();
+    const theirs = await rig.handedIn(made);
+    const edited = await rig.templates.edit(made["id"], { body: "Hello {{name}}, order {{order}} comes today." });
+    assert.equal(edited["version"], 2);
+    await rig.visitAgain();
+    assert.equal(
+      rig.graph.templateCalls("POST").filter(({ path }) => path.endsWith(theirs.id)).length,
+      0,
+      "what is looked at cannot be changed",
+    );
+    // The old one is approved while the new one waits.
+    const old = templateCall(theirs, "APPROVED", {}, Math.floor(Date.now() / 1_000));
+    theirs.status = "APPROVED";
+    assert.equal((await rig.hook(old)).status, 200);
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+    await rig.makeDue();
+    await until("the new one to be handed in", () => theirs.status === "PENDING" || undefined, 12_000);
+    assert.equal(theirs.components[1]?.["text"], "Hello {{name}}, order {{order}} comes today.");
+    await until(
+      "that to be on record",
+      async () =>
+        (await rig.godwit.rows("select from template_reviews where name = $1 and version = 2 and status = 'pending'", [made["name"]]))[0],
+    );
+    // The same call once more, as carriers do; now of a time before the new one was handed in.
+    assert.equal((await rig.hook(templateCall(theirs, "APPROVED", {}, Math.floor(Date.now() / 1_000) - 60))).status, 200);
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+    rig.graph.decide(theirs, "APPROVED");
+    assert.equal((await rig.untilStatus(made["id"], "approved"))["version"], 2);
+    assert.equal((await rig.templates.events(made["id"])).length, 1);
+  });
+
+  test("that the carrier does not take is rejected with its words", async () => {
+    rig.graph.templates.play = ({ method, body }) =>
+      method === "POST" && body.includes("unwanted")
+        ? graphError(100, 400, { error_user_title: "Too many emoji", error_user_msg: "Use fewer." })
+        : undefined;
+    const made = await rig.create({ body: "unwanted {{name}} {{order}}" });
+    assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "Too many emoji: Use fewer.");
+    rig.graph.templates.play = undefined;
+    await rig.visitAgain();
+    assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "nobody asks twice by themselves");
+    await rig.templates.edit(made["id"], { status: "pending" });
+    await rig.handedIn(made);
+  });
+
+  test("that is archived is taken away at the carrier, and one that was not handed in from here is not", async () => {
+    const { template, theirs } = await rig.approved();
+    const foreign = rig.graph.templates.add({ name: "by_hand", components: [{ type: "BODY", text: "By hand" }] });
+    await rig.visitAgain();
+    const [imported] = (await rig.templates.list({ name: "by_hand" })).data;
+    assert.ok(imported !== undefined);
+    await rig.templates.archive(imported["id"]);
+    await rig.templates.archive(template["id"]);
+    await until("it to be gone", () => !rig.graph.templates.all.includes(theirs) || undefined, 12_000);
+    const [call] = rig.graph.templateCalls("DELETE");
+    assert.match(call?.path ?? "", new RegExp(`/message_templates\\?hsm_id=${theirs.id}&name=${theirs.name}$`));
+    await rig.visitAgain();
+    assert.ok(rig.graph.templates.all.includes(foreign));
+    assert.deepEqual((await rig.templates.list({ name: "by_hand" })).data, [], "what was archived does not come back");
+    assert.equal(rig.graph.templateCalls("DELETE").length, 1);
+  });
+
+  test("that was put over one made by hand, and refused, leaves that one there when it is archived", async () => {
+    const foreign = rig.graph.templates.add({ name: "by_another_hand", status: "PAUSED" });
+    rig.graph.templates.play = ({ method }) => (method === "POST" ? graphError(100) : undefined);
+    const made = await rig.create({}, "by_another_hand");
+    assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "WhatsApp refused the template: code 100");
+    rig.graph.templates.play = undefined;
+    await rig.templates.archive(made["id"]);
+    await rig.visitAgain();
+    assert.ok(rig.graph.templates.all.includes(foreign));
+    assert.deepEqual(foreign.components, [{ type: "BODY", text: "Hello" }]);
+  });
+
+  test("that is for sms alone by now is not stopped by what the carrier says", async () => {
+    const { template, theirs } = await rig.approved({ header: null, footer: null, channels: ["sms", "whatsapp"] });
+    assert.equal((await rig.templates.edit(template["id"], { channels: ["sms"] }))["status"], "approved");
+    theirs.status = "DISABLED";
+    assert.equal((await rig.hook(templateCall(theirs, "DISABLED"))).status, 200);
+    await rig.visitAgain();
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
+  });
+
+  test("that is deleted at the carrier is rejected", async () => {
+    const { template, theirs } = await rig.approved();
+    rig.graph.decide(theirs, "PENDING_DELETION");
+    assert.equal((await rig.untilStatus(template["id"], "rejected"))["status_reason"], "It was deleted at WhatsApp.");
+  });
+
+  test("that is no longer listed, long after it was handed in, was deleted there", async () => {
+    const { template, theirs } = await rig.approved();
+    rig.graph.templates.all.splice(rig.graph.templates.all.indexOf(theirs), 1);
+    await rig.visitAgain();
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "a list may lag behind");
+    await rig.godwit.rows("update template_reviews set asked_at = asked_at - interval '2 hours' where name = $1", [template["name"]]);
+    rig.graph.templates.junk = [{ name: 7 }, null, "x", { id: "1" }];
+    await rig.visitAgain();
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "what cannot be read may be it");
+    rig.graph.templates.junk = [];
+    await rig.visitAgain();
+    await rig.untilStatus(template["id"], "rejected");
+  });
+
+  test("is found among many pages", async () => {
+    rig.graph.templates.pageSize = 2;
+    const made = await rig.create();
+    const theirs = await rig.handedIn(made);
+    theirs.status = "APPROVED";
+    await rig.visitAgain();
+    await rig.untilStatus(made["id"], "approved");
+    const pages = rig.graph.templateCalls("GET").filter(({ path }) => path.includes("after="));
+    assert.ok(pages.length > 1, `${pages.length} further pages`);
+    rig.graph.templates.pageSize = 1_000;
+  });
+
+  test("that the carrier has already, with the same words, is not handed in again", async () => {
+    const body = "The very same {{name}}";
+    rig.graph.templates.add({
+      name: "same_words",
+      parameter_format: "NAMED",
+      status: "PENDING",
+      components: [{ type: "BODY", text: body, example: { body_text_named_params: [{ param_name: "name", example: "x" }] } }],
+    });
+    const made = await rig.create({ header: null, footer: null, body, examples: { name: "Ada" } }, "same_words");
+    await until(
+      "it to be taken over",
+      async () => (await rig.godwit.rows("select from template_reviews where name = 'same_words' and status = 'pending'"))[0],
+      12_000,
+    );
+    assert.equal(rig.creations("same_words").length, 0);
+    rig.graph.decide(rig.graph.templates.find("same_words") ?? assert.fail(), "APPROVED");
+    await rig.untilStatus(made["id"], "approved");
+  });
+
+  test("whose text has changed there is not put over while it can be sent from here", async () => {
+    const { theirs } = await rig.approved();
+    theirs.components = [{ type: "BODY", text: "Somebody wrote this by hand" }];
+    const posts = rig.graph.templateCalls("POST").length;
+    await rig.visitAgain();
+    assert.equal(rig.graph.templateCalls("POST").length, posts);
+  });
+});
+
+describe("calls about templates", () => {
+  test("with a wrong signature change nothing", async () => {
+    const made = await rig.create();
+    const theirs = await rig.handedIn(made);
+    const body = templateCall(theirs, "APPROVED");
+    assert.equal((await rig.hook(body, { signature: graphSignature(body, "another secret") })).status, 401);
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+    assert.deepEqual(await rig.templates.events(made["id"]), []);
+  });
+
+  test("of another account, of no template of ours, or in other words are taken, and change nothing", async () => {
+    const made = await rig.create();
+    const theirs = await rig.handedIn(made);
+    for (const body of [
+      templateCall({ ...theirs, waba: "999" }, "APPROVED"),
+      templateCall({ ...theirs, name: "nobodys" }, "APPROVED"),
+      templateCall({ ...theirs, language: "de" }, "APPROVED"),
+      templateCall(theirs, "SOMETHING_NEW"),
+      templateCall(theirs, "FLAGGED"),
+      templateCall(theirs, "constructor"),
+    ])
+      assert.equal((await rig.hook(body)).status, 200);
+    assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
+  });
+});
+
+describe("a message that the carrier refuses for its template", () => {
+  test("has the templates looked at again", async () => {
+    const { template, theirs } = await rig.approved();
+    rig.graph.plays.set("+4915112345678", graphError(132015));
+    theirs.status = "PAUSED";
+    await rig.longAgo();
+    await rig.send(template["id"], { name: "a", order: "b" });
+    const paused = await rig.untilStatus(template["id"], "paused");
+    assert.equal(paused["status_reason"], "WhatsApp has paused it for its low quality.");
+    rig.graph.plays.delete("+4915112345678");
+  });
+});
+
+test("the visits are counted", async () => {
+  const { text: metrics } = await rig.godwit.request("GET", "/metrics");
+  assert.match(metrics, /godwit_template_syncs_total\{link="wa",outcome="synced"\} \d+/);
+});
+
+test("the log has neither a secret nor a text", () => {
+  const lines = JSON.stringify(rig.godwit.logs);
+  for (const word of [...Object.values(rig.env).filter((value) => !value.startsWith("/")), "is on its way", "Use fewer"])
+    assert.ok(!lines.includes(word), word);
+});

@@ -1,0 +1,420 @@
+/** Messages made of templates: found by id or name, filled in, kept as they were sent, and taken out again by redaction. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { afterSeconds, assertChanged, callerOf, eventsOf, setStatus, uuidOf, type Caller } from "../support/changing.ts";
+import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
+import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
+import { assertFirst, assertReplayOf } from "../support/replay.ts";
+import { BOTH, newName, rowId, templateCaller, type Json, type TemplateCaller } from "../support/template-caller.ts";
+
+let godwit: Godwit;
+let key: string;
+let caller: Caller;
+let templates: TemplateCaller;
+before(async () => {
+  godwit = await startGodwit();
+  key = await godwit.key();
+  await godwit.unlimited();
+  caller = callerOf(godwit, key);
+  templates = templateCaller(godwit, key);
+});
+after(() => godwit.stop());
+
+/** A request for a template: of the smallest message without its text. */
+const of = (template: unknown, variables: Json | undefined, fields: object = {}): object => ({
+  ...sms(),
+  body: undefined,
+  template_id: template,
+  ...(variables === undefined ? {} : { template_variables: variables }),
+  ...fields,
+});
+const post = (body: object, options: RequestOptions = {}): Promise<Reply> => caller.ask("POST", "/v1/messages", { body, ...options });
+const shown = (record: Json): Json => ({
+  body: record["body"],
+  template_id: record["template_id"],
+  template_version: record["template_version"],
+  template_variables: record["template_variables"],
+});
+const messageCount = async (): Promise<number> => (await godwit.rows("select from messages")).length;
+
+async function assertRefused(body: object, code: Parameters<typeof assertProblem>[1], faults: readonly string[]): Promise<void> {
+  const earlier = await messageCount();
+  const reply = await post(body);
+  assertProblem(reply, code);
+  assert.deepEqual(
+    faultsOf(reply).map(({ pointer, code: fault }) => `${pointer} ${fault}`),
+    faults,
+  );
+  assert.equal(await messageCount(), earlier, "nothing was stored");
+}
+
+describe("a template", () => {
+  for (const channel of ["sms", "whatsapp"] as const) {
+    for (const by of ["id", "name"] as const) {
+      test(`is sent by its ${by} on ${channel}, and the record says which it was`, async () => {
+        const template = await templates.create({ ...BOTH, body: "Hello {{name}}, order {{number}}" });
+        const variables = { name: "Ada", number: "A-7" };
+        const sent = await post(of(template[by], variables, { channel }));
+        assert.equal(sent.status, 202, sent.text);
+        assert.deepEqual(shown(sent.json), {
+          body: "Hello Ada, order A-7",
+          template_id: template["id"],
+          template_version: 1,
+          template_variables: variables,
+        });
+        assert.deepEqual(sent.json["segments"], channel === "sms" ? { count: 1, encoding: "gsm7", characters: 20 } : null);
+        assert.deepEqual(await caller.read(sent.json["id"]), sent.json);
+        assert.deepEqual(
+          (await eventsOf(godwit, sent.json["id"])).map(({ record }) => JSON.parse(record ?? "") as Json),
+          [sent.json],
+        );
+      });
+    }
+  }
+
+  test("is filled in by position", async () => {
+    const { id } = await templates.create({ body: "{{2}} then {{1}} and {{2}}" });
+    const sent = await post(of(id, { 1: "one", 2: "two" }));
+    assert.equal(sent.json["body"], "two then one and two");
+  });
+
+  test("without variables needs none, and takes none", async () => {
+    const { id } = await templates.create({ body: "We are closed today." });
+    for (const variables of [undefined, {}]) assert.equal((await post(of(id, variables))).json["body"], "We are closed today.");
+    assert.deepEqual((await post(of(id, undefined))).json["template_variables"], {});
+    await assertRefused(of(id, { name: "Ada" }), "template_variables_mismatch", ["/template_variables/name extra_variable"]);
+  });
+
+  const AS_THEY_ARE: readonly (readonly [what: string, value: string])[] = [
+    ["a placeholder", "{{x}}"],
+    ["a placeholder of the template itself", "{{name}} {{other}}"],
+    ["what a replacement would read", "$& $1 $` $' $$ $<name>"],
+    ["backslashes", "\\1 \\n \\"],
+    ["braces that belong to nothing", "}} {{ {"],
+    ["a line feed, quotation marks and emoji", 'a\n"b" 👋'],
+    ["a name that every object has", "constructor"],
+  ];
+  for (const [what, value] of AS_THEY_ARE) {
+    test(`sends a value with ${what} as it is`, async () => {
+      const { id } = await templates.create({ body: "<{{name}}|{{other}}>" });
+      const sent = await post(of(id, { name: value, other: "!" }));
+      assert.equal(sent.status, 202, sent.text);
+      assert.equal(sent.json["body"], `<${value}|!>`);
+      assert.deepEqual(sent.json["template_variables"], { name: value, other: "!" });
+    });
+  }
+
+  test("of an environment is its own: not seen by the other, nor by another account", async () => {
+    const { id, name } = await templates.create({ body: "Hello" });
+    const stranger = await godwit.key({ account: "a stranger to templates" });
+    await godwit.unlimited();
+    for (const which of [id, name]) {
+      const reply = await godwit.request("POST", "/v1/messages", { key: stranger, body: of(which, undefined) });
+      assertProblem(reply, "template_not_found");
+    }
+  });
+
+  test("that every environment begins with can be sent", async () => {
+    const sent = await post(of("verification_code", { code: "123456" }));
+    assert.equal(sent.json["body"], "123456 is your verification code. Do not share it with anyone.");
+    assert.match(String(sent.json["template_id"]), /^tmpl_/);
+  });
+});
+
+describe("refused is", () => {
+  let named: Json;
+  let positional: Json;
+  let both: Json;
+  before(async () => {
+    named = await templates.create({ body: "{{a}} {{b}} {{c}}" });
+    positional = await templates.create({ body: "{{1}} {{2}}" });
+    both = await templates.create({ ...BOTH, body: "Hello {{name}}" });
+  });
+
+  test("every variable that is missing, empty or too many, each by its own fault", async () => {
+    await assertRefused(of(named["id"], { a: "", c: " \n", d: "x", e: "" }), "template_variables_mismatch", [
+      "/template_variables/a empty_variable",
+      "/template_variables/b missing_variable",
+      "/template_variables/c empty_variable",
+      "/template_variables/d extra_variable",
+      "/template_variables/e extra_variable",
+    ]);
+    await assertRefused(of(positional["name"], { 1: "x", name: "y" }), "template_variables_mismatch", [
+      "/template_variables/2 missing_variable",
+      "/template_variables/name extra_variable",
+    ]);
+    await assertRefused(of(both["id"], undefined), "template_variables_mismatch", ["/template_variables/name missing_variable"]);
+    await assertRefused(of(both["id"], { name: "x", "a/b~": "y" }), "template_variables_mismatch", [
+      "/template_variables/a~1b~0 extra_variable",
+    ]);
+  });
+
+  test("a template that is not there, by id, by name and by what can be neither", async () => {
+    for (const which of ["nothing", `tmpl_${"0".repeat(26)}`, "Not A Name", "msg_x"])
+      await assertRefused(of(which, {}), "template_not_found", ["/template_id template_not_found"]);
+  });
+
+  test("one that is not for the channel", async () => {
+    await assertRefused(of(named["id"], { a: "1", b: "2", c: "3" }, { channel: "whatsapp" }), "template_channel_mismatch", [
+      "/template_id template_channel_mismatch",
+    ]);
+  });
+
+  for (const status of ["draft", "pending", "rejected", "paused", "archived"] as const) {
+    test(`one that is ${status}, by id`, async () => {
+      const template = await templates.create({ ...BOTH, name: newName(`simulate_${status}`) });
+      await godwit.rows("update templates set status = $2 where id = $1", [rowId(template["id"]), status]);
+      // What was looked up in this second need not be known to have changed.
+      const reply = await until("the change to be known", async () => {
+        const answer = await post(of(template["id"], { name: "Ada" }));
+        return answer.status === 422 ? answer : undefined;
+      });
+      assertProblem(reply, "template_not_approved");
+      assert.deepEqual(pointersOf(reply), ["/template_id"]);
+      assert.match(String(reply.json["detail"]), new RegExp(status));
+      const byName = await post(of(template["name"], { name: "Ada" }));
+      assertProblem(byName, status === "archived" ? "template_not_found" : "template_not_approved");
+    });
+  }
+
+  test("a text that is too long once it is filled in, by the limit of its channel", async () => {
+    const long = await templates.create({ ...BOTH, body: "{{a}}{{b}}" });
+    assert.equal((await post(of(long["id"], { a: "x".repeat(1_024), b: "y".repeat(576) }))).status, 202);
+    await assertRefused(of(long["id"], { a: "x".repeat(1_024), b: "y".repeat(577) }), "template_text_too_long", [
+      "/template_variables too_long",
+    ]);
+    const whatsapp = { channel: "whatsapp" };
+    assert.equal((await post(of(long["id"], { a: "😀".repeat(1_000), b: "y".repeat(24) }, whatsapp))).status, 202);
+    await assertRefused(of(long["id"], { a: "😀".repeat(1_000), b: "y".repeat(25) }, whatsapp), "template_text_too_long", [
+      "/template_variables too_long",
+    ]);
+  });
+
+  test("more parts than max_segments allows, of the text as it is filled in", async () => {
+    const { id } = await templates.create({ body: "{{a}}" });
+    assert.equal((await post(of(id, { a: "x".repeat(160) }, { max_segments: 1 }))).status, 202);
+    await assertRefused(of(id, { a: "x".repeat(161) }, { max_segments: 1 }), "max_segments_exceeded", [
+      "/max_segments max_segments_exceeded",
+    ]);
+  });
+
+  const FORM: readonly (readonly [what: string, fields: object, faults: readonly string[]])[] = [
+    ["a text beside it", { body: "x" }, ["/template_id conflict"]],
+    ["variables that are no object", { template_variables: ["x"] }, ["/template_variables invalid_type"]],
+    ["a variable that is no text", { template_variables: { name: 7 } }, ["/template_variables/name invalid_type"]],
+    ["a variable of 1,025 characters", { template_variables: { name: "x".repeat(1_025) } }, ["/template_variables/name too_long"]],
+    ["an empty name", { template_id: "" }, ["/template_id too_short"]],
+    ["a name of 65 characters", { template_id: "x".repeat(65) }, ["/template_id too_long"]],
+  ];
+  for (const [what, fields, faults] of FORM)
+    test(`${what}, as a fault of form`, () =>
+      assertRefused({ ...of(both["id"], { name: "x" }), ...fields }, "invalid_request_payload", faults));
+
+  test("remembered by its key, also when the template would do by now", async () => {
+    const name = newName();
+    const options = { idempotencyKey: randomUUID() };
+    const first = await post(of(name, { name: "Ada" }), options);
+    assertProblem(first, "template_not_found");
+    await templates.create({ name });
+    assertReplayOf(first, await post(of(name, { name: "Ada" }), options));
+    const anew = await until("the template to be known", async () => {
+      const reply = await post(of(name, { name: "Ada" }));
+      return reply.status === 202 ? reply : undefined;
+    });
+    assert.equal(anew.json["body"], "Hello Ada");
+  });
+});
+
+describe("a message of a template", () => {
+  test("keeps the version it was sent with, and later ones have the new one", async () => {
+    const template = await templates.create({ body: "One {{name}}" });
+    const first = await post(of(template["id"], { name: "Ada" }));
+    await templates.edit(template["id"], { body: "Two {{name}}" });
+    const second = await post(of(template["id"], { name: "Ada" }));
+    assert.deepEqual([second.json["body"], second.json["template_version"]], ["Two Ada", 2]);
+    assert.deepEqual(await caller.read(first.json["id"]), first.json);
+    assert.deepEqual([first.json["body"], first.json["template_version"]], ["One Ada", 1]);
+  });
+
+  test("is replayed under its key after the template was archived, and after it was changed", async () => {
+    const template = await templates.create({ body: "One {{name}}" });
+    const options = { idempotencyKey: randomUUID() };
+    const body = of(template["name"], { name: "Ada" });
+    const first = await post(body, options);
+    assertFirst(first);
+    await templates.edit(template["id"], { body: "Two {{name}} {{more}}" });
+    assertReplayOf(first, await post(body, options));
+    await templates.archive(template["id"]);
+    assertReplayOf(first, await post(body, options));
+    assertProblem(await post(body), "template_not_found");
+  });
+
+  test("reaches the carrier as it was filled in, whatever became of the template", async () => {
+    await using delivering = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "50" } });
+    await delivering.unlimited();
+    const ownKey = await delivering.key();
+    const own = callerOf(delivering, ownKey);
+    const template = await templateCaller(delivering, ownKey).create(BOTH);
+    for (const channel of ["sms", "whatsapp"]) {
+      const { id } = await own.send({ ...of(template["id"], { name: "Ada" }, { channel }), body: null });
+      const record = await own.reached(id, channel === "sms" ? "delivered" : "read");
+      assert.deepEqual(shown(record), {
+        body: "Hello Ada",
+        template_id: template["id"],
+        template_version: 1,
+        template_variables: { name: "Ada" },
+      });
+    }
+  });
+});
+
+describe("an edit of a scheduled message", () => {
+  const schedule = async (template: unknown, variables: Json, fields: object = {}): Promise<Json> => {
+    const reply = await post(of(template, variables, { send_at: afterSeconds(3_600), ...fields }));
+    assert.equal(reply.status, 202, reply.text);
+    return reply.json;
+  };
+  const unchanged = async (
+    message: Json,
+    reply: Reply,
+    code: Parameters<typeof assertProblem>[1],
+    faults: readonly string[],
+  ): Promise<void> => {
+    assertProblem(reply, code);
+    assert.deepEqual(
+      faultsOf(reply).map(({ pointer, code: fault }) => `${pointer} ${fault}`),
+      faults,
+    );
+    assert.deepEqual(await caller.read(message["id"]), message);
+    assert.equal((await eventsOf(godwit, message["id"])).length, 1);
+  };
+
+  test("with other variables fills in the version it was accepted with, though the template has another by now", async () => {
+    const template = await templates.create({ body: "One {{name}}" });
+    const message = await schedule(template["id"], { name: "Ada" });
+    await templates.edit(template["id"], { body: "Two {{name}} {{more}}" });
+    const edited = await caller.edit(message["id"], { template_variables: { name: "Zoë 👋" } });
+    assertChanged(edited);
+    assert.deepEqual(shown(edited.json), {
+      body: "One Zoë 👋",
+      template_id: template["id"],
+      template_version: 1,
+      template_variables: { name: "Zoë 👋" },
+    });
+    assert.deepEqual(edited.json["segments"], { count: 1, encoding: "ucs2", characters: 9 });
+    assert.deepEqual(await caller.read(message["id"]), edited.json);
+    await templates.archive(template["id"]);
+    assert.equal((await caller.edit(message["id"], { template_variables: { name: "Eve" } })).json["body"], "One Eve");
+  });
+
+  test("of something else leaves what it says, its template and its variables", async () => {
+    const template = await templates.create();
+    const message = await schedule(template["id"], { name: "Ada" });
+    const edited = await caller.edit(message["id"], { priority: "high" });
+    assertChanged(edited);
+    assert.deepEqual(shown(edited.json), shown(message));
+  });
+
+  test("with variables that do not fit has one fault for each, and changes nothing", async () => {
+    const template = await templates.create({ body: "{{a}} {{b}}" });
+    const message = await schedule(template["id"], { a: "1", b: "2" });
+    await unchanged(message, await caller.edit(message["id"], { template_variables: { a: " ", c: "x" } }), "template_variables_mismatch", [
+      "/template_variables/a empty_variable",
+      "/template_variables/b missing_variable",
+      "/template_variables/c extra_variable",
+    ]);
+    await unchanged(message, await caller.edit(message["id"], { template_variables: {} }), "template_variables_mismatch", [
+      "/template_variables/a missing_variable",
+      "/template_variables/b missing_variable",
+    ]);
+    await unchanged(
+      message,
+      await caller.edit(message["id"], { template_variables: { a: "x".repeat(1_024), b: "y".repeat(1_024) } }),
+      "template_text_too_long",
+      ["/template_variables too_long"],
+    );
+    await unchanged(message, await caller.edit(message["id"], { template_variables: { a: 1 } }), "invalid_request_payload", [
+      "/template_variables/a invalid_type",
+    ]);
+  });
+
+  test("to more parts than were allowed is refused", async () => {
+    const template = await templates.create({ body: "{{a}}" });
+    const message = await schedule(template["id"], { a: "1" }, { max_segments: 1 });
+    const reply = await caller.edit(message["id"], { template_variables: { a: "x".repeat(161) } });
+    assertProblem(reply, "max_segments_exceeded");
+    assert.deepEqual(await caller.read(message["id"]), message);
+  });
+
+  test("of the text of a template's message, or of the variables of a text, is a 400", async () => {
+    const template = await templates.create();
+    const message = await schedule(template["id"], { name: "Ada" });
+    await unchanged(message, await caller.edit(message["id"], { body: "Other" }), "invalid_request_payload", ["/body conflict"]);
+    await unchanged(
+      message,
+      await caller.edit(message["id"], { body: "Other", template_variables: { name: "x" } }),
+      "invalid_request_payload",
+      ["/body conflict"],
+    );
+    const text = await caller.send({ send_at: afterSeconds(3_600) });
+    await unchanged(text, await caller.edit(text["id"], { template_variables: { name: "x" } }), "invalid_request_payload", [
+      "/template_variables conflict",
+    ]);
+    await unchanged(text, await caller.edit(text["id"], { template_id: template["id"] }), "invalid_request_payload", [
+      "/template_id unknown_field",
+    ]);
+  });
+});
+
+describe("the redaction of a template's message", () => {
+  const SECRET = "Grace Hopper 0815";
+
+  test("takes its variables and its text out of the record, its events and every stored answer", async () => {
+    const template = await templates.create({ body: "For {{name}}" });
+    const keys = { post: randomUUID(), patch: randomUUID() };
+    const body = of(template["id"], { name: SECRET }, { send_at: afterSeconds(3_600) });
+    const sent = await post(body, { idempotencyKey: keys.post });
+    assertFirst(sent);
+    const { id } = sent.json;
+    const edit = { template_variables: { name: `${SECRET}!` } };
+    assertChanged(await caller.edit(id, edit, { idempotencyKey: keys.patch }));
+    assertChanged(await caller.cancel(id));
+    const redacted = await caller.redact(id);
+    assertChanged(redacted);
+    const gone = { body: null, template_id: template["id"], template_version: 1, template_variables: null };
+    assert.deepEqual(shown(redacted.json), gone);
+    assert.deepEqual(shown(await caller.read(id)), gone);
+    for (const { record } of await eventsOf(godwit, id)) assert.deepEqual(shown(JSON.parse(record ?? "{}") as Json), gone);
+    for (const again of [await post(body, { idempotencyKey: keys.post }), await caller.edit(id, edit, { idempotencyKey: keys.patch })]) {
+      assert.equal(again.headers.get("idempotent-replayed"), "true");
+      assert.deepEqual(shown(again.json), gone);
+      assert.ok(!again.text.includes(SECRET));
+    }
+    const events = await caller.ask("GET", `/v1/events?message_id=${String(id)}&limit=100`);
+    assert.ok(!events.text.includes(SECRET));
+    assert.deepEqual(await placesOf(SECRET), []);
+  });
+
+  test("leaves which template it was, and other messages of it", async () => {
+    const template = await templates.create();
+    const [one, other] = [await post(of(template["id"], { name: "Ada" })), await post(of(template["id"], { name: "Eve" }))];
+    await setStatus(godwit, one.json["id"], "delivered");
+    assertChanged(await caller.redact(one.json["id"]));
+    assert.equal((await caller.read(one.json["id"]))["template_id"], template["id"]);
+    assert.deepEqual(await caller.read(other.json["id"]), other.json);
+    const [row] = await godwit.rows<{ template: Json }>("select template from messages where id = $1", [uuidOf(one.json["id"])]);
+    assert.equal(row?.template["variables"], null);
+  });
+
+  /** The tables that have this text anywhere. */
+  async function placesOf(text: string): Promise<string[]> {
+    const tables = await godwit.rows<{ name: string }>(
+      "select c.oid::regclass::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace",
+    );
+    const found: string[] = [];
+    for (const { name } of tables)
+      if ((await godwit.rows(`select from ${name} t where t::text like '%' || $1 || '%' limit 1`, [text])).length > 0) found.push(name);
+    return found;
+  }
+});

@@ -1,0 +1,550 @@
+/** Templates through the door: what may be said of one, what becomes of it, and who may see it. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import type { Environment } from "../../src/access/environment.ts";
+import { SCOPES, type Scope } from "../../src/access/scope.ts";
+import { findTemplateVersion } from "../../src/templates/find-template.ts";
+import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
+import { uuidFromText } from "../../src/lib/uuid.ts";
+import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { BOTH, lockTemplates, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
+
+let godwit: Godwit;
+let key: string;
+let caller: TemplateCaller;
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  key = await godwit.key();
+  caller = templateCaller(godwit, key);
+});
+after(() => godwit.stop());
+
+/** A client of an account of its own, so that a test knows all there is. */
+async function alone(account: string, environment: Environment = "test"): Promise<TemplateCaller> {
+  const own = await godwit.key({ account, environment });
+  await godwit.unlimited();
+  return templateCaller(godwit, own);
+}
+
+const namesOf = (data: readonly Json[]): unknown[] => data.map((each) => each["name"]);
+
+describe("create", () => {
+  test("answers 201 with the place and the whole record, which can be read by id and by name", async () => {
+    const body = {
+      name: "order_shipped",
+      language: "de-AT",
+      category: "marketing",
+      channels: ["whatsapp", "sms"],
+      body: "{{b}} für {{a}}: {{b}} 🐦",
+      header: "An {{c}}",
+      footer: "Servus",
+      buttons: [
+        { type: "quick_reply", text: "Ja" },
+        { type: "url", text: "Auf", url: "https://example.com/x" },
+        { type: "phone_number", text: "Ruf", phone_number: "+4366012345678" },
+      ],
+    };
+    const reply = await caller.ask("POST", "", { body: { ...body, examples: { b: "1", c: "Ada" } } });
+    assert.equal(reply.status, 201, reply.text);
+    const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
+    assert.match(String(id), /^tmpl_[0-9a-z]{26}$/);
+    assert.equal(reply.headers.get("location"), `/v1/templates/${String(id)}`);
+    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 5_000);
+    assert.equal(updatedAt, createdAt);
+    assert.deepEqual(rest, {
+      object: "template",
+      environment: "test",
+      ...body,
+      buttons: [
+        { type: "quick_reply", text: "Ja", url: null, phone_number: null },
+        { type: "url", text: "Auf", url: "https://example.com/x", phone_number: null },
+        { type: "phone_number", text: "Ruf", url: null, phone_number: "+4366012345678" },
+      ],
+      variables: [
+        { name: "c", example: "Ada" },
+        { name: "b", example: "1" },
+        { name: "a", example: null },
+      ],
+      status: "approved",
+      status_reason: null,
+      version: 1,
+    });
+    assert.deepEqual(await caller.read(id), reply.json);
+    assert.deepEqual(await caller.read("order_shipped"), reply.json);
+  });
+
+  for (const [what, fields] of Object.entries({
+    absent: {},
+    null: { header: null, footer: null, buttons: null, examples: null, status: null },
+    empty: { header: "", footer: "", buttons: [], examples: {} },
+  })) {
+    test(`what is ${what} is not there`, async () => {
+      const { header, footer, buttons, variables } = await caller.create(fields);
+      assert.deepEqual([header, footer, buttons, variables], [null, null, null, [{ name: "name", example: null }]]);
+    });
+  }
+
+  const OUTCOMES: readonly (readonly [environment: Environment, prefix: string, fields: object, status: string])[] = [
+    ["test", "order", TEXT, "approved"],
+    ["test", "order", BOTH, "approved"],
+    ["test", "order", { ...BOTH, status: "draft" }, "draft"],
+    ["test", "simulate_rejected", BOTH, "rejected"],
+    ["test", "simulate_paused", BOTH, "paused"],
+    ["test", "simulate_pending", BOTH, "pending"],
+    ["live", "order", TEXT, "approved"],
+    ["live", "order", BOTH, "pending"],
+  ];
+  for (const [environment, prefix, fields, status] of OUTCOMES) {
+    test(`in ${environment}, ${prefix}… with ${JSON.stringify(fields)} is ${status}`, async () => {
+      const own = await alone("outcomes", environment);
+      const template = await own.create({ name: newName(prefix), ...fields });
+      assert.equal(template["status"], status);
+      assert.equal(template["status_reason"] !== null, ["rejected", "paused"].includes(status));
+      assert.deepEqual(
+        (await own.events(template["id"])).map(({ type }) => type),
+        ["approved", "rejected", "paused"].includes(status) ? [`template.${status}`] : [],
+      );
+    });
+  }
+
+  test("all faults are told at once, and nothing is made", async () => {
+    const name = newName();
+    const body = { ...TEXT, name, language: "en_US", body: "{{1}} {{a}} {{", footer: "{{x}}", examples: { q: "1" }, extra: 1 };
+    const reply = await caller.ask("POST", "", { body });
+    assertProblem(reply, "invalid_request_payload");
+    assert.deepEqual([...new Set(pointersOf(reply).map(String))].toSorted(), ["/body", "/examples/q", "/extra", "/footer", "/language"]);
+    assert.match(faultsOf(reply).find(({ pointer }) => pointer === "/language")?.detail ?? "", /en-US/);
+    assertProblem(await caller.ask("GET", `/${name}`), "not_found");
+  });
+
+  test("a template as a whole is bounded, so that every event can carry it", async () => {
+    const variables = Array.from({ length: 20 }, (_, index) => `v${index}`);
+    const body = variables.map((name) => `{{${name}}}`).join("");
+    const examples = (length: number): object => Object.fromEntries(variables.map((name) => [name, "x".repeat(length)]));
+    await caller.create({ body, examples: examples(700) });
+    const reply = await caller.ask("POST", "", { body: { ...TEXT, name: newName(), body, examples: examples(800) } });
+    assertProblem(reply, "invalid_request_payload");
+    assert.deepEqual(
+      faultsOf(reply).map(({ code }) => code),
+      ["too_large"],
+    );
+  });
+});
+
+describe("the same key twice", () => {
+  test("is the same answer, byte for byte, one template and one event", async () => {
+    const own = await alone("repeats");
+    const request = { body: { ...TEXT, name: "order" }, idempotencyKey: randomUUID() };
+    const first = await own.ask("POST", "", request);
+    const second = await own.ask("POST", "", request);
+    assert.deepEqual([first.status, second.status, second.text], [201, 201, first.text]);
+    assert.equal(second.headers.get("location"), first.headers.get("location"));
+    assert.deepEqual(
+      [first, second].map(({ headers }) => headers.get("idempotent-replayed")),
+      [null, "true"],
+    );
+    assert.deepEqual(namesOf((await own.list()).data), ["order", "verification_code"]);
+    assert.equal((await own.events(first.json["id"])).length, 1);
+    assertProblem(await own.ask("POST", "", { ...request, body: { ...TEXT, name: "other" } }), "idempotency_key_reused");
+  });
+
+  test("is the same refusal, also when it would be granted by now", async () => {
+    const { id, name } = await caller.create();
+    const request = { body: { ...TEXT, name }, idempotencyKey: randomUUID() };
+    const refused = await caller.ask("POST", "", request);
+    assertProblem(refused, "template_name_taken");
+    assert.deepEqual(pointersOf(refused), ["/name"]);
+    await caller.archive(id);
+    assert.equal((await caller.ask("POST", "", request)).text, refused.text);
+    assert.equal((await caller.ask("POST", "", { ...request, idempotencyKey: randomUUID() })).status, 201);
+  });
+
+  test("is one version, of a change", async () => {
+    const { id } = await caller.create();
+    const request = { body: { body: "Bye {{name}}" }, idempotencyKey: randomUUID() };
+    const first = await caller.ask("PATCH", `/${String(id)}`, request);
+    await caller.edit(id, { body: "Again {{name}}" });
+    assert.equal((await caller.ask("PATCH", `/${String(id)}`, request)).text, first.text);
+    assert.equal((await caller.read(id))["version"], 3);
+  });
+});
+
+describe("names", () => {
+  test("of two that want one at the same time, one gets it", async () => {
+    const name = newName();
+    await using lock = await lockTemplates(godwit);
+    const asked = [1, 2].map(() => caller.ask("POST", "", { body: { ...TEXT, name }, idempotencyKey: randomUUID() }));
+    await lock.waiting(2);
+    await lock.release();
+    const replies = await Promise.all(asked);
+    assert.deepEqual(
+      replies.map(({ status }) => status).toSorted((a, b) => a - b),
+      [201, 422],
+    );
+    const refused = replies.find(({ status }) => status === 422);
+    assert.ok(refused !== undefined);
+    assertProblem(refused, "template_name_taken");
+  });
+
+  test("are each environment's own", async () => {
+    const name = newName();
+    await caller.create({ name });
+    await (await alone("a namesake")).create({ name });
+    await (await alone("a namesake", "live")).create({ name });
+  });
+
+  test("are free when their template is archived: the name is the new one's, the id still the old one's", async () => {
+    const first = await caller.create();
+    const { id, name } = first;
+    const archived = await caller.archive(name);
+    assert.deepEqual({ ...archived, updated_at: null }, { ...first, status: "archived", updated_at: null });
+    assertProblem(await caller.ask("GET", `/${String(name)}`), "not_found");
+    const second = await caller.create({ name, body: "Another {{name}}" });
+    assert.deepEqual(await caller.read(name), second);
+    assert.deepEqual(await caller.read(id), archived);
+  });
+});
+
+describe("list", () => {
+  test("has whole records, newest first, in pages without gaps or repeats, and no archived ones", async () => {
+    const own = await alone("lists");
+    const newestFirst: Json[] = [await own.read("verification_code")];
+    for (let index = 0; index < 6; index += 1) newestFirst.unshift(await own.create());
+    await own.archive((await own.create())["id"]);
+    for (const limit of [1, 3, 6, 7, 100]) {
+      const found: Json[] = [];
+      let pages = 0;
+      let cursor: string | null = null;
+      do {
+        const page = await own.list({ limit: String(limit), ...(cursor === null ? {} : { cursor }) });
+        assert.equal(page.has_more, page.next_cursor !== null);
+        found.push(...page.data);
+        pages += 1;
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      assert.deepEqual(found, newestFirst);
+      assert.equal(pages, Math.ceil(7 / limit));
+    }
+  });
+
+  test("can be narrowed by status, channel and name, and by all at once", async () => {
+    const own = await alone("filters");
+    await own.create({ name: "text" });
+    await own.create({ name: "chat", channels: ["whatsapp"] });
+    await own.create({ name: "draft", status: "draft" });
+    await own.create({ name: "simulate_paused", ...BOTH });
+    await own.archive((await own.create({ name: "text_old" }))["id"]);
+    await own.archive((await own.create({ name: "chat_old", channels: ["whatsapp"] }))["id"]);
+    const ROWS: readonly (readonly [query: Record<string, string>, names: readonly string[]])[] = [
+      [{}, ["simulate_paused", "draft", "chat", "text", "verification_code"]],
+      [{ status: "approved" }, ["chat", "text", "verification_code"]],
+      [{ status: "draft" }, ["draft"]],
+      [{ status: "pending" }, []],
+      [{ status: "archived" }, ["chat_old", "text_old"]],
+      [{ status: "archived", channel: "whatsapp" }, ["chat_old"]],
+      [{ channel: "whatsapp" }, ["simulate_paused", "chat", "verification_code"]],
+      [{ channel: "sms", status: "approved" }, ["text", "verification_code"]],
+      [{ name: "chat" }, ["chat"]],
+      [{ name: "chat_old" }, []],
+      [{ name: "chat_old", status: "archived" }, ["chat_old"]],
+      [{ name: "no such" }, []],
+      [{ limit: "1", status: "approved" }, ["chat"]],
+    ];
+    for (const [query, names] of ROWS) assert.deepEqual(namesOf((await own.list(query)).data), names, JSON.stringify(query));
+  });
+
+  test("of very many archived ones is looked through in turns, and comes to its end", async () => {
+    const own = await alone("a long history");
+    const { id } = await own.archive((await own.create({ name: "wanted" }))["id"]);
+    await godwit.rows(
+      `with made as (
+         insert into templates (account_id, environment, id, name, language, category, channels, status, version, updated_at)
+         select account_id, environment, ('f' || right(gen_random_uuid()::text, 35))::uuid, 'other', language, category, channels, status, 1, now()
+           from templates, generate_series(1, 2500) where id = $1
+         returning account_id, environment, id)
+       insert into template_versions (account_id, environment, template_id, version, body, examples)
+       select account_id, environment, id, 1, 'x', '{}' from made`,
+      [rowId(id)],
+    );
+    const first = await own.list({ status: "archived", name: "wanted" });
+    assert.deepEqual([first.data, first.has_more], [[], true]);
+    const second = await own.list({ status: "archived", name: "wanted", cursor: String(first.next_cursor) });
+    const third = await own.list({ status: "archived", name: "wanted", cursor: String(second.next_cursor) });
+    assert.deepEqual([namesOf(third.data), third.has_more], [["wanted"], false]);
+  });
+
+  for (const query of ["limit=0", "limit=101", "cursor=abc", "status=deleted", "channel=fax", "language=en", "name="]) {
+    test(`?${query} is a 400 that names it`, async () => {
+      const reply = await caller.ask("GET", `?${query}`);
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(
+        faultsOf(reply).map(({ parameter }) => parameter),
+        [query.split("=")[0]],
+      );
+    });
+  }
+});
+
+describe("change", () => {
+  test("of what it says makes a version, and the versions before stay as they were", async () => {
+    const { id } = await caller.create({ ...BOTH, header: "For {{name}}", examples: { name: "Ada" } });
+    const second = await caller.edit(id, { body: "Bye {{name}}", header: "" });
+    assert.deepEqual([second["version"], second["body"], second["header"], second["status"]], [2, "Bye {{name}}", null, "approved"]);
+    const third = await caller.edit(id, { body: "Bye {{friend}}" });
+    assert.deepEqual([third["version"], third["variables"]], [3, [{ name: "friend", example: null }]]);
+    assert.deepEqual(await caller.read(id), third);
+    const [row] = await godwit.rows<{ account_id: Buffer }>("select account_id from templates where id = $1", [rowId(id)]);
+    assert.ok(row !== undefined && godwit.db !== undefined);
+    const owner = { accountId: row.account_id, environment: "test" } as const;
+    const said = [];
+    for (const version of [1, 2, 3, 4]) said.push(await findTemplateVersion(godwit.db, owner, uuidFromText(rowId(id)), version));
+    assert.deepEqual(
+      said.map((each) => each && [each.version, each.header, each.body, each.examples]),
+      [
+        [1, "For {{name}}", "Hello {{name}}", { name: "Ada" }],
+        [2, null, "Bye {{name}}", { name: "Ada" }],
+        [3, null, "Bye {{friend}}", {}],
+        undefined,
+      ],
+    );
+    const types = (await caller.events(id)).map(({ type, template }) => [type, template["version"]]);
+    assert.deepEqual(types, [
+      ["template.approved", 1],
+      ["template.approved", 2],
+      ["template.approved", 3],
+    ]);
+  });
+
+  test("of anything else makes none", async () => {
+    const { id } = await caller.create();
+    const { version, language, category } = await caller.edit(id, { language: "fr", category: "marketing" });
+    assert.deepEqual([version, language, category], [1, "fr", "marketing"]);
+    assert.equal((await caller.events(id)).length, 1);
+  });
+
+  test("that changes nothing leaves it as it was, by its name as well", async () => {
+    const template = await caller.create();
+    assert.deepEqual(await caller.edit(template["id"], {}), template);
+    assert.deepEqual(await caller.edit(template["name"], { body: TEXT.body, header: null }), template);
+    assert.equal((await caller.events(template["id"])).length, 1);
+  });
+
+  test("submits a draft", async () => {
+    const { id } = await caller.create({ status: "draft" });
+    assert.deepEqual([(await caller.edit(id, { footer: null, body: "x" }))["status"], await caller.events(id)], ["draft", []]);
+    const submitted = await caller.edit(id, { status: "pending" });
+    assert.equal(submitted["status"], "approved");
+    assert.deepEqual(await caller.events(id), [{ type: "template.approved", template: submitted }]);
+  });
+
+  const MERGED: readonly (readonly [what: string, before: object, change: object, ...pointers: string[]])[] = [
+    ["a header without whatsapp", TEXT, { header: "x" }, "/header"],
+    [
+      "whatsapp away from what is its own",
+      { ...BOTH, header: "a", footer: "b", buttons: [{ type: "quick_reply", text: "c" }] },
+      { channels: ["sms"] },
+      "/header",
+      "/footer",
+      "/buttons",
+    ],
+    ["whatsapp to a long text", { ...TEXT, body: "x".repeat(1_025) }, { channels: ["sms", "whatsapp"] }, "/body"],
+    ["a header of another kind than the body", BOTH, { header: "{{1}}" }, "/body"],
+    ["an example of nothing", TEXT, { examples: { other: "1", name: "2" } }, "/examples/other"],
+    ["several at once", TEXT, { footer: "x", body: "{{1}} {{3}}", examples: { 2: "x" } }, "/footer", "/body", "/examples/2"],
+    ["one that is approved for review", TEXT, { status: "pending" }, "/status"],
+  ];
+  for (const [what, fields, change, ...pointers] of MERGED) {
+    test(`${what} is a 400 that changes nothing, and leaves its key free`, async () => {
+      const template = await caller.create(fields);
+      const idempotencyKey = randomUUID();
+      const reply = await caller.ask("PATCH", `/${String(template["id"])}`, { body: change, idempotencyKey });
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(pointersOf(reply), pointers);
+      assert.deepEqual(await caller.read(template["id"]), template);
+      const another = await caller.ask("PATCH", `/${String(template["id"])}`, { body: { language: "fr" }, idempotencyKey });
+      assert.equal(another.status, 200, another.text);
+    });
+  }
+
+  test("by two at the same time is two versions, neither lost", async () => {
+    const { id, name } = await caller.create();
+    await using lock = await lockTemplates(godwit);
+    const asked = [id, name].map((which, index) => caller.edit(which, { body: `${index} {{name}}` }));
+    await lock.waiting(2);
+    await lock.release();
+    const versions = (await Promise.all(asked)).map((each) => Number(each["version"]));
+    assert.deepEqual(
+      versions.toSorted((a, b) => a - b),
+      [2, 3],
+    );
+    const rows = await godwit.rows<{ version: number; body: string }>(
+      "select version, body from template_versions where template_id = $1 and version > 1 order by version",
+      [rowId(id)],
+    );
+    assert.deepEqual(
+      rows,
+      versions.map((version, index) => ({ version, body: `${index} {{name}}` })).toSorted((a, b) => a.version - b.version),
+    );
+  });
+});
+
+test("an archived template is no longer changed, and archiving it again is fine", async () => {
+  const { id } = await caller.create();
+  const archived = await caller.archive(id);
+  assert.equal(archived["status"], "archived");
+  assert.deepEqual(await caller.archive(id), archived);
+  const idempotencyKey = randomUUID();
+  const refused = await caller.ask("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey });
+  assertProblem(refused, "template_not_editable");
+  assert.equal((await caller.ask("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey })).text, refused.text);
+  assert.deepEqual(await caller.read(id), archived);
+});
+
+test("an environment may have so many templates and no more, archived ones aside, whoever asks at the same time", async () => {
+  const own = await alone("very many");
+  const { id } = await own.create();
+  // One was there to begin with; one place is left.
+  await godwit.rows(
+    `insert into templates (account_id, environment, id, name, language, category, channels, status, version, updated_at)
+     select account_id, environment, gen_random_uuid(), 'more_' || number, language, category, channels, status, 1, now()
+       from templates, generate_series(1, ${MAX_TEMPLATES_EACH - 3}) number
+      where id = $1`,
+    [rowId(id)],
+  );
+  await using lock = await lockTemplates(godwit);
+  const asked = Array.from({ length: 5 }, () => own.ask("POST", "", { body: { ...TEXT, name: newName() } }));
+  await lock.waiting(5);
+  await lock.release();
+  const refused = (await Promise.all(asked)).filter(({ status }) => status !== 201);
+  assert.equal(refused.length, 4);
+  for (const reply of refused) assertProblem(reply, "too_many_templates");
+  await (await alone("very many", "live")).create();
+  await own.archive(id);
+  await own.create();
+  assertProblem(await own.ask("POST", "", { body: { ...TEXT, name: newName() } }), "too_many_templates");
+});
+
+describe("preview", () => {
+  const RICH = { ...BOTH, header: "For {{name}}", footer: "Bye", examples: { name: "Ada" } };
+
+  test("uses the examples, and the first channel", async () => {
+    const { id } = await caller.create(RICH);
+    assert.deepEqual(await caller.preview(id), {
+      object: "template_preview",
+      template_id: id,
+      version: 1,
+      channel: "sms",
+      body: "Hello Ada",
+      header: null,
+      footer: null,
+      segments: { count: 1, encoding: "gsm7", characters: 9 },
+    });
+  });
+
+  test("takes variables and a channel, by name, of a draft, and null for absent", async () => {
+    const { id, name } = await caller.create({ ...RICH, status: "draft" });
+    await caller.edit(id, { footer: "Ciao" });
+    assert.deepEqual(await caller.preview(name, { channel: "whatsapp", template_variables: { name: "{{name}} $&" } }), {
+      object: "template_preview",
+      template_id: id,
+      version: 2,
+      channel: "whatsapp",
+      body: "Hello {{name}} $&",
+      header: "For {{name}} $&",
+      footer: "Ciao",
+      segments: null,
+    });
+    assert.equal((await caller.preview(id, { channel: null, template_variables: null }))["body"], "Hello Ada");
+  });
+
+  test("says what keeps it from being filled in", async () => {
+    const { id } = await caller.create();
+    const { id: chat } = await caller.create({ channels: ["whatsapp"] });
+    const ask = (which: unknown, body: object) => caller.ask("POST", `/${String(which)}/preview`, { body });
+    const mismatch = await ask(id, { template_variables: { nam: "x" } });
+    assertProblem(mismatch, "template_variables_mismatch");
+    assert.deepEqual(
+      faultsOf(mismatch).map(({ pointer, code }) => [pointer, code]),
+      [
+        ["/template_variables/name", "missing_variable"],
+        ["/template_variables/nam", "extra_variable"],
+      ],
+    );
+    assertProblem(await ask(id, {}), "template_variables_mismatch");
+    assertProblem(await ask(id, { channel: "whatsapp" }), "template_channel_mismatch");
+    assertProblem(await ask(chat, { template_variables: { name: "x".repeat(1_019) } }), "template_text_too_long");
+    assertProblem(await ask(id, { variables: {} }), "invalid_request_payload");
+  });
+
+  test("makes nothing, however often", async () => {
+    const { id } = await caller.create(RICH);
+    const idempotencyKey = randomUUID();
+    for (const name of ["a", "b"]) {
+      const reply = await caller.ask("POST", `/${String(id)}/preview`, { body: { template_variables: { name } }, idempotencyKey });
+      assert.equal(reply.json["body"], `Hello ${name}`);
+    }
+  });
+});
+
+/** Every operation, on one template. */
+const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope, body?: () => object])[] = [
+  ["GET", "", "templates:read"],
+  ["GET", "/{id}", "templates:read"],
+  ["POST", "/{id}/preview", "templates:read", () => ({ template_variables: { name: "Ada" } })],
+  ["POST", "", "templates:write", () => ({ ...TEXT, name: newName() })],
+  ["PATCH", "/{id}", "templates:write", () => ({ category: "marketing" })],
+  ["DELETE", "/{id}", "templates:write"],
+];
+
+describe("who may", () => {
+  let template: Json;
+  let strangers: TemplateCaller[];
+  before(async () => {
+    template = await caller.create();
+    strangers = [await alone("a stranger"), templateCaller(godwit, await godwit.key({ environment: "live" }))];
+    await godwit.unlimited();
+  });
+  const at = (path: string, id: unknown = template["id"]): string => path.replace("{id}", String(id));
+
+  for (const [method, path, scope, body] of OPERATIONS) {
+    const options = () => (body === undefined ? {} : { body: body() });
+    test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
+      const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
+      const reply = await templateCaller(godwit, others).ask(method, at(path), options());
+      assertProblem(reply, "forbidden_insufficient_scope");
+      assert.deepEqual(reply.json["required_scopes"], [scope]);
+      const enough = templateCaller(godwit, await godwit.key({ scopes: [scope] }));
+      const own = method === "DELETE" ? (await caller.create())["id"] : template["id"];
+      assert.ok((await enough.ask(method, at(path, own), options())).status < 300);
+    });
+
+    if (!path.includes("{id}")) continue;
+    test(`${method} ${path} finds nothing of another account or environment, by id or by name`, async () => {
+      for (const stranger of strangers)
+        for (const which of [template["id"], template["name"]])
+          assertProblem(await stranger.ask(method, at(path, which), options()), "not_found");
+    });
+    test(`${method} ${path} finds nothing by what is neither an id nor a name`, async () => {
+      const suffix = String(template["id"]).slice(5);
+      for (const id of [
+        "tmpl_",
+        "tmpl_x",
+        `evt_${suffix}`,
+        suffix,
+        `tmpl_${suffix.toUpperCase()}`,
+        `tmpl_${suffix}0`,
+        "No",
+        "x".repeat(65),
+      ])
+        assertProblem(await caller.ask(method, at(path, id), options()), "not_found");
+    });
+  }
+
+  test("to strangers there is only what they began with, and what they tried changed nothing", async () => {
+    for (const stranger of strangers) assert.deepEqual(namesOf((await stranger.list()).data), ["verification_code"]);
+    assert.equal((await caller.read(template["id"]))["status"], "approved");
+  });
+});

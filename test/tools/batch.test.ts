@@ -1,0 +1,125 @@
+/** Columns of a batch, as a real server reads them. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import { batchStatement, column } from "../../src/storage/batch.ts";
+import { Database } from "../../src/storage/database.ts";
+import { createDatabase } from "../support/harness.ts";
+
+type Item = {
+  id: Uuid | null;
+  text: string | null;
+  bytes: Buffer | null;
+  lock: Buffer | null;
+  small: number | null;
+  whole: number | null;
+  timeMs: number | null;
+};
+type Row = {
+  id: Uuid | null;
+  text: string | null;
+  bytes: Buffer | null;
+  lock: string | null;
+  small: number | null;
+  whole: number | null;
+  time: Date | null;
+  ordinal: number;
+};
+
+const COLUMNS = [
+  column<Item, "uuid">("id", "uuid", ({ id }) => id),
+  column<Item, "text">("text", "text", ({ text }) => text),
+  column<Item, "bytea">("bytes", "bytea", ({ bytes }) => bytes),
+  column<Item, "bigint">("lock", "bigint", ({ lock }) => lock),
+  column<Item, "smallint">("small", "smallint", ({ small }) => small),
+  column<Item, "integer">("whole", "integer", ({ whole }) => whole),
+  column<Item, "timestamptz">("time", "timestamptz", ({ timeMs }) => timeMs),
+];
+const echo = batchStatement<Item>(
+  COLUMNS,
+  (items) => `select id, text, bytes, lock::text, small, whole, time, ordinal::integer from ${items} order by ordinal`,
+);
+
+const int64 = (value: bigint): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(value);
+  return bytes;
+};
+
+const item = (text: string, index: number): Item => ({
+  id: newUuid(Date.now()),
+  text,
+  bytes: Buffer.from([0, index & 0xff, 255]),
+  lock: int64(BigInt(index) - 5n),
+  small: (index % 65_536) - 32_768,
+  whole: index - 2 ** 31,
+  timeMs: Date.UTC(1999, 11, 31, 23, 59, 59, 999) + index * 86_400_000,
+});
+
+const NOTHING: Item = { id: null, text: null, bytes: null, lock: null, small: null, whole: null, timeMs: null };
+
+let db: Database;
+before(async () => {
+  db = new Database({ url: await createDatabase() }, "batch-test", () => undefined);
+});
+after(() => db.close());
+
+async function assertSame(items: readonly Item[]): Promise<void> {
+  const rows = await db.rows<Row>(echo(items));
+  const received = rows.map(({ id, text, bytes, lock, small, whole, time }) => ({
+    id,
+    text,
+    bytes,
+    small,
+    whole,
+    lock: lock === null ? null : int64(BigInt(lock)),
+    timeMs: time?.getTime() ?? null,
+  }));
+  assert.deepEqual(received, items);
+  assert.deepEqual(
+    rows.map(({ ordinal }) => ordinal),
+    Array.from(items.keys(), (index) => index + 1),
+  );
+}
+
+test("every type arrives as it was, also nothing, also text that is not ASCII", async () => {
+  await assertSame([
+    item("plain", 0),
+    NOTHING,
+    item("", 1),
+    item("naïve €5 🐦 漢字 \u{10ffff}", 2),
+    item('line\nbreak "quote" \\ {brace}', 3),
+    NOTHING,
+  ]);
+});
+
+test("an empty batch is an empty answer", () => assertSame([]));
+
+test("a batch larger than the memory that is kept arrives whole, and so does the next one", async () => {
+  await assertSame(Array.from({ length: 300 }, (_, index) => item("€".repeat(1_000), index)));
+  await assertSame([item("small again", 7)]);
+});
+
+test("batches on many connections at once do not meet in each other's memory", async () => {
+  await Promise.all(
+    Array.from({ length: 40 }, (_, batch) =>
+      assertSame(Array.from({ length: 50 }, (_unused, index) => item(`batch ${batch}`.repeat(50), index))),
+    ),
+  );
+});
+
+test("columns among other parameters arrive the same way", async () => {
+  const { text, values } = echo([item("mixed", 1), NOTHING]);
+  const rows = await db.rows<{ text: string | null; other: string }>({
+    name: "mixed",
+    text: text.replace("select id", `select $${values.length + 1}::text as other, id`),
+    values: [...values, "beside"],
+  });
+  assert.deepEqual(
+    rows.map(({ text: each, other }) => [each, other]),
+    [
+      ["mixed", "beside"],
+      [null, "beside"],
+    ],
+  );
+});

@@ -1,0 +1,172 @@
+/** Every sample of README.md and docs/*.md is run as it stands, on one server: what a page shows is what happens. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createKey } from "../../src/access/keys.ts";
+import { listAccounts } from "../../src/access/queries.ts";
+import { SCOPES } from "../../src/access/scope.ts";
+import { readConfig } from "../../src/config.ts";
+import { encodeId } from "../../src/lib/id.ts";
+import { differences, pages, ROOT, samplesOf, type Sample } from "../support/doc-samples.ts";
+import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { execute, ShellSession, type Ran } from "../support/shell-session.ts";
+
+const TSC = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+const COMPILER = {
+  target: "es2024",
+  module: "nodenext",
+  strict: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+  lib: ["esnext", "dom"],
+  types: ["node"],
+};
+
+let godwit: Godwit;
+let folder: string;
+let secretOfWebhook: string;
+before(async () => {
+  godwit = await startGodwit({
+    roles: "api,dispatch,webhooks",
+    env: { GODWIT_SIMULATOR_SPEED: "50", GODWIT_VERIFY_COOLDOWN: "0", GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
+  });
+  await godwit.unlimited();
+  // Usage is shown with a message that failed.
+  await godwit.send(await godwit.key(), { recipient: "+15005550002" });
+  secretOfWebhook = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
+  folder = mkdtempSync(join(tmpdir(), "godwit-docs-"));
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+});
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await godwit.stop();
+});
+
+/** What the pages tell the reader to set, and what their commands need to find this server's database. */
+async function environment(): Promise<Record<string, string>> {
+  const key = await newKey();
+  return {
+    GODWIT_KEY: key.secret,
+    KEY: key.secret,
+    GODWIT_KEY_ID: key.id,
+    GODWIT_URL: godwit.url,
+    WEBHOOK_SECRET: secretOfWebhook,
+    DATABASE_URL: godwit.databaseUrl ?? "",
+    GODWIT_SECRET_KEY: SECRET_KEY,
+  };
+}
+
+async function newKey(): Promise<{ id: string; secret: string }> {
+  const { db } = godwit;
+  assert.ok(db !== undefined);
+  const [account] = await listAccounts(db);
+  assert.ok(account !== undefined);
+  const wanted = { accountId: account.id, environment: "test", scopes: SCOPES, name: null, expiresAt: null } as const;
+  const { key, secret } = await createKey(db, { now: () => Date.now() }, wanted);
+  return { id: encodeId("key", key.id), secret };
+}
+
+const here = (text: string): string => text.replaceAll("http://127.0.0.1:8080", godwit.url);
+
+describe("samples", () => {
+  for (const page of pages()) test(page, async (context) => runPage(page, (notice) => context.diagnostic(notice)));
+
+  test("a block that is not run says why", () => {
+    const left = pages()
+      .flatMap((page) => samplesOf(page))
+      .filter(({ notRun }) => notRun !== undefined);
+    for (const { page, line, notRun } of left) assert.ok((notRun ?? "").length > 10, `${page}:${line}`);
+  });
+
+  test("TypeScript compiles strictly", async () => {
+    const found = pages()
+      .flatMap((page) => samplesOf(page))
+      .filter(({ page, language, notRun }) => language === "ts" && (notRun === undefined || page === "docs/webhooks.md"));
+    const files = found.map((sample, at) => write(`compiled-${at}-${nameOf(sample)}`, typescriptOf(sample)));
+    write("tsconfig.json", JSON.stringify({ compilerOptions: COMPILER, files }));
+    const { code, output } = await execute(process.execPath, [TSC, "-p", folder], { cwd: folder, env: {} });
+    assert.equal(code, 0, output);
+    assert.ok(files.length >= 3);
+  });
+});
+
+/** In order, in one session. A block of JSON that follows a request shows its answer. */
+async function runPage(page: string, notice: (text: string) => void): Promise<void> {
+  const env = await environment();
+  using session = new ShellSession(env);
+  // What a page writes as `key_…` is a key that it may end.
+  const spare = await newKey();
+  let last: Ran | undefined;
+  for (const sample of samplesOf(page)) {
+    const place = `${sample.page}:${sample.line}`;
+    if (sample.notRun !== undefined) {
+      notice(`${place} is not run: ${sample.notRun}`);
+      last = undefined;
+      continue;
+    }
+    if (sample.language === "sh") last = await runShell(session, sample, spare.id);
+    if (sample.language === "json") assertShown(sample, last);
+    if (sample.language === "toml") assertRead(sample);
+    if (sample.language === "ts" || sample.language === "js") await runScript(process.execPath, [], sample, env);
+    if (sample.language === "python") await runScript("python3", [], sample, env);
+  }
+}
+
+async function runShell(session: ShellSession, sample: Sample, spare: string): Promise<Ran> {
+  const ran = await session.run(here(sample.text).replaceAll("key_…", spare));
+  const place = `${sample.page}:${sample.line}`;
+  assert.equal(ran.code, 0, `${place}\n${ran.output}`);
+  ran.exchanges.forEach(({ status, body }, at) => {
+    const isLast = at === ran.exchanges.length - 1;
+    const expected = isLast && sample.answers !== undefined ? new RegExp(`^${sample.answers.status}$`) : /^2\d\d$/;
+    assert.match(status, expected, `${place}\n${body}`);
+    if (isLast && sample.answers?.code !== undefined)
+      assert.equal((JSON.parse(body) as { code?: string }).code, sample.answers.code, place);
+  });
+  return ran;
+}
+
+function assertShown(sample: Sample, last: Ran | undefined): void {
+  const shown: unknown = JSON.parse(sample.text);
+  const answer = last?.exchanges.at(-1)?.body ?? last?.output;
+  if (answer === undefined) return;
+  assert.deepEqual(differences(shown, JSON.parse(answer)), [], `${sample.page}:${sample.line}\n${answer}`);
+}
+
+/** By the reader of the configuration itself; a file with a fault starts nothing. */
+function assertRead(sample: Sample): void {
+  const path = write(`${nameOf(sample)}.toml`, sample.text);
+  const secrets = Array.from(sample.text.matchAll(/_env = "(\w+)"/g), ([, name = ""]) => [name, "a-secret"] as const);
+  const config = readConfig({ config: path }, "serve", Object.fromEntries(secrets));
+  assert.ok(config.plan !== undefined);
+}
+
+async function runScript(program: string, args: readonly string[], sample: Sample, env: Record<string, string>): Promise<void> {
+  const path = write(nameOf(sample), sample.language === "python" ? here(sample.text) : typescriptOf(sample));
+  const { code, output } = await execute(program, [...args, path], { cwd: folder, env: { PATH: process.env["PATH"] ?? "", ...env } });
+  assert.equal(code, 0, `${sample.page}:${sample.line}\n${output}`);
+}
+
+const ENDINGS: Readonly<Record<string, string>> = { python: "py", js: "mjs", ts: "ts" };
+const nameOf = ({ page, line, language }: Sample): string => `${page.replaceAll(/\W/g, "-")}-${line}.${ENDINGS[language] ?? language}`;
+
+/** The client as it lies in this checkout; the SDK's own test tries it packed and installed. */
+const typescriptOf = ({ text }: Sample): string =>
+  here(text).replaceAll('"godwit-sdk"', JSON.stringify(join(ROOT, "sdk", "src", "index.ts")));
+
+function write(name: string, text: string): string {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, name);
+  writeFileSync(path, `${text}\n`);
+  return path;
+}
+
+test("docs/errors.md is what scripts/errors-page.ts writes", async () => {
+  const { errorsPage } = await import("../../scripts/errors-page.ts");
+  const isUpToDate = readFileSync(join(ROOT, "docs", "errors.md"), "utf8") === errorsPage();
+  assert.ok(isUpToDate, "docs/errors.md is out of date: run npm run errors-page");
+});

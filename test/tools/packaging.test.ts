@@ -1,0 +1,234 @@
+/** What stands around the package: unit, image, compose file, dashboard and alerts. They must name what is really there. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { parser } from "@prometheus-io/lezer-promql";
+import { parse as parseYaml } from "yaml";
+import { DASHBOARD_PATH, dashboardText } from "../../scripts/dashboard.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { VERSION } from "../../src/version.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const read = (...path: string[]): string => readFileSync(join(ROOT, ...path), "utf8");
+const isInstalled = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
+const needs = (program: string): string | false => !isInstalled(program) && `${program} is not installed`;
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "godwit-packaging-"));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("dashboard and alerts", () => {
+  type Alert = { alert: string; expr: string; labels: { severity: string }; annotations: { summary: string; description: string } };
+  const { groups } = parseYaml(read("packaging", "prometheus-alerts.yml")) as { groups: { rules: Alert[] }[] };
+  const alerts = groups.flatMap(({ rules }) => rules);
+  const { panels } = JSON.parse(dashboardText()) as { panels: { title: string; targets?: { expr: string }[] }[] };
+  const expressions = [
+    ...alerts.map(({ alert, expr }) => ({ where: alert, expr })),
+    ...panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({ where: title, expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*") })),
+    ),
+  ];
+  // Of Prometheus itself, or put on by it.
+  const NOT_OURS = new Set(["up"]);
+  const ADDED_LABELS = new Set(["job", "instance", "le"]);
+
+  /** The metrics and labels that an expression names; fails where it is no PromQL. */
+  function namesIn(expr: string): { metrics: string[]; labels: string[] } {
+    const names = { metrics: [] as string[], labels: [] as string[] };
+    parser.parse(expr).iterate({
+      enter({ type, from, to }) {
+        assert.ok(!type.isError, `no PromQL at ${from}: ${expr}`);
+        if (type.name === "Identifier") names.metrics.push(expr.slice(from, to));
+        if (type.name === "LabelName") names.labels.push(expr.slice(from, to));
+      },
+    });
+    return names;
+  }
+
+  let told: string;
+  before(async () => {
+    const dataDir = join(folder, "data");
+    const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir }, roles: "api,dispatch,webhooks" });
+    const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
+    assert.equal((await godwit.send(key)).status, 202);
+    told = (await godwit.request("GET", "/metrics")).text;
+    await godwit.stop();
+  });
+
+  test("every metric they name is one of a running service", () => {
+    const known = new Set(
+      Array.from(told.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = "", type]) =>
+        type === "histogram" ? ["bucket", "sum", "count"].map((part) => `${name}_${part}`) : [name],
+      ).flat(),
+    );
+    assert.ok(known.size > 40);
+    const unknown = expressions.flatMap(({ where, expr }) =>
+      namesIn(expr)
+        .metrics.filter((name) => !known.has(name) && !NOT_OURS.has(name))
+        .map((name) => `${where}: ${name}`),
+    );
+    assert.deepEqual(unknown, []);
+  });
+
+  test("every label they name is one of those metrics", () => {
+    const labels = new Map<string, Set<string>>();
+    for (const [, name = "", inner = ""] of told.matchAll(/^(\w+)\{(.*)\} /gm))
+      labels.set(name, (labels.get(name) ?? new Set()).union(new Set(Array.from(inner.matchAll(/(\w+)="/g), ([, label = ""]) => label))));
+    const wrong = expressions.flatMap(({ where, expr }) => {
+      const names = namesIn(expr);
+      // One that has counted nothing yet shows no labels.
+      if (!names.metrics.every((name) => labels.has(name))) return [];
+      const known = names.metrics.reduce((all, name) => all.union(labels.get(name) ?? new Set()), ADDED_LABELS);
+      return names.labels.filter((label) => !known.has(label)).map((label) => `${where}: ${label}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+
+  test("every metric of ours is in the dashboard", () => {
+    const shown = expressions.flatMap(({ expr }) => namesIn(expr).metrics).join(" ");
+    const missing = Array.from(told.matchAll(/^# TYPE (godwit_\w+) /gm), ([, name = ""]) => name).filter((name) => !shown.includes(name));
+    assert.deepEqual(missing, []);
+  });
+
+  test("every alert says how bad it is, what it is, and what to do", () => {
+    for (const { alert, labels, annotations } of alerts) {
+      assert.match(labels.severity, /^(critical|warning)$/, alert);
+      for (const text of [annotations.summary, annotations.description]) assert.ok(text.length > 20, alert);
+    }
+    assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length);
+  });
+
+  test("the dashboard is the one that its script writes", () => {
+    assert.equal(readFileSync(DASHBOARD_PATH, "utf8"), dashboardText(), "run npm run dashboard");
+  });
+
+  test("promtool finds the rules in order, and their own tests hold", { skip: needs("promtool") }, () => {
+    for (const args of [
+      ["check", "rules", "prometheus-alerts.yml"],
+      ["test", "rules", "prometheus-alerts.test.yml"],
+    ]) {
+      const { status, stdout, stderr } = spawnSync("promtool", args, { cwd: join(ROOT, "packaging"), encoding: "utf8", timeout: 30_000 });
+      assert.equal(status, 0, stdout + stderr);
+    }
+  });
+});
+
+describe("the systemd unit", () => {
+  const unit = read("packaging", "godwit.service");
+  const value = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
+
+  test("leaves time for a graceful stop, stops the program first, and does not try again what is configured wrongly", () => {
+    assert.ok(Number(value("TimeoutStopSec")) > 30);
+    assert.equal(value("KillMode"), "mixed");
+    assert.equal(value("ExecReload"), "/bin/kill -HUP $MAINPID");
+    assert.equal(value("RestartPreventExitStatus"), "2");
+    for (const name of ["NoNewPrivileges", "PrivateTmp", "ProtectHome"]) assert.equal(value(name), "yes", name);
+    assert.equal(value("ProtectSystem"), "strict");
+    assert.equal(value("MemoryDenyWriteExecute"), undefined);
+  });
+
+  test("systemd finds nothing wrong with it", { skip: needs("systemd-analyze") }, () => {
+    // It looks for the program, which is not installed here.
+    const copy = join(folder, "godwit.service");
+    writeFileSync(copy, unit.replace("/opt/godwit/bin/godwit", "/bin/true"));
+    const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", copy], { encoding: "utf8", timeout: 30_000 });
+    // What it says of the machine's other units is not ours.
+    const ours = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("godwit"));
+    assert.deepEqual([status, ours], [0, []]);
+  });
+});
+
+describe("image and compose file", () => {
+  type Service = { image: string; environment: Record<string, string>; ports?: string[]; user?: string; read_only?: boolean };
+  const compose = parseYaml(read("compose.yaml")) as {
+    services: Record<"godwit" | "postgres", Service>;
+    secrets: Record<string, { environment: string }>;
+  };
+  const dockerfile = read("Dockerfile");
+  const ignored = read(".dockerignore").split("\n");
+  const example = read(".env.example");
+
+  test("everything the image copies is there, and is sent to the builder", () => {
+    const copied = Array.from(dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm), ([, path = ""]) => path);
+    assert.deepEqual(copied, [".", "packaging/healthcheck.mjs"]);
+    const sent = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+    for (const path of sent) assert.ok(existsSync(join(ROOT, path)), path);
+    assert.deepEqual(
+      ignored.find((line) => !line.startsWith("#")),
+      "*",
+    );
+    const { scripts, files, bin } = JSON.parse(read("package.json")) as {
+      scripts: { build: string };
+      files: string[];
+      bin: { godwit: string };
+    };
+    for (const path of [...files.filter((file) => file !== "dist"), bin.godwit, scripts.build.replace("node ", ""), "src", "packaging"])
+      assert.ok(
+        sent.some((known) => path === known || path.startsWith(`${known}/`)),
+        path,
+      );
+  });
+
+  test("it runs as an ordinary user on the oldest Node that will do", () => {
+    const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
+    const bases = Array.from(dockerfile.matchAll(/^FROM (\S+)/gm), ([, base]) => base);
+    assert.deepEqual(new Set(bases), new Set([`node:${engines.node.replace(">=", "")}-slim`]));
+    assert.match(dockerfile, /^USER 10001:10001$/m);
+    assert.match(dockerfile, /^ENTRYPOINT \["godwit"\]$/m);
+  });
+
+  test("unit, image and compose file set nothing that is not a setting", () => {
+    const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env));
+    const image = /^ENV (.+)$/m.exec(dockerfile)?.[1]?.match(/\w+(?==)/g) ?? [];
+    const unit = /^Environment=(.+)$/m.exec(read("packaging", "godwit.service"))?.[1]?.match(/\w+(?==)/g) ?? [];
+    assert.ok(image.length > 3 && unit.length > 1);
+    const all = [...image, ...unit, ...Object.keys(compose.services.godwit.environment)];
+    assert.deepEqual(
+      all.filter((name) => !known.has(name) && name !== "NODE_ENV"),
+      [],
+    );
+  });
+
+  test("the compose file has no secret in it, and says which it needs", () => {
+    const { godwit, postgres } = compose.services;
+    assert.match(godwit.environment["DATABASE_URL"] ?? "", /^postgres:\/\/godwit:\$\{POSTGRES_PASSWORD:\?[^}]+\}@postgres:5432\/godwit$/);
+    assert.match(godwit.environment["GODWIT_SECRET_KEY"] ?? "", /^\$\{GODWIT_SECRET_KEY:\?[^}]+\}$/);
+    assert.equal(postgres.environment["POSTGRES_PASSWORD"], undefined);
+    assert.equal(compose.secrets["postgres_password"]?.environment, "POSTGRES_PASSWORD");
+    for (const name of ["POSTGRES_PASSWORD", "GODWIT_SECRET_KEY"])
+      assert.match(example, new RegExp(`^${name}=$`, "m"), "empty in the example");
+    const variables = Array.from(read("compose.yaml").matchAll(/\$\{(\w+)/g), ([, name = ""]) => name);
+    for (const name of variables) assert.match(example, new RegExp(`^#?${name}=`, "m"), name);
+    assert.match(read(".gitignore"), /^\.env$/m);
+    assert.equal(godwit.image, `godwit:${VERSION}`);
+  });
+
+  test("the host publishes it on loopback alone", () => {
+    assert.deepEqual(compose.services.godwit.ports, ["${GODWIT_PUBLISH:-127.0.0.1:8080}:8080"]);
+    assert.equal(compose.services.postgres.ports, undefined);
+  });
+
+  describe("as the compose file starts it", () => {
+    let godwit: Godwit;
+    before(async () => {
+      const proxies = (compose.services.godwit.environment["GODWIT_TRUSTED_PROXIES"] ?? "").replace(/\$\{\w+:-([^}]+)\}/, "$1");
+      assert.equal(proxies, "172.30.77.1/32");
+      godwit = await startGodwit({ env: { GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: proxies } });
+    });
+    after(() => godwit.stop());
+
+    const check = (port: string): number | null =>
+      spawnSync(process.execPath, [join(ROOT, "packaging", "healthcheck.mjs")], { env: { GODWIT_PORT: port }, timeout: 10_000 }).status;
+
+    test("it starts, and its own check finds it well, and finds nothing where nothing is", () => {
+      assert.equal(check(new URL(godwit.url).port), 0);
+      assert.equal(check("1"), 1);
+    });
+  });
+});

@@ -1,0 +1,108 @@
+/** The release script, on a checkout of its own. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const NEXT = "9.8.7";
+const hasGit = spawnSync("git", ["--version"]).error === undefined;
+
+describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 240_000 }, () => {
+  let checkout: string;
+  const path = (...names: string[]): string => join(checkout, ...names);
+  const read = (...names: string[]): string => readFileSync(path(...names), "utf8");
+
+  /** With an identity of its own, and nothing of what npm says to its scripts. */
+  const env: NodeJS.ProcessEnv = {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GIT_)/i.test(name))),
+    GIT_AUTHOR_NAME: "tester",
+    GIT_AUTHOR_EMAIL: "tester@example.com",
+    GIT_COMMITTER_NAME: "tester",
+    GIT_COMMITTER_EMAIL: "tester@example.com",
+  };
+  const git = (...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync("git", args, { cwd: checkout, env, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    return stdout.trim();
+  };
+  const release = (...args: string[]) =>
+    spawnSync(process.execPath, ["scripts/release.ts", ...args], { cwd: checkout, env, encoding: "utf8", timeout: 120_000 });
+
+  /** What `npm test` does there: the whole suite would be this test as well. */
+  function setTests(command: string): void {
+    const manifest = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    manifest.scripts["test"] = command;
+    writeFileSync(path("package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+    git("commit", "--quiet", "--all", "--allow-empty", "--message", `tests: ${command}`);
+  }
+
+  before(() => {
+    checkout = mkdtempSync(join(tmpdir(), "godwit-release-"));
+    const left = new Set([".git", "node_modules", "data", "dist", "release", "test", "bench"]);
+    for (const name of readdirSync(ROOT))
+      if (!left.has(name) && !name.endsWith(".tgz")) cpSync(join(ROOT, name), path(name), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules"), path("node_modules"));
+    writeFileSync(path("CHANGELOG.md"), `# Changelog\n\n## ${NEXT} (unreleased)\n\n- A thing.\n\n## 0.1.0 (2020-01-01)\n\n- The first.\n`);
+    git("init", "--quiet", "--initial-branch=main");
+    git("add", "--all");
+    git("commit", "--quiet", "--message", "all of it");
+    setTests("exit 0");
+  });
+  after(() => rmSync(checkout, { recursive: true, force: true }));
+
+  test("is refused with every reason at once, and changes nothing", () => {
+    git("switch", "--quiet", "--create", "aside");
+    writeFileSync(path("stray.txt"), "not committed");
+    const { status, stderr } = release("next");
+    rmSync(path("stray.txt"));
+    git("switch", "--quiet", "main");
+    assert.equal(status, 1);
+    for (const reason of [/such as 0\.2\.0, not "next"/, /this is aside/, /not committed/, /CHANGELOG\.md speaks of 9\.8\.7, not of next/])
+      assert.match(stderr, reason);
+    assert.equal(git("tag"), "");
+    assert.match(release().stderr, /give the version/);
+    assert.match(release(NEXT, "--fast").stderr, /--fast/);
+  });
+
+  test("is only spoken of in a dry run", () => {
+    const head = git("rev-parse", "HEAD");
+    const { status, stdout, stderr } = release(NEXT, "--dry-run");
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /All is in order for 9\.8\.7/);
+    assert.deepEqual([git("rev-parse", "HEAD"), git("status", "--porcelain"), git("tag")], [head, "", ""]);
+    assert.equal(existsSync(path("release")), false);
+  });
+
+  test("is not made when a test fails, and the checkout is as before", () => {
+    setTests("exit 1");
+    const { status, stderr } = release(NEXT);
+    assert.equal(status, 1);
+    assert.match(stderr, /release: npm test failed/);
+    assert.deepEqual([git("status", "--porcelain"), git("tag")], ["", ""]);
+    assert.match(read("CHANGELOG.md"), /## 9\.8\.7 \(unreleased\)/);
+    setTests("exit 0");
+  });
+
+  test("dates the changelog, sets the version everywhere, packs, sums, commits and tags, and publishes nothing", () => {
+    const { status, stdout, stderr } = release(NEXT);
+    assert.equal(status, 0, stderr);
+    assert.equal(git("status", "--porcelain"), "");
+    assert.equal(git("rev-parse", `v${NEXT}^{commit}`), git("rev-parse", "HEAD"));
+    assert.equal(git("log", "-1", "--format=%s"), `release: ${NEXT}`);
+    assert.match(read("CHANGELOG.md"), /^## 9\.8\.7 \(\d{4}-\d{2}-\d{2}\)\n\n- A thing\.\n\n## 0\.1\.0 \(2020-01-01\)$/m);
+    const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, { version: string }> };
+    assert.deepEqual([lock.version, lock.packages[""]?.version, lock.packages["sdk"]?.version], [NEXT, NEXT, NEXT]);
+    assert.equal((JSON.parse(read("docs", "openapi.json")) as { info: { version: string } }).info.version, NEXT);
+    assert.match(read("compose.yaml"), /image: godwit:9\.8\.7$/m);
+
+    assert.deepEqual(readdirSync(path("release")).toSorted(), ["SHA256SUMS", `godwit-${NEXT}.tgz`, `godwit-sdk-${NEXT}.tgz`]);
+    const sums = spawnSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: path("release"), encoding: "utf8" });
+    if (sums.error === undefined) assert.equal(sums.status, 0, sums.stdout + sums.stderr);
+    assert.equal(read("release", "SHA256SUMS").trim().split("\n").length, 2);
+    for (const step of [`git push origin main v${NEXT}`, `npm publish release/godwit-${NEXT}.tgz`]) assert.ok(stdout.includes(step), step);
+    assert.match(release(NEXT).stderr, /there is a tag v9\.8\.7 already/);
+  });
+});

@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+import { test } from "node:test";
+
+/** A file by its path from the root of the checkout, with forward slashes. */
+type SourceFile = { path: string; text: string };
+/** What is wrong, with the place where the line belongs. */
+type Rule = (file: SourceFile) => string[];
+
+// Higher may import lower. Files beside the folders are named with their ending.
+const RANKS: Readonly<Record<string, number>> = {
+  "main.ts": 12,
+  cli: 11,
+  "service.ts": 10,
+  "routes.ts": 9.5,
+  api: 9,
+  delivery: 8,
+  webhooks: 8,
+  retention: 8,
+  reviews: 8,
+  batches: 7,
+  links: 7,
+  verifications: 7,
+  endpoints: 6,
+  messages: 6,
+  templates: 5,
+  consent: 5,
+  usage: 4,
+  keys: 4,
+  tokens: 4,
+  outbox: 4,
+  fallback: 4,
+  parts: 4,
+  events: 3,
+  idempotency: 3,
+  queue: 3,
+  receipts: 3,
+  routing: 3,
+  access: 3,
+  http: 2,
+  storage: 2,
+  providers: 2,
+  "config.ts": 4,
+  tracing: 1,
+  lib: 0,
+  "version.ts": 0,
+};
+
+/** Imports that the ranks would refuse, or that would be refused for reasons of their own, each with its reason. */
+type Exception = { from: RegExp; to: RegExp; onlyTypes?: true; why: string };
+const UPWARD: readonly Exception[] = [
+  { from: /^[a-z]+\/routes\.ts$/, to: /^api\/(route|paging)\.ts$/, why: "a feature's HTTP face is written in rows and pages" },
+  { from: /^[a-z]+\/pages\.ts$/, to: /^api\/(pages|answers)\.ts$/, why: "what is served without a credential is a page" },
+  {
+    from: /^(events|idempotency|queue|receipts|routing)\//,
+    to: /^access\//,
+    onlyTypes: true,
+    why: "an environment is part of what every feature keeps",
+  },
+];
+const PRIVATE_QUERIES: readonly Exception[] = [
+  {
+    from: /^messages\/(queries|accept-columns)\.ts$/,
+    to: /./,
+    why: "the accept statement is composed from fragments that the owners export",
+  },
+  { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
+  { from: /^messages\//, to: /^(fallback|parts)\//, why: "a fallback's step, and a part, move with their message" },
+  { from: /^parts\/queries\.ts$/, to: /^receipts\//, why: "a part is known by its carrier's name" },
+  {
+    from: /^delivery\//,
+    to: /^(queue|receipts|fallback)\//,
+    why: "it works them off; they stand below because accept and advance write to them",
+  },
+  { from: /^outbox\/queries\.ts$/, to: /^events\//, why: "an event is stored and put into the outbox by one statement" },
+  {
+    from: /^(endpoints|webhooks|templates|consent|batches)\//,
+    to: /^(outbox|events)\//,
+    why: "events are told from the outbox; it stands below because accept and advance write to it",
+  },
+  { from: /^webhooks\//, to: /^endpoints\//, why: "a delivery is one endpoint's, and what becomes of it is its health" },
+  { from: /^(keys|tokens)\//, to: /^access\//, why: "they give out what access checks at every request, and access keeps it" },
+  { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change what access keeps" },
+  { from: /^service\.ts$/, to: /^access\//, why: "the first start makes an account" },
+];
+const CONFIG_READERS: readonly Exception[] = [
+  { from: /^cli\//, to: /./, why: "commands read the configuration" },
+  { from: /^service\.ts$/, to: /./, why: "the service is started from it" },
+  { from: /^main\.ts$/, to: /./, why: "a fault of the configuration has its own exit code" },
+];
+/** Lower by rank, and still not to be imported. */
+const BARRED: readonly Exception[] = [
+  {
+    from: /^api\//,
+    to: /^(messages|delivery|endpoints|webhooks|outbox|retention|usage|providers|routing|templates|consent|batches|verifications|fallback|parts|links|reviews|keys|tokens)\//,
+    why: "api knows no feature's rules: service.ts hands it the feature's routes",
+  },
+];
+
+const isSource = ({ path }: SourceFile): boolean => /^src\/.*(?<!\.test)\.ts$/.test(path);
+const isConsole = ({ path }: SourceFile): boolean => /^console\/src\/.*\.tsx?$/.test(path);
+/** The files of the SDK, but for the one that is generated and long. */
+const isPackage = ({ path }: SourceFile): boolean => /^sdk\/src\/(?!schema\.ts$)/.test(path);
+const isTest = ({ path }: SourceFile): boolean => path.endsWith(".test.ts");
+const withoutSrc = (path: string): string => path.replace(/^src\//, "");
+/** The folder of a file, or its own name when it stands beside the folders. */
+const home = (path: string): string => withoutSrc(path).split("/")[0] ?? "";
+
+type Import = { to: string; isType: boolean };
+
+/** Imports of our own files, by their path under src. */
+function importsOf({ path, text }: SourceFile): Import[] {
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?(?:(\{[^}]*\}|[^"';]*?)\s*from\s*)?"(\.[^"]+)"/gm);
+  const dynamic = text.matchAll(/\bimport\(\s*["'`](\.[^"'`]+)/g);
+  const areTypes = (names: string | undefined): boolean => /^\{(\s*type\s[^,}]*,?)+\s*\}$/.test(names ?? "");
+  return [
+    ...Array.from(statements, ([, type, names, target]) => ({ target, isType: type !== undefined || areTypes(names) })),
+    ...Array.from(dynamic, ([, target]) => ({ target, isType: false })),
+  ].map(({ target, isType }) => ({ to: withoutSrc(normalize(join(dirname(path), target ?? "")).replaceAll("\\", "/")), isType }));
+}
+
+const applies = (rows: readonly Exception[], from: string, { to, isType }: Import): Exception | undefined =>
+  rows.find((row) => row.from.test(from) && row.to.test(to) && (isType || row.onlyTypes !== true));
+
+const importDirection: Rule = (file) => {
+  if (!isSource(file)) return [];
+  const from = withoutSrc(file.path);
+  const rank = RANKS[home(file.path)];
+  if (rank === undefined) return [`${file.path}: the folder ${home(file.path)} has no rank yet: give it one in test/tools/tidy.test.ts`];
+  return importsOf(file).flatMap((each) => {
+    const [mine, theirs] = [home(from), home(each.to)];
+    const barred = applies(BARRED, from, each);
+    if (barred !== undefined) return [`${file.path} imports ${each.to}: ${barred.why}`];
+    if (theirs === "config.ts" || mine === theirs) return [];
+    if ((RANKS[theirs] ?? Infinity) < rank || applies(UPWARD, from, each) !== undefined) return [];
+    return [`${file.path} imports ${each.to}, which is not below it: what both need belongs into a folder below ${mine} and ${theirs}`];
+  });
+};
+
+/** The console: what all pages are made of, then the pages, which do not know each other. The send page follows what it sent. */
+const CONSOLE_RANKS: Readonly<Record<string, number>> = { lib: 0, session: 1, ui: 2, shell: 3, send: 5, "app.tsx": 6, "main.tsx": 7 };
+const PAGE_RANK = 4;
+
+const consoleDirection: Rule = (file) => {
+  if (!isConsole(file)) return [];
+  const roomOf = (path: string): string => path.replace(/^console\/src\//, "").split("/")[0] ?? "";
+  const rankOf = (room: string): number => CONSOLE_RANKS[room] ?? PAGE_RANK;
+  const mine = roomOf(file.path);
+  return importsOf(file)
+    .map(({ to }) => to)
+    .filter((to) => /\.tsx?$/.test(to) && roomOf(to) !== mine && rankOf(roomOf(to)) >= rankOf(mine))
+    .map((to) => `${file.path} imports ${to}, which is not below it: what both need belongs into lib/ or ui/`);
+};
+
+const configReaders: Rule = (file) => {
+  if (!isSource(file)) return [];
+  const from = withoutSrc(file.path);
+  return importsOf(file)
+    .filter((each) => each.to === "config.ts" && applies(CONFIG_READERS, from, each) === undefined)
+    .map(() => `${file.path} imports config.ts: take the value as a parameter; service.ts and cli hand it down`);
+};
+
+const privateQueries: Rule = (file) => {
+  if (!isSource(file)) return [];
+  const from = withoutSrc(file.path);
+  return importsOf(file)
+    .filter(
+      (each) => basename(each.to) === "queries.ts" && home(each.to) !== home(from) && applies(PRIVATE_QUERIES, from, each) === undefined,
+    )
+    .map(({ to }) => `${file.path} imports ${to}, which is private to ${home(to)}: export a verb from a file beside it`);
+};
+
+const NAMELESS = new Set(["utils", "util", "helpers", "helper", "services", "managers", "manager", "types", "common", "misc"]);
+
+const goodNames: Rule = ({ path }) => {
+  if (!path.startsWith("src/")) return [];
+  const bad = path.split("/").find((name) => NAMELESS.has(name.replace(/\..*$/, "")));
+  if (bad !== undefined) return [`${path}: ${bad} says nothing: name it for the one idea in it, in the folder of its feature`];
+  return basename(path).startsWith("index.") ? [`${path}: no barrels: import from the file that has it`] : [];
+};
+
+const depth: Rule = ({ path }) =>
+  path.startsWith("src/") && path.split("/").length > 3 && !/^src\/(storage\/migrations|providers\/[a-z]+)\//.test(path)
+    ? [`${path} lies too deep: it belongs to src/${home(path)}/, or to a folder of its own under src/`]
+    : [];
+
+const environmentReader: Rule = (file) =>
+  isSource(file) && file.path !== "src/config.ts" && /\bprocess\s*(\??\.\s*env\b|\[\s*["'`]env)/.test(file.text)
+    ? [`${file.path} reads process.env: add a row to SETTINGS in src/config.ts and take the value as a parameter`]
+    : [];
+
+const MAX_LINES = 400;
+
+const length: Rule = (file) => {
+  const lines = file.text.trimEnd().split("\n").length;
+  return (isSource(file) || isPackage(file) || isConsole(file)) && lines > MAX_LINES
+    ? [`${file.path} has ${lines} lines, ${MAX_LINES} at most: move its second idea to a file of its own`]
+    : [];
+};
+
+const purpose: Rule = (file) =>
+  (isSource(file) || isPackage(file) || isConsole(file)) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
+    ? [`${file.path} does not say what it is for: begin it with a /** comment */`]
+    : [];
+
+const noConsole: Rule = (file) =>
+  (isSource(file) || isPackage(file)) && /\bconsole\s*\./.test(file.text)
+    ? [`${file.path} uses console: log through lib/log.ts, or talk to people through cli/say.ts`]
+    : [];
+
+const reasonedSkips: Rule = (file) => {
+  // This file shows what is refused.
+  if (!isTest(file) || file.path === "test/tools/tidy.test.ts") return [];
+  const found = [
+    ...file.text.matchAll(/\b(?:test|it|describe|suite)\s*\.\s*(?:only|skip|todo)\b/g),
+    ...file.text.matchAll(/\b(?:only|skip|todo):\s*true\b/g),
+    ...file.text.matchAll(/\.\s*(?:skip|todo)\(\s*\)/g),
+  ];
+  return found.map(([what]) => `${file.path}: ${what} without a reason: run it, or write { skip: "why, and until when" }`);
+};
+
+const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/queries)\.ts$/;
+
+const sqlHomes: Rule = (file) => {
+  if (!isSource(file) || SQL_HOMES.test(file.path)) return [];
+  const statements = Array.from(file.text.matchAll(/\b(?:sql|prepare\()\s*`([^`]*)`/g), ([, text]) => text ?? "");
+  return (
+    statements
+      .filter((text) => /\b(select|insert|update|delete)\b/i.test(text))
+      // Whether the database answers at all is the service's own question.
+      .filter((text) => !(file.path === "src/service.ts" && text === "select 1"))
+      .map((text) => `${file.path} has SQL (${text.trim().split("\n")[0]}): it belongs to ${dirname(file.path)}/queries.ts`)
+  );
+};
+
+const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
+  ["imports point downwards only", importDirection],
+  ["pages of the console do not know each other", consoleDirection],
+  ["the configuration is read at the top and handed down", configReaders],
+  ["a feature's queries are its own", privateQueries],
+  ["files and folders are named for what is in them", goodNames],
+  ["no file lies deeper than src/folder/file", depth],
+  ["only config.ts reads process.env", environmentReader],
+  ["no source file is longer than 400 lines", length],
+  ["every source file begins by saying what it is for", purpose],
+  ["no test is skipped without a reason, or runs alone", reasonedSkips],
+  ["nothing is written to the console", noConsole],
+  ["SQL lives in queries.ts and storage", sqlHomes],
+];
+
+const root = join(import.meta.dirname, "..", "..");
+const files: readonly SourceFile[] = globSync(
+  ["src/**/*.*", "test/**/*.ts", "sdk/src/*.ts", "sdk/test/*.ts", "console/src/**/*.{ts,tsx}", "console/test/*.ts"],
+  { cwd: root },
+).map((path) => ({
+  path: path.replaceAll("\\", "/"),
+  text: readFileSync(join(root, path), "utf8"),
+}));
+
+test("the house is found", () => assert.ok(files.filter(isSource).length > 40));
+
+for (const [sentence, rule] of RULES) test(sentence, () => assert.deepEqual(files.flatMap(rule), []));
+
+test("every rank and exception is in use", () => {
+  const sources = files.filter(isSource);
+  const unused = [...UPWARD, ...PRIVATE_QUERIES, ...CONFIG_READERS].filter(
+    (row) => !sources.some((file) => importsOf(file).some((each) => applies([row], withoutSrc(file.path), each))),
+  );
+  assert.deepEqual(unused, []);
+  const homes = new Set(sources.map(({ path }) => home(path)));
+  assert.deepEqual(
+    Object.keys(RANKS).filter((name) => !homes.has(name)),
+    [],
+  );
+});
+
+type Sample = readonly [what: string, rule: Rule, path: string, text: string];
+
+const REFUSED: readonly Sample[] = [
+  ["an import upwards", importDirection, "src/lib/id.ts", 'import { x } from "../storage/sql.ts";'],
+  ["an import over several lines", importDirection, "src/http/x.ts", 'import {\n  a,\n  b,\n} from "../access/scope.ts";'],
+  ["an import of a neighbour of the same rank", importDirection, "src/queue/x.ts", 'import { x } from "../events/x.ts";'],
+  ["a value of access in a neighbour", importDirection, "src/queue/x.ts", 'import { type A, isScope } from "../access/scope.ts";'],
+  ["a dynamic import upwards", importDirection, "src/lib/x.ts", 'const x = await import("../service.ts");'],
+  ["an export from above", importDirection, "src/lib/x.ts", 'export * from "../http/codes.ts";'],
+  ["an import for its effects", importDirection, "src/lib/x.ts", 'import "../main.ts";'],
+  ["a feature in api", importDirection, "src/api/server.ts", 'import { x } from "../messages/message.ts";'],
+  ["the server in a feature's routes", importDirection, "src/messages/routes.ts", 'import { x } from "../api/server.ts";'],
+  ["a page in another page", consoleDirection, "console/src/keys/x.tsx", 'import { x } from "../usage/x.ts";'],
+  ["a page in what pages are made of", consoleDirection, "console/src/ui/x.tsx", 'import { x } from "../keys/x.ts";'],
+  ["a room without a rank", importDirection, "src/attic/x.ts", ""],
+  ["the configuration in a feature", configReaders, "src/messages/accept.ts", 'import { readConfig } from "../config.ts";'],
+  ["the configuration by its type alone", configReaders, "src/api/server.ts", 'import type { Config } from "../config.ts";'],
+  ["another's queries", privateQueries, "src/messages/accept.ts", 'import { x } from "../access/queries.ts";'],
+  ["a folder of utils", goodNames, "src/utils/x.ts", ""],
+  ["a file of types", goodNames, "src/messages/types.ts", ""],
+  ["a barrel", goodNames, "src/messages/index.ts", ""],
+  ["a folder in a folder", depth, "src/messages/sms/x.ts", ""],
+  ["process.env", environmentReader, "src/cli/x.ts", "const x = process.env;"],
+  ["process['env']", environmentReader, "src/cli/x.ts", 'const x = process["env"];'],
+  ["a long file", length, "src/lib/x.ts", "x\n".repeat(401)],
+  ["a file without a purpose", purpose, "src/lib/x.ts", "const x = 1;\n"],
+  ["an empty purpose", purpose, "src/lib/x.ts", "/** */\n"],
+  ["test.only", reasonedSkips, "src/lib/x.test.ts", 'test.only("x", () => {});'],
+  ["test.skip", reasonedSkips, "test/x.test.ts", 'test.skip("x", () => {});'],
+  ["skip: true", reasonedSkips, "test/x.test.ts", 'test("x", { skip: true }, () => {});'],
+  ["skip() without a reason", reasonedSkips, "test/x.test.ts", "context.skip();"],
+  ["console", noConsole, "src/lib/x.ts", "console.log(1);"],
+  ["SQL in a verb", sqlHomes, "src/messages/accept.ts", "db.rows(sql`\n  select id from messages`);"],
+  ["prepared SQL in a verb", sqlHomes, "src/messages/accept.ts", "prepare(`update messages`);"],
+  ["more SQL in the service", sqlHomes, "src/service.ts", "sql`select 1 from messages`"],
+];
+
+for (const [what, rule, path, text] of REFUSED) {
+  test(`${what} would be noticed`, () => {
+    const [message, ...more] = rule({ path, text });
+    assert.ok(message?.startsWith(path), `said: ${message}`);
+    assert.deepEqual(more, []);
+  });
+}
+
+const FINE: readonly Sample[] = [
+  ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../lib/id.ts";'],
+  ["types of access in a neighbour", importDirection, "src/events/x.ts", 'import { type A, type B } from "../access/scope.ts";'],
+  ["a message on the send page", consoleDirection, "console/src/send/x.tsx", 'import { x } from "../messages/x.ts";'],
+  ["a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
+  ["a test that reaches across", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
+  ["a migration", depth, "src/storage/migrations/0001_x.sql", ""],
+  ["a provider's folder", depth, "src/providers/smpp/session.ts", ""],
+  ["a skip with its reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],
+  ["isTTY", environmentReader, "src/cli/x.ts", "process.stdout.isTTY;"],
+];
+
+for (const [what, rule, path, text] of FINE) test(`${what} is fine`, () => assert.deepEqual(rule({ path, text }), []));

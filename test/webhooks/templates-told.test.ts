@@ -1,0 +1,260 @@
+/** What others learn of templates: events and webhooks, other nodes, and the template that every environment begins with. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Credential } from "../../src/access/authenticate.ts";
+import { encodeId } from "../../src/lib/id.ts";
+import { uuidFromText, type Uuid } from "../../src/lib/uuid.ts";
+import { Database } from "../../src/storage/database.ts";
+import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
+import type { WriteCall } from "../../src/idempotency/once.ts";
+import { TemplateChanger } from "../../src/templates/change-template.ts";
+import { Templates } from "../../src/templates/find-template.ts";
+import { until } from "../support/expect.ts";
+import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { BOTH, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
+import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+
+let godwit: Godwit;
+let caller: TemplateCaller;
+let owner: { accountId: Uuid; environment: "live" };
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  caller = templateCaller(godwit, await godwit.key({ environment: "live" }));
+  const [account] = await godwit.rows<{ id: Uuid }>("select id from accounts");
+  assert.ok(account !== undefined);
+  owner = { accountId: account.id, environment: "live" };
+});
+after(() => godwit.stop());
+
+const idOf = (template: Json): Uuid => uuidFromText(rowId(template["id"]));
+
+/** What the link of a carrier would be given, with a count of what it rings for. */
+function reviewer() {
+  assert.ok(godwit.db !== undefined);
+  const rings = { count: 0 };
+  const templates = new Templates(godwit.db);
+  const changer = new TemplateChanger({
+    db: godwit.db,
+    clock: { now: () => Date.now() },
+    bell: { ring: () => (rings.count += 1) },
+    templates,
+  });
+  return { rings, templates, changer };
+}
+
+describe("what a carrier decides", () => {
+  for (const [status, reason] of [
+    ["approved", null],
+    ["rejected", "INVALID_FORMAT"],
+    ["paused", "low quality"],
+  ] as const) {
+    test(`${status} is in the record and in an event, and is told once`, async () => {
+      const pending = await caller.create(BOTH);
+      assert.equal(pending["status"], "pending");
+      const { rings, templates, changer } = reviewer();
+      assert.equal((await templates.find(owner, String(pending["name"])))?.status, "pending");
+      await changer.decide(owner, idOf(pending), { status, reason });
+      const decided = await caller.read(pending["id"]);
+      assert.deepEqual({ ...decided, updated_at: null }, { ...pending, status, status_reason: reason, updated_at: null });
+      assert.deepEqual(await caller.events(pending["id"]), [{ type: `template.${status}`, template: decided }]);
+      // Nothing old is remembered where it was decided.
+      assert.equal((await templates.find(owner, String(pending["name"])))?.status, status);
+      assert.equal(await changer.decide(owner, idOf(pending), { status, reason }), undefined);
+      assert.equal((await caller.events(pending["id"])).length, 1);
+      assert.equal(rings.count, 1);
+    });
+  }
+
+  test("of an older version decides nothing, of the newest it does", async () => {
+    const template = await caller.create(BOTH);
+    await caller.edit(template["id"], { body: "Bye {{name}}" });
+    const { changer } = reviewer();
+    assert.equal(await changer.decide(owner, idOf(template), { status: "approved", reason: null, version: 1 }), undefined);
+    assert.equal((await caller.read(template["id"]))["status"], "pending");
+    await changer.decide(owner, idOf(template), { status: "approved", reason: null, version: 2 });
+    assert.equal((await caller.read(template["id"]))["status"], "approved");
+  });
+
+  test("of drafts, archived templates and templates of others decides nothing", async () => {
+    const draft = await caller.create({ ...BOTH, status: "draft" });
+    const archived = await caller.archive((await caller.create(BOTH))["id"]);
+    const pending = await caller.create(BOTH);
+    const { changer, rings } = reviewer();
+    for (const each of [draft, archived]) await changer.decide(owner, idOf(each), { status: "approved", reason: null });
+    await changer.decide({ ...owner, environment: "test" }, idOf(pending), { status: "approved", reason: null });
+    for (const each of [draft, archived, pending])
+      assert.deepEqual([await caller.read(each["id"]), await caller.events(each["id"])], [each, []]);
+    assert.equal(rings.count, 0);
+  });
+
+  test("a reason of any length is kept, cut where it can be seen", async () => {
+    const template = await caller.create(BOTH);
+    const { changer } = reviewer();
+    const [fits, long] = ["🐦".repeat(500), "🐦".repeat(501)];
+    await changer.decide(owner, idOf(template), { status: "rejected", reason: fits });
+    assert.equal((await caller.read(template["id"]))["status_reason"], fits);
+    await changer.decide(owner, idOf(template), { status: "rejected", reason: long });
+    assert.equal((await caller.read(template["id"]))["status_reason"], `${"🐦".repeat(499)}…`);
+  });
+
+  test("an edit makes of an approved template one that waits, and a rejected one can be submitted again", async () => {
+    const template = await caller.create(BOTH);
+    const { changer } = reviewer();
+    await changer.decide(owner, idOf(template), { status: "approved", reason: null });
+    const edited = await caller.edit(template["id"], { footer: "Bye" });
+    assert.deepEqual([edited["status"], edited["version"]], ["pending", 2]);
+    await changer.decide(owner, idOf(template), { status: "rejected", reason: "no" });
+    const again = await caller.edit(template["id"], { status: "pending" });
+    assert.deepEqual([again["status"], again["status_reason"], again["version"]], ["pending", null, 2]);
+    const types = (await caller.events(template["id"])).map(({ type }) => type);
+    assert.deepEqual(types, ["template.approved", "template.rejected"]);
+  });
+});
+
+test("whoever tells endpoints is rung for when something was done, and not when nothing was", async () => {
+  const { rings, changer } = reviewer();
+  const credential: Credential = {
+    ...owner,
+    keyId: owner.accountId,
+    environmentKey: "",
+    scopes: new Set(),
+    tier: { name: "", limit: null },
+    tokenEndsAtMs: null,
+  };
+  const call: WriteCall = { credential, claim: undefined, writeProblem: String };
+  const name = newName();
+  await changer.create(call, { ...TEXT, channels: ["sms"], name });
+  assert.equal(rings.count, 1);
+  await changer.edit(call, name, { body: "Bye {{name}}" });
+  assert.equal(rings.count, 2);
+  await assert.rejects(changer.edit(call, "no_such_template", { body: "x" }), { code: "not_found" });
+  await assert.rejects(changer.edit(call, name, { header: "x" }), { code: "invalid_request_payload" });
+  assert.equal(rings.count, 2);
+});
+
+test("endpoints are told of templates as soon as they are decided on", async () => {
+  await using telling = await startTelling();
+  await using hook = await Hook.listen();
+  const customer = await Customer.of(telling);
+  const [all, some] = [await customer.endpoint(hook, ["template.*"]), await customer.endpoint(hook, ["template.rejected"])];
+  const records: Json[] = [];
+  for (const prefix of ["order", "simulate_rejected", "simulate_paused", "simulate_pending"])
+    records.push(await customer.done("POST", "/v1/templates", { ...BOTH, name: newName(prefix) }));
+  const calls = await all.heard(3);
+  assert.deepEqual(calls.map(({ event }) => event.type).toSorted(), ["template.approved", "template.paused", "template.rejected"]);
+  for (const record of records.slice(0, 3)) {
+    const told = calls.find(({ event }) => (event.data["template"] as Json)["id"] === record["id"]);
+    assert.deepEqual(told?.event.data, { template: record });
+    assert.equal(told?.event.environment, "test");
+  }
+  assert.deepEqual(
+    (await some.heard(1)).map(({ event }) => event.data),
+    [{ template: records[1] }],
+  );
+  // Whatever was on its way has come after this.
+  await Promise.all([all.test(), some.test()]);
+  assert.deepEqual([all.calls.length, some.calls.length], [4, 2]);
+});
+
+test("what one node changes another sees within about a second, and the node itself at once", async (context) => {
+  await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  const key = await godwit.key();
+  const [here, there] = [templateCaller(godwit, key), templateCaller(second, key)];
+  const { id, name } = await here.create({ body: "Hello" });
+  const send = async (node: Godwit): Promise<string> => {
+    const reply = await node.send(key, { body: null, template_id: name });
+    return reply.status === 202 ? String(reply.json["body"]) : String(reply.json["code"]);
+  };
+  assert.deepEqual([await send(godwit), await send(second)], ["Hello", "Hello"]);
+  const STEPS: readonly (readonly [change: () => Promise<Json>, answer: string])[] = [
+    [() => here.edit(id, { body: "Bye" }), "Bye"],
+    [() => here.archive(id), "template_not_found"],
+    [() => here.create({ name, body: "Again" }), "Again"],
+  ];
+  for (const [change, answer] of STEPS) {
+    await change();
+    assert.equal(await send(godwit), answer);
+    const changedAt = performance.now();
+    await until(`the other node to answer ${answer}`, async () => ((await send(second)) === answer ? true : undefined));
+    const tookMs = performance.now() - changedAt;
+    context.diagnostic(`the other node saw it after ${Math.round(tookMs)} ms`);
+    assert.ok(tookMs < 3_000, `${tookMs} ms`);
+  }
+  assert.equal((await there.read(name))["body"], "Again");
+});
+
+const SEEDED = {
+  object: "template",
+  name: "verification_code",
+  language: "en",
+  category: "authentication",
+  channels: ["sms", "whatsapp"],
+  body: "{{code}} is your verification code. Do not share it with anyone.",
+  header: null,
+  footer: null,
+  buttons: null,
+  variables: [{ name: "code", example: "123456" }],
+  status: "approved",
+  status_reason: null,
+  version: 1,
+};
+
+describe("every environment begins with a template for codes", () => {
+  /** That it is the only one there, and is like any other. */
+  async function assertSeeded(node: Godwit, account: string | undefined): Promise<void> {
+    for (const environment of ["test", "live"] as const) {
+      const own = templateCaller(node, await node.key({ ...(account === undefined ? {} : { account }), environment }));
+      const { data } = await own.list();
+      assert.equal(data.length, 1);
+      const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = data[0] ?? {};
+      assert.deepEqual(rest, { ...SEEDED, environment });
+      assert.deepEqual(await own.read(id), data[0]);
+      for (const time of [createdAt, updatedAt]) assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000, String(time));
+      assert.equal((await own.preview("verification_code"))["body"], SEEDED.body.replace("{{code}}", "123456"));
+      assert.deepEqual(await own.events(id), []);
+      assert.equal((await own.edit(id, { body: "{{code}}" }))["version"], 2);
+    }
+  }
+
+  test("the first account's", async () => {
+    await using fresh = await startGodwit();
+    await assertSeeded(fresh, undefined);
+  });
+
+  test("those of an account that an operator makes", async () => {
+    const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_SECRET_KEY: SECRET_KEY };
+    const { code, stderr } = await runGodwit(["accounts", "create", "by hand", "--json"], env);
+    assert.equal(code, 0, stderr);
+    await assertSeeded(godwit, "by hand");
+  });
+
+  test("those of the account that comes with the first key", async () => {
+    const databaseUrl = await createDatabase();
+    const env = { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY };
+    const { code, stderr } = await runGodwit(["keys", "create", "--environment", "test", "--scopes", "templates:read", "--json"], env);
+    assert.equal(code, 0, stderr);
+    await using node = await startGodwit({ databaseUrl });
+    await assertSeeded(node, undefined);
+  });
+
+  test("those that were there before there were templates", async () => {
+    const databaseUrl = await createDatabase();
+    const db = new Database({ url: databaseUrl }, "test", () => undefined);
+    await migrate(db, knownMigrations().slice(0, 3));
+    await db.script(`
+      insert into accounts (id, name) values ('019a0000-0000-7000-8000-000000000001', 'default'), ('019a0000-0000-7000-8000-000000000002', 'old');
+      insert into environments (account_id, environment, tier)
+      select id, environment, 'unlimited' from accounts, unnest('{test,live}'::text[]) environment`);
+    await db.close();
+    const { code, stdout, stderr } = await runGodwit(["migrate", "--json"], { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /0004_content_and_consent/);
+    await using node = await startGodwit({ databaseUrl });
+    await assertSeeded(node, undefined);
+    await assertSeeded(node, "old");
+    const ids = await node.rows<{ id: Uuid }>("select id from templates");
+    assert.equal(new Set(ids.map(({ id }) => encodeId("tmpl", id))).size, 4);
+    for (const { id } of ids) assert.match(id.toString("hex"), /^.{12}7.{3}[89ab]/, "a version-7 UUID");
+  });
+});

@@ -1,0 +1,273 @@
+/** What a client may have told again: a test event, one delivery, or all that an endpoint missed, page by page and over restarts. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { encodeId } from "../../src/lib/id.ts";
+import type { Uuid } from "../../src/lib/uuid.ts";
+import { recoverStep } from "../../src/webhooks/recover.ts";
+import { endpointCaller, rowId, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { assertProblem, until } from "../support/expect.ts";
+import { createDatabase, startGodwit, type Godwit } from "../support/harness.ts";
+import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+
+const LONG_AGO = "2020-01-01T00:00:00Z";
+
+/** Accepts and tells nobody, until a worker is started beside it. */
+let godwit: Godwit;
+let hooks: HookServer;
+before(async () => {
+  [godwit, hooks] = await Promise.all([startGodwit({ env: ALLOW_LOOPBACK }), HookServer.listen()]);
+});
+after(() => Promise.all([godwit.stop(), hooks[Symbol.asyncDispose]()]));
+
+type Client = EndpointCaller & { key: string; node: Godwit };
+
+async function client(account: string, node = godwit): Promise<Client> {
+  const key = await node.key({ account });
+  await node.unlimited();
+  return { ...endpointCaller(node, key), key, node };
+}
+
+/** The id of the first event of a new message, which is the message's. */
+async function send({ node, key }: Client): Promise<string> {
+  const reply = await node.send(key);
+  assert.equal(reply.status, 202, reply.text);
+  return String(reply.json["id"]).replace("msg_", "evt_");
+}
+
+/** Puts on record what became of an event that waits for an endpoint, as if a worker had been there. */
+async function settled({ node }: Client, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
+  const [row] = await node.rows<{ id: Buffer }>(
+    `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
+     select q.account_id, q.environment, q.endpoint_id, q.id, q.event_id, e.type, $3,
+            '[{"attempted_at": "2026-01-31T09:00:00.000Z", "duration_ms": 7, "response_status": 500, "response_body": "no", "error": null}]', now()
+       from webhook_queue q join events e on e.id = q.event_id
+      where q.endpoint_id = $1 and q.event_id = $2
+     returning id`,
+    [rowId("whe", id), rowId("evt", event), status],
+  );
+  assert.ok(row !== undefined);
+  await node.rows(
+    status === "pending"
+      ? "update webhook_queue set is_retry = true, attempts = 1, due_at = now() + interval '1 hour' where id = $1"
+      : "delete from webhook_queue where id = $1",
+    [row.id],
+  );
+  return event;
+}
+
+/** An event that another node made in the same millisecond, so that the first half of its id is the same; nobody was told of it. */
+async function addTwin({ node }: Client, event: string): Promise<string> {
+  const [row] = await node.rows<{ id: Uuid }>(
+    `insert into events (account_id, environment, id, type, record)
+     select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, record from events where id = $1
+     returning id`,
+    [rowId("evt", event)],
+  );
+  assert.ok(row !== undefined);
+  return encodeId("evt", row.id);
+}
+
+const worker = (databaseUrl = godwit.databaseUrl): Promise<Godwit> => startGodwit({ databaseUrl, roles: "webhooks", env: ALLOW_LOOPBACK });
+
+/** It met no trouble. */
+const assertQuiet = ({ logs }: Godwit): void =>
+  assert.deepEqual(
+    logs.filter(({ msg }) => /trouble|could not/.test(msg ?? "")),
+    [],
+  );
+
+describe("the answer", () => {
+  let own: Client;
+  before(async () => {
+    own = await client("answers");
+  });
+
+  test("to a test is the event, which can be read and waits for that endpoint alone, whatever it asks for", async () => {
+    const [{ id }, { id: other }] = [await own.create({ event_types: ["message.sent"] }), await own.create()];
+    const event = await own.test(id);
+    assert.match(event, /^evt_[0-9a-z]{26}$/);
+    const { json } = await godwit.request("GET", `/v1/events/${event}`, { key: own.key });
+    const { type, data } = json as { type: string; data: { webhook_endpoint: Json } };
+    assert.deepEqual([type, data], ["webhook.test", { webhook_endpoint: await own.read(id) }]);
+    assert.deepEqual([await waitingFor(godwit, id), await waitingFor(godwit, other)], [1, 0]);
+  });
+
+  for (const status of ["pending", "succeeded", "failed"] as const) {
+    test(`to a retry of what is ${status} is the delivery, which is due now, once`, async () => {
+      const { id } = await own.create();
+      const event = await settled(own, id, await own.test(id), status);
+      const delivery = (await own.deliveries(id)).data[0] ?? {};
+      const answer = await own.retry(id, delivery["id"]);
+      const { next_attempt_at: at } = answer;
+      assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 5_000);
+      assert.deepEqual(answer, { ...delivery, event_id: event, status: "pending", next_attempt_at: at, updated_at: at });
+      assert.deepEqual(answer, (await own.ask("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json);
+      await own.retry(id, delivery["id"]);
+      const queue = await godwit.rows<object>(
+        "select attempts, is_retry, due_at <= now() as is_due from webhook_queue where endpoint_id = $1",
+        [rowId("whe", id)],
+      );
+      assert.deepEqual(queue, [{ attempts: 1, is_retry: true, is_due: true }]);
+    });
+  }
+
+  const at = (timeMs: number): string => new Date(timeMs).toISOString();
+  for (const [what, since, reached] of [
+    ["a moment", "2026-02-03T04:05:06.789Z", () => "2026-02-03T04:05:06.789Z"],
+    ["a moment in another zone", "2026-02-03T04:05:06+05:30", () => "2026-02-02T22:35:06.000Z"],
+    ["before there were computers", "0001-01-01T00:00:00Z", () => "1970-01-01T00:00:00.000Z"],
+    ["a moment to come", "2099-01-01T00:00:00Z", (updatedAt: string) => updatedAt],
+  ] as const) {
+    test(`to a recovery since ${what} shows from where to where it goes`, async () => {
+      const { id } = await own.create();
+      const answer = await own.recover(id, since);
+      const updatedAt = String(answer["updated_at"]);
+      assert.deepEqual(answer["recovery"], { reached: reached(updatedAt), until: at(Date.parse(updatedAt) + 1) });
+      assert.deepEqual(await own.read(id), answer);
+    });
+  }
+
+  test("to a recovery while one is under way is a new beginning", async () => {
+    const { id } = await own.create();
+    const first = (await own.recover(id, "2026-01-01T00:00:00Z"))["recovery"] as Json;
+    const second = (await own.recover(id, "2026-02-01T00:00:00Z"))["recovery"] as Json;
+    assert.equal(second["reached"], "2026-02-01T00:00:00.000Z");
+    assert.ok(String(second["until"]) >= String(first["until"]));
+  });
+
+  test("of a disabled endpoint is 422 to all three, and nothing waits", async () => {
+    const { id } = await own.create();
+    await settled(own, id, await own.test(id), "failed");
+    const delivery = String((await own.deliveries(id)).data[0]?.["id"]);
+    await own.edit(id, { status: "disabled" });
+    const asked = [
+      own.ask("POST", `/${String(id)}/test`),
+      own.ask("POST", `/${String(id)}/deliveries/${delivery}/retry`),
+      own.ask("POST", `/${String(id)}/recover`, { body: { since: LONG_AGO } }),
+    ];
+    for (const reply of await Promise.all(asked)) assertProblem(reply, "endpoint_disabled");
+    assert.deepEqual([await waitingFor(godwit, id), (await own.read(id))["recovery"]], [0, null]);
+    assert.equal((await own.deliveries(id)).data[0]?.["status"], "failed");
+  });
+});
+
+test("a delivery may be asked for again while it is being told: each is answered at once, and nobody waits in a circle", async () => {
+  const own = await client("impatient");
+  const { id } = await own.create({ url: hooks.url("/impatient") });
+  await using telling = await worker();
+  await hooks.told(await own.test(id), 1, "/impatient");
+  const delivery = await until("the delivery", async () => (await own.deliveries(id)).data[0]);
+  const askOften = async (): Promise<void> => {
+    for (let time = 0; time < 40; time += 1) {
+      // Its health changes all the while.
+      hooks.status = time % 2 === 0 ? 500 : 200;
+      const startedAt = performance.now();
+      await own.retry(id, delivery["id"]);
+      // After a second the database would look for circles.
+      assert.ok(performance.now() - startedAt < 900);
+    }
+  };
+  await Promise.all([askOften(), askOften(), askOften(), askOften()]);
+  hooks.status = 200;
+  await own.retry(id, delivery["id"]);
+  await until("it to be over", async () => (await own.deliveries(id, { status: "succeeded" })).data[0]);
+  assertQuiet(telling);
+});
+
+describe("a recovery", () => {
+  test("brings what failed and what was never told; what succeeded, waits or is not wanted is left alone", async () => {
+    const own = await client("missed");
+    const path = "/missed";
+    const never = await send(own);
+    const { id } = await own.create({ url: hooks.url(path), event_types: ["message.queued", "webhook.test"] });
+    const twin = await addTwin(own, await settled(own, id, await send(own), "succeeded"));
+    const late = await settled(own, id, await send(own), "pending");
+    const lateTwin = await addTwin(own, late);
+    const failed = await settled(own, id, await send(own), "failed");
+    const waiting = await send(own);
+    await settled(own, id, await own.test(id), "failed");
+    await own.edit(id, { status: "disabled" });
+    const meanwhile = await send(own);
+    const canceled = meanwhile.replace("evt_", "msg_");
+    assert.equal((await godwit.request("POST", `/v1/messages/${canceled}/cancel`, { key: own.key })).status, 200);
+    assert.equal((await godwit.request("POST", `/v1/messages/${canceled}/redact`, { key: own.key })).status, 200);
+    await own.edit(id, { status: "enabled" });
+    await own.recover(id, LONG_AGO);
+
+    await using telling = await worker();
+    await own.recovered(id);
+    const missed = [never, twin, lateTwin, failed, waiting, meanwhile];
+    for (const event of missed) await hooks.told(event, 1, path);
+    // And what it was asked for now is the last.
+    const last = await own.test(id);
+    await hooks.told(last, 1, path);
+    assert.deepEqual(new Set(hooks.ids(path)), new Set([...missed, last]));
+    assert.equal(hooks.ids(path).length, missed.length + 1);
+    await until(`${late} alone to wait, for its time`, async () => ((await waitingFor(godwit, id)) === 1 ? true : undefined));
+    const { data } = await own.deliveries(id, { status: "succeeded" });
+    const again = data.find((delivery) => delivery["event_id"] === failed);
+    assert.equal((again?.["attempts"] as unknown[] | undefined)?.length, 2, "the try before is still on record");
+    assertQuiet(telling);
+  });
+
+  const COUNT = 2_600;
+  /** Many events, two in each millisecond, with the same first half of an id: only the whole of it tells them apart. */
+  const addEvents = ({ node }: Client, account: string): Promise<unknown> =>
+    node.rows(
+      `insert into events (account_id, environment, id, type, record)
+       select a.id, 'test', (lpad(to_hex(extract(epoch from now())::bigint * 1000 - 1000 - n / 2), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
+              case when n % 100 = 0 then 'message.sent' else 'message.queued' end, '{}'
+         from accounts a, generate_series(2, ${COUNT + 1}) n
+        where a.name = $1`,
+      [account],
+    );
+
+  test("of more than a page goes on where a node that died had come to, for each endpoint, and each event is told once", async () => {
+    const databaseUrl = await createDatabase();
+    await using node = await startGodwit({ databaseUrl, env: ALLOW_LOOPBACK });
+    const own = await client("very many", node);
+    await addEvents(own, "very many");
+    const { id: all } = await own.create({ url: hooks.url("/all") });
+    const { id: few } = await own.create({ url: hooks.url("/few"), event_types: ["message.sent"] });
+    const { recovery: begun } = (await own.recover(all, LONG_AGO)) as { recovery: Json };
+    await own.recover(few, LONG_AGO);
+
+    // A node that gets as far as this, and no further.
+    assert.ok(node.db !== undefined);
+    assert.deepEqual(await recoverStep(node.db, { now: () => Date.now() + 10_000 }), { queued: 1_000, hasMore: true });
+    const { recovery: reached } = (await own.read(all)) as { recovery: Json };
+    assert.equal(reached["until"], begun["until"]);
+    assert.ok(String(reached["reached"]) > String(begun["reached"]) && String(reached["reached"]) < String(reached["until"]));
+    assert.equal(await waitingFor(node, all), 1_000);
+
+    await using telling = await worker(databaseUrl);
+    await Promise.all([own.recovered(all), own.recovered(few)]);
+    const isTold = async (): Promise<void> => {
+      for (const id of [all, few]) await hooks.told(await own.test(id), 1, id === all ? "/all" : "/few");
+    };
+    for (let left = 1; left > 0;) {
+      await isTold();
+      left = (await waitingFor(node, all)) + (await waitingFor(node, few));
+    }
+    const told = hooks.calls.filter(({ type }) => type !== "webhook.test");
+    const ids = (path: string): string[] => told.filter((call) => call.path === path).map((call) => call.id);
+    assert.deepEqual([ids("/all").length, new Set(ids("/all")).size], [COUNT, COUNT]);
+    assert.deepEqual([ids("/few").length, new Set(ids("/few")).size], [COUNT / 100, COUNT / 100]);
+    assertQuiet(telling);
+  });
+
+  test("that was done is done: another one finds nothing to bring", async () => {
+    const own = await client("twice");
+    const event = await send(own);
+    const { id } = await own.create({ url: hooks.url("/twice") });
+    await using telling = await worker();
+    for (let time = 0; time < 2; time += 1) {
+      await own.recover(id, LONG_AGO);
+      await own.recovered(id);
+      await hooks.told(event, 1, "/twice");
+      await hooks.told(await own.test(id), 1, "/twice");
+    }
+    assert.equal(hooks.ids("/twice").filter((each) => each === event).length, 1);
+    assertQuiet(telling);
+  });
+});

@@ -1,0 +1,220 @@
+/** Idempotency of what is done to endpoints: each key has one effect and one answer, with the secret that it showed. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller } from "../support/endpoint-caller.ts";
+import { assertProblem } from "../support/expect.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertConflict, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
+
+let godwit: Godwit;
+let other: Godwit;
+let key: string;
+let caller: EndpointCaller;
+before(async () => {
+  godwit = await startGodwit();
+  other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  await godwit.unlimited();
+  key = await godwit.key();
+  caller = endpointCaller(godwit, key);
+});
+after(() => Promise.all([godwit.stop(), other.stop()]));
+
+type Place = { id: string; delivery: string };
+
+/** An endpoint that was told of an event, in vain. */
+async function place(): Promise<Place> {
+  const id = String((await caller.create())["id"]);
+  const event = rowId("evt", await caller.test(id));
+  await godwit.rows("delete from webhook_queue where endpoint_id = $1", [rowId("whe", id)]);
+  await godwit.rows(
+    `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
+     select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
+    [rowId("whe", id), event],
+  );
+  return { id, delivery: String((await caller.deliveries(id)).data[0]?.["id"]) };
+}
+
+type Row = {
+  method: string;
+  path: (place: Place) => string;
+  status: number;
+  body?: object;
+  another?: object;
+  /** What a second execution would change. */
+  trace: (place: Place, answer: Reply) => Promise<unknown>;
+};
+
+const sealedSecret = async ({ id }: Place): Promise<unknown> =>
+  (await godwit.rows("select secret, previous_secret, updated_at from webhook_endpoints where id = $1", [rowId("whe", id)]))[0];
+const ROWS: Readonly<Record<string, Row>> = {
+  create: {
+    method: "POST",
+    path: () => "",
+    status: 201,
+    body: { url: URL_TEXT, description: "one" },
+    another: { url: URL_TEXT },
+    trace: async (_, { json }) => (await caller.list({ limit: "100" })).data.filter(({ id }) => String(id) >= String(json["id"])).length,
+  },
+  change: {
+    method: "PATCH",
+    path: ({ id }) => `/${id}`,
+    status: 200,
+    body: { description: "new" },
+    another: { description: "other" },
+    trace: ({ id }) => caller.read(id),
+  },
+  rotate: { method: "POST", path: ({ id }) => `/${id}/rotate_secret`, status: 200, trace: sealedSecret },
+  test: { method: "POST", path: ({ id }) => `/${id}/test`, status: 202, trace: ({ id }) => waitingFor(godwit, id) },
+  retry: {
+    method: "POST",
+    path: ({ id, delivery }) => `/${id}/deliveries/${delivery}/retry`,
+    status: 202,
+    trace: ({ id }) => godwit.rows("select due_at from webhook_queue where endpoint_id = $1", [rowId("whe", id)]),
+  },
+  recover: {
+    method: "POST",
+    path: ({ id }) => `/${id}/recover`,
+    status: 202,
+    body: { since: "2026-01-01T00:00:00Z" },
+    another: { since: "2026-01-02T00:00:00Z" },
+    trace: ({ id }) => caller.read(id),
+  },
+};
+
+for (const [what, { method, path, status, body, another, trace }] of Object.entries(ROWS)) {
+  describe(what, () => {
+    test("is done once for a key; a repetition gets the same bytes, on every node", async () => {
+      const at = await place();
+      const options = { body, idempotencyKey: randomUUID() };
+      const first = await caller.ask(method, path(at), options);
+      assert.equal(first.status, status, first.text);
+      assert.equal(isReplay(first), false);
+      const left = await trace(at, first);
+      assertReplayOf(first, await caller.ask(method, path(at), options));
+      assertReplayOf(first, await endpointCaller(other, key).ask(method, path(at), options));
+      assert.deepEqual(await trace(at, first), left);
+    });
+
+    test("is done each time without a key, and with another one", async () => {
+      const at = await place();
+      for (const idempotencyKey of [{}, {}, { idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }]) {
+        const reply = await caller.ask(method, path(at), { body, ...idempotencyKey });
+        assert.deepEqual([reply.status, isReplay(reply)], [status, false], reply.text);
+      }
+    });
+
+    test("a key that was used for something else is refused, and does nothing", async () => {
+      const at = await place();
+      const idempotencyKey = randomUUID();
+      await caller.ask(method, path(at), { body, idempotencyKey });
+      if (another !== undefined) assertReused(await caller.ask(method, path(at), { body: another, idempotencyKey }));
+      assertReused(await caller.ask("POST", "", { body: { url: "https://example.org/reused" }, idempotencyKey }));
+      assert.ok((await caller.list({ limit: "100" })).data.every(({ url }) => url !== "https://example.org/reused"));
+    });
+
+    test("while the first request runs, others with its key are conflicts, on every node", async () => {
+      const at = await place();
+      const options = { body, idempotencyKey: randomUUID() };
+      await using lock = await lockEndpoints(godwit);
+      const first = caller.ask(method, path(at), options);
+      await lock.waiting();
+      assertConflict(await caller.ask(method, path(at), options));
+      assertConflict(await endpointCaller(other, key).ask(method, path(at), options));
+      await lock.release();
+      assert.equal((await first).status, status);
+      assertReplayOf(await first, await caller.ask(method, path(at), options));
+    });
+
+    test("of thirty at once with one key, over two nodes, one is done", async () => {
+      const at = await place();
+      const options = { body, idempotencyKey: randomUUID() };
+      const nodes = [caller, endpointCaller(other, key)];
+      const replies = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => nodes[index % 2]?.ask(method, path(at), options) as Promise<Reply>),
+      );
+      const first = assertOneExecution(replies, status);
+      assertReplayOf(first, await caller.ask(method, path(at), options));
+      if (what === "create" || what === "test") assert.equal(await trace(at, first), 1);
+    });
+  });
+}
+
+test("a key that showed a secret shows nothing to another kind of request, nor to another environment", async () => {
+  const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
+  const { json } = await caller.ask("POST", "", options);
+  const message = await godwit.send(key, {}, { idempotencyKey: options.idempotencyKey });
+  assertReused(message);
+  assert.ok(!message.text.includes("whsec_"));
+  const elsewhere = await endpointCaller(godwit, await godwit.key({ environment: "live" })).ask("POST", "", options);
+  assert.deepEqual([elsewhere.status, isReplay(elsewhere)], [201, false]);
+  assert.notEqual(elsewhere.json["secret"], json["secret"]);
+});
+
+describe("what is not done", () => {
+  const NOBODY: Place = { id: "whe_01k9zs3v8mf4tb2xg1qj6n0d5c", delivery: "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c" };
+
+  test("a refused URL stays refused under its key, and another key may try another", async () => {
+    const { id } = await place();
+    for (const [method, path] of [
+      ["POST", ""],
+      ["PATCH", `/${id}`],
+    ] as const) {
+      const options = { body: { url: "https://10.0.0.1/hook" }, idempotencyKey: randomUUID() };
+      const first = await caller.ask(method, path, options);
+      assertProblem(first, "endpoint_url_refused");
+      assertReplayOf(first, await caller.ask(method, path, options));
+      assertReused(await caller.ask(method, path, { ...options, body: { url: URL_TEXT } }));
+    }
+  });
+
+  for (const what of ["test", "retry", "recover"]) {
+    test(`a ${what} that was refused because the endpoint is disabled stays so under its key, after it is enabled`, async () => {
+      const { method, path, body, status } = ROWS[what] as Row;
+      const at = await place();
+      await caller.edit(at.id, { status: "disabled" });
+      const options = { body, idempotencyKey: randomUUID() };
+      const first = await caller.ask(method, path(at), options);
+      assertProblem(first, "endpoint_disabled");
+      await caller.edit(at.id, { status: "enabled" });
+      assertReplayOf(first, await caller.ask(method, path(at), options));
+      assert.equal(await waitingFor(godwit, at.id), 0);
+      assert.equal((await caller.ask(method, path(at), { body })).status, status);
+    });
+  }
+
+  for (const [what, { method, path, body }] of Object.entries(ROWS).filter(([name]) => name !== "create")) {
+    test(`a ${what} of what is not there leaves its key unused`, async () => {
+      const idempotencyKey = randomUUID();
+      for (let time = 0; time < 2; time += 1) {
+        const reply = await caller.ask(method, path(NOBODY), { body, idempotencyKey });
+        assertProblem(reply, "not_found");
+        assert.equal(isReplay(reply), false);
+      }
+      assert.equal(await isStored(godwit, idempotencyKey), false);
+      assert.equal((await caller.ask("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
+    });
+  }
+
+  test("a bad request leaves its key unused", async () => {
+    const idempotencyKey = randomUUID();
+    assertProblem(await caller.ask("POST", "", { body: { url: "ftp://x" }, idempotencyKey }), "invalid_request_payload");
+    assert.equal((await caller.ask("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
+  });
+
+  test("a delete takes no notice of a key", async () => {
+    const { id } = await place();
+    const options = { idempotencyKey: randomUUID() };
+    assert.equal((await caller.ask("DELETE", `/${id}`, options)).status, 200);
+    assertProblem(await caller.ask("DELETE", `/${id}`, options), "not_found");
+    assert.equal(await isStored(godwit, options.idempotencyKey), false);
+  });
+
+  test("an answer outlives its endpoint", async () => {
+    const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
+    const first = await caller.ask("POST", "", options);
+    await caller.remove(first.json["id"]);
+    assertReplayOf(first, await caller.ask("POST", "", options));
+    assertProblem(await caller.ask("GET", `/${String(first.json["id"])}`), "not_found");
+  });
+});

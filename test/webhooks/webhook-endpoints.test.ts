@@ -1,0 +1,280 @@
+/** Endpoints through the door: what may be said of one, what becomes of it, and who may see it. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Environment } from "../../src/access/environment.ts";
+import { SCOPES, type Scope } from "../../src/access/scope.ts";
+import { MAX_ENDPOINTS_EACH } from "../../src/endpoints/endpoint.ts";
+import { EVENT_TYPES } from "../../src/events/event.ts";
+import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { assertProblem, faultsOf } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+
+let godwit: Godwit;
+let key: string;
+let caller: EndpointCaller;
+before(async () => {
+  godwit = await startGodwit();
+  await godwit.unlimited();
+  key = await godwit.key();
+  caller = endpointCaller(godwit, key);
+});
+after(() => godwit.stop());
+
+/** A client of an account of its own, so that a test knows all there is. */
+async function alone(account: string, environment: Environment = "test"): Promise<EndpointCaller> {
+  const own = await godwit.key({ account, environment });
+  await godwit.unlimited();
+  return endpointCaller(godwit, own);
+}
+
+describe("create", () => {
+  test("answers 201 with the place, the whole record and a secret of Standard Webhooks", async () => {
+    const body = { url: `${URL_TEXT}?a=1`, description: "Läden", event_types: ["message.sent", "endpoint.*"] };
+    const reply = await caller.ask("POST", "", { body });
+    assert.equal(reply.status, 201, reply.text);
+    const { id, secret, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
+    assert.match(String(id), /^whe_[0-9a-z]{26}$/);
+    assert.equal(reply.headers.get("location"), `/v1/webhook_endpoints/${String(id)}`);
+    assert.match(String(secret), /^whsec_[A-Za-z0-9+/]+=*$/);
+    const bytes = Buffer.from(String(secret).slice("whsec_".length), "base64").length;
+    assert.ok(bytes >= 24 && bytes <= 64, `${bytes} bytes`);
+    assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 5_000);
+    assert.equal(updatedAt, createdAt);
+    assert.deepEqual(rest, {
+      object: "webhook_endpoint",
+      environment: "test",
+      ...body,
+      status: "enabled",
+      disabled_reason: null,
+      failing_since: null,
+      previous_secret_until: null,
+      recovery: null,
+    });
+  });
+
+  for (const [what, fields] of Object.entries({
+    absent: {},
+    null: { description: null, event_types: null },
+    "an empty description": { description: "" },
+  })) {
+    test(`what is ${what} is no description, and all events`, async () => {
+      const { description, event_types: types } = await caller.create(fields);
+      assert.deepEqual([description, types], [null, ["*"]]);
+    });
+  }
+
+  test("the secret is shown this once, and each endpoint has another", async () => {
+    const [first, second] = [await caller.create(), await caller.create()];
+    assert.notEqual(first["secret"], second["secret"]);
+    const { secret, ...record } = first;
+    assert.deepEqual(await caller.read(first["id"]), record);
+    for (const path of ["", `/${String(first["id"])}`, `/${String(first["id"])}/deliveries`])
+      assert.ok(!(await caller.ask("GET", path)).text.includes(String(secret)));
+    assert.ok(!JSON.stringify(await caller.edit(first["id"], { description: "x" })).includes("whsec_"));
+  });
+
+  test("every type and kind can be asked for, fifty at most, and lengths are counted in characters", async () => {
+    const all = ["*", "message.*", "endpoint.*", "webhook.*", ...EVENT_TYPES];
+    assert.deepEqual((await caller.create({ event_types: all }))["event_types"], all);
+    const fifty = Array.from({ length: 50 }, () => "message.sent");
+    await caller.create({ event_types: fifty, description: "🐦".repeat(256), url: URL_TEXT.padEnd(2_048, "x") });
+  });
+});
+
+describe("list", () => {
+  test("has whole records, newest first, in pages without gaps or repeats", async () => {
+    const own = await alone("lists");
+    assert.deepEqual(await own.list(), { data: [], has_more: false, next_cursor: null });
+    const newestFirst: Json[] = [];
+    for (let index = 0; index < 7; index += 1) newestFirst.unshift(await own.read((await own.create())["id"]));
+    for (const limit of [1, 3, 6, 7, 100]) {
+      const found: Json[] = [];
+      let pages = 0;
+      let cursor: string | null = null;
+      do {
+        const page = await own.list({ limit: String(limit), ...(cursor === null ? {} : { cursor }) });
+        assert.equal(page.has_more, page.next_cursor !== null);
+        found.push(...page.data);
+        pages += 1;
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      assert.deepEqual(found, newestFirst);
+      assert.equal(pages, Math.ceil(7 / limit));
+    }
+  });
+
+  for (const query of ["limit=0", "limit=101", "cursor=abc", "status=enabled"]) {
+    test(`?${query} is a 400 that names it`, async () => {
+      const reply = await caller.ask("GET", `?${query}`);
+      assertProblem(reply, "invalid_request_payload");
+      assert.deepEqual(
+        faultsOf(reply).map(({ parameter }) => parameter),
+        [query.split("=")[0]],
+      );
+    });
+  }
+});
+
+describe("change", () => {
+  const FIRST = { url: URL_TEXT, description: "before", event_types: ["message.*"] };
+  const ROWS: readonly (readonly [what: string, body: object, after: object])[] = [
+    ["the url", { url: "https://example.org/other" }, { url: "https://example.org/other" }],
+    ["the description", { description: "after" }, { description: "after" }],
+    ["an empty description, which clears it", { description: "" }, { description: null }],
+    ["the types", { event_types: ["message.sent", "webhook.test"] }, { event_types: ["message.sent", "webhook.test"] }],
+    ["the status", { status: "disabled" }, { status: "disabled", disabled_reason: "requested" }],
+    ["the status to what it is", { status: "enabled" }, {}],
+    ["nothing", {}, {}],
+    ["null, which means absent", { url: null, description: null, event_types: null, status: null }, {}],
+    ["several at once", { url: URL_TEXT, description: "both", event_types: ["*"] }, { description: "both", event_types: ["*"] }],
+  ];
+  for (const [what, body, changes] of ROWS) {
+    test(`of ${what} changes that and nothing else`, async () => {
+      const { secret: _, updated_at: madeAt, ...record } = await caller.create(FIRST);
+      const { updated_at: changedAt, ...changed } = await caller.edit(record["id"], body);
+      assert.deepEqual(changed, { ...record, ...changes });
+      assert.ok(String(changedAt) >= String(madeAt));
+      assert.deepEqual(await caller.read(record["id"]), { ...changed, updated_at: changedAt });
+    });
+  }
+
+  test("enabled again, an endpoint has no reason to be disabled and has not failed", async () => {
+    const { id } = await caller.create();
+    await godwit.rows("update webhook_endpoints set failing_since = '2026-01-02T03:04:05.678Z' where id = $1", [rowId("whe", id)]);
+    assert.equal((await caller.read(id))["failing_since"], "2026-01-02T03:04:05.678Z");
+    assert.equal((await caller.edit(id, { description: "still failing" }))["failing_since"], "2026-01-02T03:04:05.678Z");
+    assert.equal((await caller.edit(id, { status: "disabled" }))["failing_since"], "2026-01-02T03:04:05.678Z");
+    const { status, disabled_reason: reason, failing_since: since } = await caller.edit(id, { status: "enabled" });
+    assert.deepEqual([status, reason, since], ["enabled", null, null]);
+  });
+
+  for (const reason of ["gone", "failing"]) {
+    test(`one that is disabled because it is ${reason} says so until it is enabled`, async () => {
+      const { id } = await caller.create();
+      await godwit.rows("update webhook_endpoints set status = 'disabled', disabled_reason = $2 where id = $1", [rowId("whe", id), reason]);
+      assert.equal((await caller.edit(id, { status: "disabled" }))["disabled_reason"], reason);
+      assert.equal((await caller.edit(id, { status: "enabled" }))["disabled_reason"], null);
+    });
+  }
+
+  test("a disabled endpoint is told nothing, and recovers nothing", async () => {
+    const own = await alone("disabled");
+    const [{ id: silent }, { id: told }] = [await own.create(), await own.create()];
+    await own.recover(silent, "2020-01-01T00:00:00Z");
+    assert.equal((await own.edit(silent, { status: "disabled" }))["recovery"], null);
+    await godwit.send(await godwit.key({ account: "disabled" }));
+    assert.deepEqual([await waitingFor(godwit, silent), await waitingFor(godwit, told)], [0, 1]);
+  });
+});
+
+describe("delete", () => {
+  test("takes the endpoint away for good, with what is known of its deliveries", async () => {
+    const { id } = await caller.create();
+    assert.deepEqual(await caller.remove(id), { id, object: "webhook_endpoint", deleted: true });
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/deliveries"],
+      ["DELETE", ""],
+    ] as const)
+      assertProblem(await caller.ask(method, `/${String(id)}${path}`), "not_found");
+    assert.ok((await caller.list({ limit: "100" })).data.every((endpoint) => endpoint["id"] !== id));
+    await godwit.send(key);
+    assert.equal(await waitingFor(godwit, id), 0);
+  });
+});
+
+test("an environment may have so many endpoints and no more, whoever asks at the same time", async () => {
+  const own = await alone("very many");
+  const { id } = await own.create();
+  await godwit.rows(
+    `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, updated_at)
+     select account_id, environment, gen_random_uuid(), url, '{webhook.test}', 'disabled', secret, now()
+       from webhook_endpoints, generate_series(1, ${MAX_ENDPOINTS_EACH - 2})
+      where id = $1`,
+    [rowId("whe", id)],
+  );
+  // They have counted what there is, and cannot add to it yet.
+  await using lock = await lockEndpoints(godwit);
+  const asked = Array.from({ length: 6 }, () => own.ask("POST", "", { body: { url: URL_TEXT } }));
+  await lock.waiting(6);
+  await lock.release();
+  const storm = await Promise.all(asked);
+  const refused = storm.filter(({ status }) => status !== 201);
+  assert.equal(refused.length, 5);
+  for (const reply of refused) assertProblem(reply, "too_many_endpoints");
+  await (await alone("very many", "live")).create();
+  await caller.create();
+  await own.remove(id);
+  await own.create();
+  assertProblem(await own.ask("POST", "", { body: { url: URL_TEXT } }), "too_many_endpoints");
+});
+
+/** Every operation, on an endpoint and a delivery of it. */
+const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope, body?: object])[] = [
+  ["GET", "", "webhooks:read"],
+  ["GET", "/{id}", "webhooks:read"],
+  ["GET", "/{id}/deliveries", "webhooks:read"],
+  ["GET", "/{id}/deliveries/{delivery}", "webhooks:read"],
+  ["POST", "", "webhooks:write", { url: URL_TEXT }],
+  ["PATCH", "/{id}", "webhooks:write", { description: "changed" }],
+  ["POST", "/{id}/rotate_secret", "webhooks:write"],
+  ["POST", "/{id}/test", "webhooks:write"],
+  ["POST", "/{id}/deliveries/{delivery}/retry", "webhooks:write"],
+  ["POST", "/{id}/recover", "webhooks:write", { since: "2030-01-01T00:00:00Z" }],
+  ["DELETE", "/{id}", "webhooks:write"],
+];
+
+describe("who may", () => {
+  let endpoint: Json;
+  let delivery: string;
+  let strangers: EndpointCaller[];
+  before(async () => {
+    endpoint = await caller.create();
+    const event = rowId("evt", await caller.test(endpoint["id"]));
+    await godwit.rows(
+      `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
+       select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
+      [rowId("whe", endpoint["id"]), event],
+    );
+    delivery = String((await caller.deliveries(endpoint["id"])).data[0]?.["id"]);
+    strangers = [await alone("a stranger"), endpointCaller(godwit, await godwit.key({ environment: "live" }))];
+    await godwit.unlimited();
+  });
+  const at = (path: string, id: unknown = endpoint["id"]): string => path.replace("{id}", String(id)).replace("{delivery}", delivery);
+
+  for (const [method, path, scope, body] of OPERATIONS) {
+    test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
+      const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
+      const reply = await endpointCaller(godwit, others).ask(method, at(path), { body });
+      assertProblem(reply, "forbidden_insufficient_scope");
+      assert.deepEqual(reply.json["required_scopes"], [scope]);
+      const enough = endpointCaller(godwit, await godwit.key({ scopes: [scope] }));
+      const own = method === "DELETE" ? (await caller.create())["id"] : endpoint["id"];
+      assert.ok((await enough.ask(method, at(path, own), { body })).status < 300);
+    });
+
+    if (!path.includes("{id}")) continue;
+    test(`${method} ${path} finds nothing of another account or environment`, async () => {
+      for (const stranger of strangers) assertProblem(await stranger.ask(method, at(path), { body }), "not_found");
+    });
+    test(`${method} ${path} finds nothing by an id that is none`, async () => {
+      const suffix = String(endpoint["id"]).slice(4);
+      for (const id of ["whe_", "whe_x", `evt_${suffix}`, suffix, `whe_${suffix.toUpperCase()}`, `whe_${suffix}0`])
+        assertProblem(await caller.ask(method, at(path, id), { body }), "not_found");
+    });
+  }
+
+  for (const [method, path] of OPERATIONS.filter((row) => row[1].includes("{delivery}"))) {
+    test(`${method} ${path} finds only deliveries of that endpoint`, async () => {
+      const { id } = await caller.create();
+      assertProblem(await caller.ask(method, at(path, id)), "not_found");
+      const unknown = `/${String(endpoint["id"])}${path.replace("/{id}", "").replace("{delivery}", "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c")}`;
+      assertProblem(await caller.ask(method, unknown), "not_found");
+    });
+  }
+
+  test("to strangers the lists are empty, and what they tried changed nothing", async () => {
+    for (const stranger of strangers) assert.deepEqual((await stranger.list()).data, []);
+    assert.equal((await caller.read(endpoint["id"]))["status"], "enabled");
+  });
+});

@@ -1,0 +1,428 @@
+/** Calls to receivers of every kind, through real sockets. Which addresses are called at all: webhook-addresses.test.ts. */
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Failure } from "../../src/webhooks/outbound.ts";
+import { until } from "../support/expect.ts";
+import {
+  answer,
+  assertAnswered,
+  assertFailed,
+  BODY,
+  drip,
+  OK,
+  onRequest,
+  Receiver,
+  Sender,
+  type Behaviour,
+  type Certificate,
+} from "../support/webhook-receiver.ts";
+
+/** A connection is free again in the next turn of the event loop. */
+const nextTurn = (): Promise<void> => new Promise(setImmediate);
+
+describe("an answer is told as it is", () => {
+  const ANSWERS: readonly (readonly [raw: string, status: number, text: string, retryAfter?: string])[] = [
+    [OK, 200, "ok"],
+    ["HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
+    ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok"],
+    ["HTTP/1.1 410 Gone\r\ncontent-length: 4\r\n\r\ngone", 410, "gone"],
+    ["HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\ncontent-length: 0\r\n\r\n", 429, "", "7"],
+    ["HTTP/1.1 503 No\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\n\r\n", 503, "", "7"],
+    ["HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", 500, "no"],
+    [`HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nretry-after: 9\r\nlink: </a>\r\n\r\n${OK}`, 200, "ok"],
+    ["HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n a\0b\r\n\xff\x1bc", 200, "a b c"],
+  ];
+  for (const [raw, status, text, retryAfter] of ANSWERS) {
+    test(JSON.stringify(raw.slice(0, 60)), async () => {
+      await using receiver = await Receiver.listen(answer(raw));
+      await using sender = new Sender();
+      assertAnswered(await sender.post(receiver.url()), status, text, retryAfter);
+    });
+  }
+
+  const CUT: readonly (readonly [sentence: string, raw: string, status: number, text: string])[] = [
+    ["one that ends with its connection", "HTTP/1.1 200 OK\r\n\r\nok", 200, "ok"],
+    ["one of which half is missing", "HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\nhalf", 202, "half"],
+    ["one without its last chunk", "HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n", 202, "half"],
+  ];
+  for (const [sentence, raw, status, text] of CUT) {
+    test(sentence, async () => {
+      await using receiver = await Receiver.listen(onRequest((socket) => socket.end(raw)));
+      await using sender = new Sender();
+      assertAnswered(await sender.post(receiver.url()), status, text);
+    });
+  }
+});
+
+test("the request is a POST with path, host, headers and body as given", async () => {
+  await using receiver = await Receiver.listen(answer(OK));
+  await using sender = new Sender();
+  await sender.post(receiver.url());
+  const [head = "", body] = receiver.heard.split("\r\n\r\n");
+  const [line, ...headers] = head.split("\r\n");
+  assert.equal(line, "POST /hook?a=1 HTTP/1.1");
+  assert.deepEqual(headers.toSorted(), [
+    "connection: keep-alive",
+    `content-length: ${BODY.length}`,
+    "content-type: application/json",
+    `host: 127.0.0.1:${receiver.port}`,
+    "webhook-id: evt_1",
+  ]);
+  assert.equal(body, BODY);
+});
+
+test("a name and a password in the URL are not sent", async () => {
+  await using receiver = await Receiver.listen(answer(OK));
+  await using sender = new Sender();
+  assertAnswered(await sender.post(receiver.url("user:pass@127.0.0.1")), 200, "ok");
+  assert.ok(!/authorization|user|pass/i.test(receiver.heard), receiver.heard);
+});
+
+test("a crowd of connections is no matter", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", onWarning);
+  await using receiver = await Receiver.listen(answer(OK));
+  await using sender = new Sender({ timeoutMs: 10_000 });
+  const replies = await Promise.all(Array.from({ length: 50 }, () => sender.post(receiver.url())));
+  for (const reply of replies) assertAnswered(reply, 200, "ok");
+  assert.equal(receiver.connections, 50);
+  await nextTurn();
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
+});
+
+for (const status of [301, 302, 303, 307, 308]) {
+  test(`${status} is not followed`, async () => {
+    await using target = await Receiver.listen(answer(OK));
+    const location = `HTTP/1.1 ${status} There\r\nlocation: ${target.url().href}\r\ncontent-length: 0\r\n\r\n`;
+    await using receiver = await Receiver.listen(answer(location));
+    await using sender = new Sender();
+    assertAnswered(await sender.post(receiver.url()), status, "");
+    assert.equal(target.connections, 0);
+    assert.equal(receiver.connections, 1);
+  });
+}
+
+describe("no answer in time, or none at all", () => {
+  const SLOW_HEADERS = `HTTP/1.1 200 OK\r\n${"x-slow: 1\r\n".repeat(100)}`;
+  const ROWS: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
+    ["says nothing", () => undefined, "timeout"],
+    ["drips its headers", onRequest((socket) => drip(socket, SLOW_HEADERS)), "timeout"],
+    ["says again and again that it is at it", onRequest((socket) => drip(socket, "HTTP/1.1 102 Processing\r\n\r\n")), "timeout"],
+    ["resets the connection at once", (socket) => socket.resetAndDestroy(), "connection_failed"],
+    ["closes the connection at once", (socket) => socket.end(), "connection_failed"],
+    ["resets the connection after the request", onRequest((socket) => socket.resetAndDestroy()), "connection_failed"],
+    ["closes the connection after the request", onRequest((socket) => socket.end()), "connection_failed"],
+    [
+      "resets the connection among the headers",
+      onRequest((socket) => socket.write("HTTP/1.1 200 OK\r\nx-half: ", () => setTimeout(() => socket.resetAndDestroy(), 20))),
+      "connection_failed",
+    ],
+    ["closes the connection among the headers", onRequest((socket) => socket.end("HTTP/1.1 200 OK\r\nx-half: ")), "connection_failed"],
+    ["only announces an answer", onRequest((socket) => socket.end("HTTP/1.1 103 Early Hints\r\n\r\n")), "connection_failed"],
+    ["greets like a mail server", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "invalid_response"],
+    ["talks nonsense", answer("\0\x01\x02 nonsense\r\n\r\n"), "invalid_response"],
+    ["answers with a status that is none", answer("HTTP/1.1 abc OK\r\n\r\n"), "invalid_response"],
+    ["has a header without end", answer(`HTTP/1.1 200 OK\r\nx-long: ${"x".repeat(40_000)}`), "invalid_response"],
+    ["has headers without end", answer(`HTTP/1.1 200 OK\r\n${"x-many: 1\r\n".repeat(5_000)}`), "invalid_response"],
+    [
+      "wants to speak something else",
+      answer("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
+      "invalid_response",
+    ],
+    ["tells to go on with what it has", answer(`HTTP/1.1 100 Continue\r\n\r\n${OK}`), "invalid_response"],
+  ];
+  for (const [sentence, behave, failure] of ROWS) {
+    test(`a receiver that ${sentence}: ${failure}`, async () => {
+      await using receiver = await Receiver.listen(behave);
+      await using sender = new Sender(failure === "timeout" ? { timeoutMs: 300 } : {});
+      const startedAt = performance.now();
+      const cause = assertFailed(await sender.post(receiver.url()), failure);
+      assert.notEqual(cause, "", "the operator is told");
+      assert.ok(performance.now() - startedAt < 2_000, "it does not take longer than it may");
+      assert.equal(receiver.connections, 1, "nobody tries again behind our back");
+      await receiver.isLeft();
+    });
+  }
+
+  test("nobody at home: connection_failed", async () => {
+    const receiver = await Receiver.listen(() => undefined);
+    const url = receiver.url();
+    await receiver[Symbol.asyncDispose]();
+    await using sender = new Sender();
+    assert.match(assertFailed(await sender.post(url), "connection_failed"), /ECONNREFUSED/);
+  });
+
+  test("a header that cannot be sent fails the call and does not throw", async () => {
+    await using receiver = await Receiver.listen(answer(OK));
+    await using sender = new Sender();
+    const headers = { "webhook-id": "a\r\nb: c" };
+    assertFailed(await sender.outbound.post({ url: receiver.url(), headers, body: BODY }), "connection_failed");
+    assert.equal(receiver.connections, 0);
+  });
+});
+
+describe("a body is bounded", () => {
+  test("one without end is cut, and the connection closed", async () => {
+    let written = 0;
+    const pour: Behaviour = onRequest((socket) => {
+      const more = (): void => {
+        if (socket.destroyed || written > 50_000_000) return;
+        written += 65_536;
+        if (socket.write("é".repeat(32_768))) setImmediate(more);
+        else socket.once("drain", more);
+      };
+      socket.write("HTTP/1.1 200 OK\r\n\r\nx");
+      more();
+    });
+    await using receiver = await Receiver.listen(pour);
+    await using sender = new Sender();
+    const startedAt = performance.now();
+    // The 512th byte is half a letter.
+    assertAnswered(await sender.post(receiver.url()), 200, `x${"é".repeat(255)}`);
+    assert.ok(performance.now() - startedAt < 2_000);
+    await receiver.isLeft();
+    assert.ok(written < 20_000_000, `${written} bytes`);
+  });
+
+  test("one that drips is left after a second", async () => {
+    await using receiver = await Receiver.listen(
+      onRequest((socket) => {
+        socket.write("HTTP/1.1 201 Created\r\n\r\n");
+        drip(socket, "slow ");
+      }),
+    );
+    await using sender = new Sender({ timeoutMs: 10_000 });
+    const reply = await sender.post(receiver.url());
+    assert.ok(reply.kind === "answered" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
+    assert.ok(reply.durationMs < 3_000);
+    await receiver.isLeft();
+  });
+
+  test("one that never comes does not undo the status", async () => {
+    await using receiver = await Receiver.listen(answer("HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\n"));
+    await using sender = new Sender({ timeoutMs: 300 });
+    assertAnswered(await sender.post(receiver.url()), 201, "");
+    await receiver.isLeft();
+  });
+});
+
+describe("connections", () => {
+  test("one is used again", async () => {
+    await using receiver = await Receiver.listen(answer(OK));
+    await using sender = new Sender();
+    for (let time = 0; time < 5; time += 1) {
+      assertAnswered(await sender.post(receiver.url()), 200, "ok");
+      await nextTurn();
+    }
+    assert.equal(receiver.connections, 1);
+  });
+
+  test("one whose answer was cut is not", async () => {
+    await using receiver = await Receiver.listen(answer(`HTTP/1.1 200 OK\r\ncontent-length: 40000\r\n\r\n${"x".repeat(40_000)}`));
+    await using sender = new Sender();
+    for (let time = 0; time < 2; time += 1) {
+      assertAnswered(await sender.post(receiver.url()), 200, "x".repeat(512));
+      await nextTurn();
+    }
+    assert.equal(receiver.connections, 2);
+  });
+
+  test("an answer that nobody asked for is not taken for the next", async () => {
+    await using receiver = await Receiver.listen(answer(`${OK}HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n`));
+    await using sender = new Sender();
+    for (let time = 0; time < 3; time += 1) {
+      assertAnswered(await sender.post(receiver.url()), 200, "ok");
+      await nextTurn();
+    }
+    assert.equal(receiver.connections, 3);
+  });
+
+  test("a call does not wait for another to the same receiver", async () => {
+    const behave: Behaviour = (socket, number) => (number === 1 ? undefined : answer(OK)(socket, number));
+    await using receiver = await Receiver.listen(behave);
+    await using sender = new Sender({ timeoutMs: 1_000 });
+    const slow = sender.post(receiver.url());
+    await until("the slow call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    const quick = await sender.post(receiver.url());
+    assertAnswered(quick, 200, "ok");
+    assert.ok(quick.durationMs < 800);
+    assertFailed(await slow, "timeout");
+  });
+});
+
+test("a call whose time ran out before there was a connection is not made", async () => {
+  await using receiver = await Receiver.listen(answer(OK));
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  await using sender = new Sender({ resolve: () => promise, timeoutMs: 50 });
+  assertFailed(await sender.post(receiver.url("hooks.example.test")), "timeout");
+  resolve(["127.0.0.1"]);
+  await until("the connection", () => (receiver.connections === 1 ? true : undefined));
+  await receiver.isLeft();
+  assert.equal(receiver.heard, "");
+});
+
+describe("a stop", () => {
+  test("ends a call that waits for its answer, and its connection", async () => {
+    await using receiver = await Receiver.listen(() => undefined);
+    await using sender = new Sender({ timeoutMs: 10_000 });
+    const stop = new AbortController();
+    const call = sender.post(receiver.url(), stop.signal);
+    await until("the call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    stop.abort();
+    assert.equal(assertFailed(await call, "timeout"), "stopped");
+    await receiver.isLeft();
+  });
+
+  test("ends a call that is still looked up", async () => {
+    await using sender = new Sender({ timeoutMs: 10_000, resolve: () => new Promise(() => undefined) });
+    const stop = new AbortController();
+    const call = sender.post("http://hooks.example.test/", stop.signal);
+    stop.abort();
+    assertFailed(await call, "timeout");
+  });
+
+  test("keeps the status of an answer that has begun", async () => {
+    await using receiver = await Receiver.listen(answer("HTTP/1.1 201 Created\r\ncontent-length: 9\r\n\r\nhalf"));
+    await using sender = new Sender({ timeoutMs: 10_000 });
+    const stop = new AbortController();
+    const call = sender.post(receiver.url(), stop.signal);
+    await until("the call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    setTimeout(() => stop.abort(), 100);
+    assertAnswered(await call, 201, "half");
+    await receiver.isLeft();
+  });
+
+  test("that came before the call lets nothing out", async () => {
+    await using receiver = await Receiver.listen(answer(OK));
+    await using sender = new Sender();
+    assert.equal(assertFailed(await sender.post(receiver.url(), AbortSignal.abort()), "timeout"), "stopped");
+    assert.equal(receiver.connections, 0);
+  });
+});
+
+describe("after the end", () => {
+  test("no connection is left: idle, waiting for an answer, or half open", async () => {
+    await using idle = await Receiver.listen(answer(OK));
+    await using silent = await Receiver.listen(() => undefined);
+    const sender = new Sender({ timeoutMs: 10_000 });
+    await sender.post(idle.url());
+    const calls = [sender.post(silent.url()), sender.post(silent.url("127.0.0.1", "https"))];
+    await until("both calls to arrive", () => (silent.heard.includes(BODY) && silent.connections === 2 ? true : undefined));
+    assert.deepEqual([idle.open, silent.open], [1, 2]);
+    await sender.outbound.close();
+    for (const reply of await Promise.all(calls)) assertFailed(reply, "connection_failed");
+    await idle.isLeft();
+    await silent.isLeft();
+  });
+
+  test("a call fails, and connects to nobody", async () => {
+    await using receiver = await Receiver.listen(answer(OK));
+    const sender = new Sender();
+    await sender.outbound.close();
+    assertFailed(await sender.post(receiver.url()), "connection_failed");
+    assert.equal(receiver.connections, 0);
+    await sender.outbound.close();
+  });
+});
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+const skip = hasOpenssl ? false : "openssl, which makes the certificates, is not installed";
+
+describe("TLS", { skip }, () => {
+  const NAME = "hooks.example.test";
+  const resolve = async (): Promise<string[]> => ["127.0.0.1"];
+  let folder: string;
+  let certificate: Certificate;
+  let ca: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "godwit-outbound-"));
+    const [keyPath, certPath] = [join(folder, "key"), join(folder, "crt")];
+    const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", keyPath];
+    const subject = ["-subj", `/CN=${NAME}`, "-addext", `subjectAltName=DNS:${NAME}`];
+    execFileSync("openssl", ["req", "-x509", ...key, "-out", certPath, "-days", "2", ...subject], { stdio: "ignore" });
+    certificate = { cert: readFileSync(certPath, "utf8"), key: readFileSync(keyPath, "utf8") };
+    ca = certificate.cert;
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const namesOf =
+    (names: unknown[]): Behaviour =>
+    (socket, number) => {
+      names.push((socket as { servername?: unknown }).servername);
+      answer(OK)(socket, number);
+    };
+
+  test("a name with a dot at its end is called without it in the handshake, where it must not be", async () => {
+    const names: unknown[] = [];
+    await using receiver = await Receiver.listen(namesOf(names), { certificate });
+    await using sender = new Sender({ ca, resolve });
+    assertAnswered(await sender.post(receiver.url(`${NAME}.`, "https")), 200, "ok");
+    assert.deepEqual(names, [NAME]);
+  });
+
+  test("a receiver with a certificate for its name is called by that name, on one connection", async () => {
+    const names: unknown[] = [];
+    await using receiver = await Receiver.listen(namesOf(names), { certificate });
+    await using sender = new Sender({ ca, resolve });
+    for (let time = 0; time < 3; time += 1) {
+      assertAnswered(await sender.post(receiver.url(NAME, "https")), 200, "ok");
+      await nextTurn();
+    }
+    assert.deepEqual(names, [NAME]);
+    assert.ok(receiver.heard.includes(`\r\nhost: ${NAME}:${receiver.port}\r\n`));
+  });
+
+  // Twice: what was learned in the first handshake must not help the second.
+  for (const [sentence, host, isTrusted] of [
+    ["that nobody vouches for", NAME, false],
+    ["for another name", "other.example.test", true],
+    ["without the address that is called", "127.0.0.1", true],
+  ] as const) {
+    test(`a certificate ${sentence}: tls_failed, and nothing is said`, async () => {
+      await using receiver = await Receiver.listen(answer(OK), { certificate });
+      await using sender = new Sender({ resolve, ...(isTrusted ? { ca } : {}) });
+      for (let time = 0; time < 2; time += 1) assertFailed(await sender.post(receiver.url(host, "https")), "tls_failed");
+      assert.equal(receiver.heard, "");
+      await receiver.isLeft();
+    });
+  }
+
+  const NO_HANDSHAKE: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
+    ["answers in the clear", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), "tls_failed"],
+    ["greets in the clear", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "tls_failed"],
+    ["never answers the handshake", () => undefined, "timeout"],
+    ["drips its handshake", (socket) => drip(socket, "\x16\x03\x03\x3f\xff\x02"), "timeout"],
+    ["closes in the handshake", (socket) => socket.once("data", () => socket.end()), "connection_failed"],
+    ["resets in the handshake", (socket) => socket.once("data", () => socket.resetAndDestroy()), "connection_failed"],
+  ];
+  for (const [sentence, behave, failure] of NO_HANDSHAKE) {
+    test(`a receiver that ${sentence}: ${failure}`, async () => {
+      await using receiver = await Receiver.listen(behave);
+      await using sender = new Sender({ ca, resolve, ...(failure === "timeout" ? { timeoutMs: 300 } : {}) });
+      const startedAt = performance.now();
+      assertFailed(await sender.post(receiver.url(NAME, "https")), failure);
+      assert.ok(performance.now() - startedAt < 2_000);
+      assert.ok(!receiver.heard.includes(BODY));
+    });
+  }
+
+  test("a handshake that hangs holds up no other call to the same receiver", async () => {
+    await using behind = await Receiver.listen(answer(OK), { certificate });
+    await using receiver = await Receiver.listen((socket, number) => {
+      if (number > 1) socket.pipe(connect(behind.port, "127.0.0.1")).pipe(socket);
+    });
+    await using sender = new Sender({ ca, resolve, timeoutMs: 1_000 });
+    const slow = sender.post(receiver.url(NAME, "https"));
+    await until("the first handshake to begin", () => (receiver.heard === "" ? undefined : true));
+    assertAnswered(await sender.post(receiver.url(NAME, "https")), 200, "ok");
+    assertFailed(await slow, "timeout");
+    assert.equal(receiver.connections, 2);
+  });
+});

@@ -1,0 +1,203 @@
+/** Secrets of endpoints: sealed wherever they lie, changed with an overlap, and kept when the server's own key changes. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { secretPlace } from "../../src/endpoints/endpoint.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { createDatabase, SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { ALLOW_LOOPBACK, HookServer, isSignedBy } from "../support/hook-server.ts";
+import { assertReplayOf } from "../support/replay.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const ROLES = { roles: "api,webhooks", env: ALLOW_LOOPBACK };
+
+let hooks: HookServer;
+before(async () => {
+  hooks = await HookServer.listen();
+});
+after(() => hooks[Symbol.asyncDispose]());
+
+/** Every row of every table, as text. */
+async function everything(godwit: Godwit): Promise<string> {
+  const tables = await godwit.rows<{ name: string }>(
+    "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
+  );
+  const texts: string[] = [];
+  for (const { name } of tables)
+    texts.push(...(await godwit.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text));
+  return texts.join("\n");
+}
+
+/** As it was shown, as bytes, and as a database would show those. */
+function formsOf(secret: unknown): string[] {
+  const body = String(secret).slice("whsec_".length);
+  const bytes = Buffer.from(body, "base64");
+  return [
+    String(secret),
+    body,
+    body.replace(/=+$/, ""),
+    bytes.toString("base64url"),
+    bytes.toString("hex"),
+    Buffer.from(body).toString("hex"),
+  ];
+}
+
+describe("at rest", () => {
+  test("no table and no log has a secret in any form, and the sealed answers are replayed", async () => {
+    await using godwit = await startGodwit(ROLES);
+    const caller = endpointCaller(godwit, await godwit.key());
+    const create = { body: { url: hooks.url() }, idempotencyKey: randomUUID() };
+    const created = await caller.ask("POST", "", create);
+    const { id } = created.json;
+    const rotate = { idempotencyKey: randomUUID() };
+    const rotated = await caller.ask("POST", `/${String(id)}/rotate_secret`, rotate);
+    const last = await caller.rotate(id);
+    await hooks.told(await caller.test(id));
+    assertReplayOf(created, await caller.ask("POST", "", create));
+    assertReplayOf(rotated, await caller.ask("POST", `/${String(id)}/rotate_secret`, rotate));
+
+    const text = await everything(godwit);
+    assert.ok(text.includes(hooks.url()) && text.includes(create.idempotencyKey) && text.includes("webhook.test"), "all is looked at");
+    const said = JSON.stringify([godwit.logs, godwit.output]);
+    const secrets = [created.json["secret"], rotated.json["secret"], last["secret"]];
+    assert.equal(new Set(secrets).size, 3);
+    for (const form of secrets.flatMap(formsOf)) assert.ok(!text.includes(form) && !said.includes(form), "a secret lies about");
+  });
+
+  test("a secret that was put in another's place signs nothing", async () => {
+    await using godwit = await startGodwit(ROLES);
+    const caller = endpointCaller(godwit, await godwit.key());
+    const [mine, yours] = [await caller.create({ url: hooks.url() }), await caller.create({ url: hooks.url("/other") })];
+    await godwit.rows("update webhook_endpoints set secret = (select secret from webhook_endpoints where id = $2) where id = $1", [
+      rowId("whe", mine["id"]),
+      rowId("whe", yours["id"]),
+    ]);
+    const event = await caller.test(mine["id"]);
+    await hooks.told(await caller.test(yours["id"]), 1, "/other");
+    assert.ok(!hooks.ids().includes(event));
+  });
+});
+
+describe("rotation", () => {
+  let godwit: Godwit;
+  let caller: EndpointCaller;
+  before(async () => {
+    godwit = await startGodwit(ROLES);
+    await godwit.unlimited();
+    caller = endpointCaller(godwit, await godwit.key());
+  });
+  after(() => godwit.stop());
+
+  /** Which of the secrets a new event is signed by. */
+  async function signers(id: unknown, endpoints: readonly Json[]): Promise<boolean[]> {
+    const call = await hooks.told(await caller.test(id));
+    const found = endpoints.map(({ secret }) => isSignedBy(secret, call));
+    assert.equal(call.headers["webhook-signature"]?.split(" ").length, found.filter(Boolean).length);
+    return found;
+  }
+
+  test("signs by the new secret and the one before it; a second one drops the first", async () => {
+    const first = await caller.create({ url: hooks.url() });
+    const { id } = first;
+    assert.deepEqual(await signers(id, [first]), [true]);
+    const second = await caller.rotate(id);
+    assert.deepEqual(await signers(id, [first, second]), [true, true]);
+    const third = await caller.rotate(id);
+    assert.deepEqual(await signers(id, [first, second, third]), [false, true, true]);
+  });
+
+  test("the one before counts for a day, and its end is shown", async () => {
+    const first = await caller.create({ url: hooks.url() });
+    const { id } = first;
+    const { secret, ...second } = await caller.rotate(id);
+    const until = Date.parse(String(second["previous_secret_until"]));
+    assert.equal(until - Date.parse(String(second["updated_at"])), DAY_MS);
+    assert.ok(Math.abs(until - Date.now() - DAY_MS) < 5_000);
+    assert.deepEqual(await caller.read(id), second);
+    await godwit.rows("update webhook_endpoints set previous_secret_until = now() where id = $1", [rowId("whe", id)]);
+    assert.equal((await caller.read(id))["previous_secret_until"], null);
+    assert.deepEqual(await signers(id, [first, { secret }]), [false, true]);
+    await caller.edit(id, { description: "changed" });
+    const [row] = await godwit.rows<object>("select previous_secret, previous_secret_until from webhook_endpoints where id = $1", [
+      rowId("whe", id),
+    ]);
+    assert.deepEqual(row, { previous_secret: null, previous_secret_until: null }, "what no longer counts is not kept");
+  });
+});
+
+describe("the server's own key", () => {
+  const KEY_B = Buffer.alloc(32, 9).toString("base64");
+  const KEY_C = Buffer.alloc(32, 11).toString("base64");
+  const NEW_KEY = { GODWIT_SECRET_KEY: KEY_B, ...ALLOW_LOOPBACK };
+  const CHANGING = { ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY };
+
+  /** Why a start is refused. */
+  async function refusal(databaseUrl: string, env: Record<string, string>): Promise<string> {
+    const run = spawnGodwit(["serve"], { GODWIT_PORT: "0", GODWIT_LOG: "json", DATABASE_URL: databaseUrl, ...env });
+    assert.notEqual(await run.exit, 0);
+    assert.ok(!run.logs.some(({ msg }) => msg === "listening"));
+    return JSON.stringify([run.output, run.logs]);
+  }
+
+  test("may be changed with the old one at hand: endpoints keep their secrets, and what was answered is replayed", async () => {
+    const databaseUrl = await createDatabase();
+    const create = { body: { url: hooks.url("/changing") }, idempotencyKey: randomUUID() };
+
+    const old = await startGodwit({ ...ROLES, databaseUrl });
+    const key = await old.key();
+    const created = await endpointCaller(old, key).ask("POST", "", create);
+    const { id, secret } = created.json;
+    const rotated = await endpointCaller(old, key).rotate(id);
+    await old.stop();
+
+    for (const env of [NEW_KEY, { ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: KEY_C }]) {
+      const said = await refusal(databaseUrl, env);
+      assert.match(said, /the secret key differs from the one this database was set up with/);
+      assert.match(said, /GODWIT_PREVIOUS_SECRET_KEY/);
+      for (const each of [SECRET_KEY, KEY_B, KEY_C]) assert.ok(!said.includes(each), "no key is shown");
+    }
+
+    /** By both, as before. */
+    const assertSigned = async (node: Godwit): Promise<void> => {
+      const call = await hooks.told(await endpointCaller(node, key).test(id), 1, "/changing");
+      assert.deepEqual([isSignedBy(secret, call), isSignedBy(rotated["secret"], call)], [true, true]);
+    };
+    // Twice: a node that comes later, or is started again, finds it done.
+    for (let start = 0; start < 2; start += 1) {
+      await using changing = await startGodwit({ databaseUrl, roles: "api,webhooks", env: CHANGING });
+      await assertSigned(changing);
+      assertReplayOf(created, await endpointCaller(changing, key).ask("POST", "", create));
+    }
+    await using changed = await startGodwit({ databaseUrl, roles: "api,webhooks", env: NEW_KEY });
+    await assertSigned(changed);
+    assert.match(await refusal(databaseUrl, { GODWIT_SECRET_KEY: SECRET_KEY }), /the secret key differs/);
+  });
+
+  test("of many endpoints, all are sealed anew, and their failures are still known", async () => {
+    const databaseUrl = await createDatabase();
+    const old = await startGodwit({ databaseUrl });
+    type Sealed = { id: Uuid; secret: string; failing_since: Date; status: string };
+    const sealed = "select id, secret, failing_since, status from webhook_endpoints order by id";
+    const box = new SecretBox(Buffer.from(SECRET_KEY, "base64"));
+    const ids = Array.from({ length: 1_201 }, () => newUuid(Date.now()));
+    // More than one page of them, of many accounts.
+    await old.rows(
+      `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, failing_since, updated_at)
+       select gen_random_uuid(), 'live', id, 'https://example.com', '{*}', 'enabled', secret, '2026-01-01T00:00:00Z', now()
+         from unnest($1::uuid[], $2::text[]) endpoint(id, secret)`,
+      [ids.map(uuidToText), ids.map((id) => box.seal("whsec_x", secretPlace({ id })))],
+    );
+    const then = await old.rows<Sealed>(sealed);
+    await old.stop();
+    await using changed = await startGodwit({ databaseUrl, env: CHANGING });
+    const now = await changed.rows<Sealed>(sealed);
+    const newBox = new SecretBox(Buffer.from(KEY_B, "base64"));
+    for (const { id, secret } of now) assert.equal(newBox.open(secret, secretPlace({ id })), "whsec_x");
+    assert.deepEqual(
+      now.map((row) => ({ ...row, secret: "" })),
+      then.map((row) => ({ ...row, secret: "" })),
+    );
+  });
+});

@@ -1,0 +1,399 @@
+/** What endpoints are told, and what they are not: on a real service, by real receivers, checked with the stock packages. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { VERSION } from "../../src/version.ts";
+import { afterSeconds, uuidOf } from "../support/changing.ts";
+import { until } from "../support/expect.ts";
+import type { Godwit, Reply } from "../support/harness.ts";
+import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import {
+  Customer,
+  Hook,
+  idsOf,
+  messageOf,
+  OK,
+  REFUSED,
+  startTelling,
+  typesOf,
+  verify,
+  type Call,
+  type Json,
+} from "../support/webhook-service.ts";
+
+let godwit: Godwit;
+let hook: Hook;
+before(async () => {
+  [godwit, hook] = await Promise.all([startTelling(), Hook.listen()]);
+});
+after(async () => {
+  await godwit.stop();
+  await hook[Symbol.asyncDispose]();
+});
+
+const bySequence = (calls: readonly Call[]): Call[] =>
+  calls.toSorted((a, b) => Number(a.event.data["sequence"]) - Number(b.event.data["sequence"]));
+
+const told = (...statuses: readonly string[]): string[] => statuses.map((status) => `message.${status}`);
+
+describe("the life of a message", () => {
+  type Row = readonly [sentence: string, fields: Json, types: readonly string[]];
+  const ROWS: readonly Row[] = [
+    ["delivered over sms", {}, told("queued", "sending", "sent", "delivered")],
+    ["read on whatsapp", { channel: "whatsapp" }, told("queued", "sending", "sent", "delivered", "read")],
+    ["refused by the carrier", { recipient: "+15005550002" }, told("queued", "sending", "failed")],
+    ["not delivered by the network", { recipient: "+15005550005" }, told("queued", "sending", "sent", "undelivered")],
+    [
+      "throttled twice",
+      { recipient: "+15005550012" },
+      told("queued", "sending", "queued", "sending", "queued", "sending", "sent", "delivered"),
+    ],
+    ["with receipts out of order and doubled", { recipient: "+15005550011" }, told("queued", "sending", "sent", "delivered")],
+  ];
+  for (const [sentence, fields, types] of ROWS) {
+    test(`of one that is ${sentence} is told event by event, signed, each once`, async () => {
+      const customer = await Customer.of(godwit);
+      const endpoint = await customer.endpoint(hook);
+      const message = await customer.send({ ...fields, client_reference: "order 4711", metadata: { order: "4711" } });
+      const calls = bySequence(await endpoint.heard(types.length));
+      assert.deepEqual(typesOf(calls), types);
+      await assertTold(customer, message, calls);
+      for (const call of calls) assertSigned(call, endpoint.secret);
+      // Whatever moved nothing is in the timeline alone.
+      await endpoint.test();
+      await endpoint.idle();
+      assert.equal(endpoint.calls.length, types.length + 1);
+    });
+  }
+
+  test("of one that is scheduled and canceled is told, too", async () => {
+    const customer = await Customer.of(godwit);
+    const endpoint = await customer.endpoint(hook);
+    const message = await customer.send({ send_at: afterSeconds(3_600) });
+    await endpoint.heard(1);
+    await customer.done("POST", `/v1/messages/${message.id}/cancel`);
+    const calls = bySequence(await endpoint.heard(2));
+    assert.deepEqual(typesOf(calls), told("scheduled", "canceled"));
+    await assertTold(customer, message, calls);
+  });
+
+  test("of one that the carrier repeats itself about: what is ignored is in its timeline, and is not told", async () => {
+    const customer = await Customer.of(godwit);
+    const endpoint = await customer.endpoint(hook);
+    const message = await customer.send({ recipient: "+15005550011" });
+    await until("a signal to be ignored", async () => {
+      const rows = await godwit.rows("select from events where message_id = $1 and is_ignored", [uuidOf(message.id)]);
+      return rows.length > 0 ? true : undefined;
+    });
+    await endpoint.test();
+    await endpoint.idle();
+    assert.deepEqual(
+      typesOf(bySequence(endpoint.calls)).toSorted(),
+      [...told("queued", "sending", "sent", "delivered"), "webhook.test"].toSorted(),
+    );
+  });
+
+  /** The payload is the event as the API has it, with the record as it was; the sequence has no gap. */
+  async function assertTold(customer: Customer, message: Json, calls: readonly Call[]): Promise<void> {
+    let previous: unknown = null;
+    for (const [index, call] of calls.entries()) {
+      const { event } = call;
+      const record = messageOf(call);
+      assert.deepEqual(Object.keys(event), ["id", "type", "timestamp", "environment", "data"]);
+      assert.deepEqual(Object.keys(event.data), ["message", "previous_status", "sequence"]);
+      assert.deepEqual(Object.keys(record), Object.keys(message), "the whole record");
+      assert.equal(event.environment, "test");
+      assert.match(event.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.equal(event.type, `message.${String(record["status"])}`);
+      assert.deepEqual([event.data["sequence"], record["sequence"]], [index + 1, index + 1]);
+      assert.equal(event.data["previous_status"], previous);
+      assert.equal(record["id"], message["id"]);
+      const { text } = await customer.ask("GET", `/v1/events/${event.id}`);
+      assert.equal(text, call.text, "the same as in the API, byte for byte");
+      previous = record["status"];
+    }
+    assert.deepEqual(messageOf(calls[0] as Call), message, "the first is what the request was answered with");
+    const now = await customer.done("GET", `/v1/messages/${String(message["id"])}`);
+    // A signal that moved nothing has been noticed, and no more.
+    assert.deepEqual({ ...messageOf(calls.at(-1) as Call), updated_at: now["updated_at"] }, now, "the last is what it is now");
+  }
+
+  function assertSigned(call: Call, secret: string): void {
+    const { headers, method, text, event } = call;
+    verify(call, secret);
+    assert.equal(method, "POST");
+    assert.equal(headers["content-type"], "application/json");
+    assert.equal(headers["content-length"], String(Buffer.byteLength(text)));
+    assert.equal(headers["user-agent"], `Godwit/${VERSION}`);
+    assert.equal(headers["webhook-id"], event.id);
+    assert.ok(Math.abs(Number(headers["webhook-timestamp"]) - Date.now() / 1_000) < 60);
+    assert.match(String(headers["webhook-signature"]), /^v1,[A-Za-z0-9+/]{43}=$/);
+    assert.equal(headers["authorization"], undefined);
+  }
+});
+
+test("the largest message there can be is told in less than 20 kB", async () => {
+  const customer = await Customer.of(godwit);
+  const endpoint = await customer.endpoint(hook);
+  const bird = "\u{1f426}".repeat(500);
+  const fields = { recipient: "+14155550123", channel: "whatsapp", body: "ü".repeat(4_096) };
+  const send = (length: number): Promise<Reply> => {
+    const metadata = { a: bird, b: bird, c: bird, d: "x".repeat(500), e: "x".repeat(500), f: "x".repeat(480), g: "x".repeat(length) };
+    return customer.ask("POST", "/v1/messages", { ...fields, metadata });
+  };
+  // A little more than is taken, then less and less.
+  let length = 500;
+  let reply = await send(length);
+  assert.equal(reply.status, 400, reply.text);
+  while (reply.status === 400 && length > 0) reply = await send((length -= 10));
+  assert.equal(reply.status, 202, reply.text);
+  const calls = await endpoint.heard(5);
+  const sizes = calls.map(({ text }) => Buffer.byteLength(text));
+  for (const call of calls) verify(call, endpoint.secret);
+  assert.ok(Math.max(...sizes) < 20_000, sizes.join(", "));
+  assert.ok(Math.min(...sizes) > 16_000, `it was a large one: ${sizes.join(", ")}`);
+});
+
+describe("secrets", () => {
+  test("while one is rotated both it and the new one verify; afterwards the new one alone", async () => {
+    const endpoint = await (await Customer.of(godwit)).endpoint(hook);
+    const first = await endpoint.test();
+    verify(first, endpoint.secret);
+    const secret = String((await endpoint.do("rotate_secret"))["secret"]);
+    assert.notEqual(secret, endpoint.secret);
+    const during = await endpoint.test();
+    assert.match(String(during.headers["webhook-signature"]), /^v1,\S{44} v1,\S{44}$/);
+    verify(during, endpoint.secret);
+    verify(during, secret);
+    assert.throws(() => verify(first, secret), /signature/);
+    await godwit.rows("update webhook_endpoints set previous_secret_until = now() where id = $1", [endpoint.uuid]);
+    const afterwards = await endpoint.test();
+    verify(afterwards, secret);
+    assert.throws(() => verify(afterwards, endpoint.secret), /signature/);
+  });
+
+  test("another endpoint's does not verify, nor does a changed body, another id or an old time", async () => {
+    const customer = await Customer.of(godwit);
+    const [one, other] = [await customer.endpoint(hook), await customer.endpoint(hook)];
+    const call = await one.test();
+    assert.throws(() => verify(call, other.secret), /signature/);
+    assert.throws(() => verify({ ...call, text: call.text.replace("test", "live") }, one.secret), /signature/);
+    assert.throws(() => verify({ ...call, headers: { ...call.headers, "webhook-id": "evt_other" } }, one.secret), /signature/);
+    const old = String(Number(call.headers["webhook-timestamp"]) - 3_600);
+    assert.throws(() => verify({ ...call, headers: { ...call.headers, "webhook-timestamp": old } }, one.secret), /timestamp/);
+  });
+});
+
+describe("who is told", () => {
+  test("each endpoint, of the types it asks for", async () => {
+    const customer = await Customer.of(godwit);
+    const all = told("queued", "sending", "sent", "delivered");
+    const rows: readonly (readonly [types: readonly string[], heard: readonly string[]])[] = [
+      [["*"], all],
+      [["message.*"], all],
+      [["message.sent"], told("sent")],
+      [["message.failed", "message.delivered"], told("delivered")],
+      [["message.sent", "message.*", "*"], all],
+      [["endpoint.*", "webhook.*"], []],
+      [["message.failed"], []],
+    ];
+    const endpoints = await Promise.all(rows.map(([types]) => customer.endpoint(hook, types)));
+    const message = await customer.send();
+    await endpoints[0]?.heard(4);
+    for (const [index, [types, heard]] of rows.entries()) {
+      const endpoint = endpoints[index];
+      assert.ok(endpoint !== undefined);
+      await endpoint.test();
+      await endpoint.idle();
+      assert.deepEqual(typesOf(endpoint.calls).toSorted(), [...heard, "webhook.test"].toSorted(), types.join(", "));
+      for (const call of endpoint.calls.filter(({ event }) => event.type !== "webhook.test"))
+        assert.equal(messageOf(call)["id"], message.id);
+    }
+    // Each has the same event, by the same name.
+    const ids = endpoints.map(({ calls }) => calls.find(({ event }) => event.type === "message.delivered")?.event.id);
+    assert.equal(new Set(ids.filter((id) => id !== undefined)).size, 1);
+  });
+
+  test("nobody in the other environment, and nobody in another account", async () => {
+    const customer = await Customer.of(godwit);
+    const [live, stranger] = [await customer.in("live"), await Customer.of(godwit)];
+    const [mine, elsewhere, strangers] = [await customer.endpoint(hook), await live.endpoint(hook), await stranger.endpoint(hook)];
+    await customer.send();
+    await mine.heard(4);
+    for (const endpoint of [elsewhere, strangers]) {
+      await endpoint.test();
+      assert.deepEqual(typesOf(endpoint.calls), ["webhook.test"]);
+    }
+    assert.equal(elsewhere.calls[0]?.event.environment, "live");
+  });
+
+  test("of a test event that endpoint alone, whatever types it asks for", async () => {
+    const customer = await Customer.of(godwit);
+    const [one, other] = [await customer.endpoint(hook, ["message.sent"]), await customer.endpoint(hook, ["*"])];
+    const call = await one.test();
+    verify(call, one.secret);
+    assert.equal(call.event.type, "webhook.test");
+    assert.deepEqual(Object.keys(call.event.data), ["webhook_endpoint"]);
+    assert.deepEqual(call.event.data["webhook_endpoint"], await one.record());
+    assert.ok(!call.text.includes(one.secret) && !call.text.includes("whsec_"));
+    await other.test();
+    assert.equal(other.calls.length, 1);
+  });
+
+  test("only of what happens from now on", async () => {
+    const customer = await Customer.of(godwit);
+    const first = await customer.endpoint(hook);
+    await customer.send();
+    await first.heard(4);
+    const second = await customer.endpoint(hook);
+    await second.test();
+    assert.equal(second.calls.length, 1);
+  });
+});
+
+test("what was redacted before it could be told is told without what a person wrote, and redaction itself is not told", async () => {
+  const customer = await Customer.of(godwit);
+  const [endpoint, witness] = [await customer.endpoint(hook), await customer.endpoint(hook)];
+  hook.behave = ({ path }) => (path === endpoint.path ? REFUSED : OK);
+  const message = await customer.send({ body: "the eagle lands at noon", metadata: { patient: "4711" } });
+  await Promise.all([endpoint.heard(4), witness.heard(4)]);
+  await until("four refusals to be on record", async () => ((await endpoint.deliveries()).length === 4 ? true : undefined));
+  await customer.done("POST", `/v1/messages/${message.id}/redact`);
+  hook.behave = () => OK;
+  await endpoint.makeDue();
+  const again = (await endpoint.heard(8)).slice(4);
+  assert.deepEqual(idsOf(again).toSorted(), idsOf(endpoint.calls.slice(0, 4)).toSorted());
+  for (const call of again) {
+    verify(call, endpoint.secret);
+    assert.ok(!/eagle|4711/.test(call.text), call.text);
+    assert.equal(messageOf(call)["body"], null);
+    assert.equal(messageOf(call)["id"], message.id);
+  }
+  await endpoint.idle();
+  await Promise.all([endpoint.test(), witness.test()]);
+  assert.equal(endpoint.calls.length, 9);
+  assert.equal(witness.calls.length, 5);
+});
+
+describe("what is kept of an answer", () => {
+  const ROWS: readonly (readonly [sentence: string, body: string, kept: string])[] = [
+    ["nothing", "", ""],
+    ["a short text whole", "thank you", "thank you"],
+    ["of a long text the first 512 bytes", "0123456789".repeat(1_000), "0123456789".repeat(52).slice(0, 512)],
+    ["no control characters", "a\u0000b\r\n\tc", "a b c"],
+    ["half a character is not", "ü".repeat(600), "ü".repeat(256)],
+    ["half a character at the end is not", `x${"ü".repeat(600)}`, `x${"ü".repeat(255)}`],
+  ];
+  for (const [sentence, body, kept] of ROWS) {
+    test(sentence, async () => {
+      const endpoint = await (await Customer.of(godwit)).endpoint(hook);
+      hook.behave = ({ path }) => (path === endpoint.path ? { status: 202, body } : OK);
+      await endpoint.do("test");
+      const { status, attempts, next_attempt_at: next, event_type: type } = await endpoint.tried(1);
+      assert.deepEqual([status, next, type], ["succeeded", null, "webhook.test"]);
+      const [attempt] = attempts;
+      assert.deepEqual([attempt?.response_status, attempt?.response_body, attempt?.error], [202, kept, null]);
+      assert.ok(Math.abs(Date.parse(attempt?.attempted_at ?? "") - Date.now()) < 10_000);
+      assert.ok((attempt?.duration_ms ?? -1) >= 0);
+    });
+  }
+});
+
+test("metrics count tries by what became of them, how long they took, and what waits", async () => {
+  const attempts = async () => seriesOf(await readMetrics(godwit), "godwit_webhook_attempts_total");
+  const was = await attempts();
+  const seconds = (await readMetrics(godwit)).get("godwit_webhook_seconds_count") ?? 0;
+  const customer = await Customer.of(godwit);
+  const endpoint = await customer.endpoint(hook);
+  const nobody = await Hook.listen();
+  const closed = await customer.endpoint(nobody, ["message.queued"]);
+  await nobody[Symbol.asyncDispose]();
+  for (const answer of [OK, REFUSED]) {
+    hook.behave = () => answer;
+    await endpoint.test();
+  }
+  await closed.do("test");
+  await closed.tried(1);
+  await until("two to be on record", async () => ((await endpoint.deliveries()).length === 2 ? true : undefined));
+  const now = await attempts();
+  const grown = (outcome: string): number => (now[`{outcome="${outcome}"}`] ?? 0) - (was[`{outcome="${outcome}"}`] ?? 0);
+  assert.deepEqual(["succeeded", "refused", "connection_failed", "timeout"].map(grown), [1, 1, 1, 0]);
+  const metrics = await readMetrics(godwit);
+  assert.equal((metrics.get("godwit_webhook_seconds_count") ?? 0) - seconds, 3);
+  assert.equal(metrics.get("godwit_webhook_calls"), 0);
+  hook.behave = () => OK;
+  const waiting = async (): Promise<number | undefined> =>
+    (await readMetrics(godwit)).get('godwit_webhook_queue_depth{kind="retry"}') || undefined;
+  // The figures of the database are trusted for some seconds.
+  assert.ok((await until("what waits to be counted", waiting, 10_000)) >= 1);
+  assert.ok(metrics.has("godwit_webhook_queue_oldest_due_seconds"));
+});
+
+describe("twenty receivers that hang", () => {
+  const COUNT = 20;
+  let customer: Customer;
+  let hanging: Hook[];
+  let endpoints: Awaited<ReturnType<Customer["endpoint"]>>[];
+  before(async () => {
+    customer = await Customer.of(godwit);
+    hanging = await Promise.all(Array.from({ length: COUNT }, () => Hook.listen()));
+    for (const each of hanging) each.behave = () => null;
+    endpoints = await Promise.all(hanging.map((each) => customer.endpoint(each, ["message.queued"])));
+    await customer.send();
+    await Promise.all(endpoints.map((endpoint) => endpoint.heard(1)));
+  });
+  after(() => Promise.all(hanging.map((each) => each[Symbol.asyncDispose]())));
+
+  /** So many calls, by the process's own count. */
+  const underWay = (count: number): Promise<true> =>
+    until(`${count} calls under way`, async () => (await readMetrics(godwit)).get("godwit_webhook_calls") === count || undefined);
+
+  test("hold no connection of the database, and requests are answered as ever", async () => {
+    await underWay(COUNT);
+    // Whatever they held they would have held for longer than any statement takes.
+    await until("they hang for long", () => endpoints.every(({ calls }) => performance.now() - (calls[0]?.at ?? 0) > 1_500) || undefined);
+    const times: number[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      const held = await godwit.rows<{ state: string; query: string }>(
+        `select state, query
+           from pg_stat_activity
+          where datname = current_database() and application_name like 'godwit %' and application_name not like 'godwit test %'
+            and state <> 'idle' and now() - state_change > interval '1 second'`,
+      );
+      assert.deepEqual(held, []);
+      const startedAt = performance.now();
+      await customer.send({ recipient: "+15005550002" });
+      times.push(performance.now() - startedAt);
+    }
+    const middle = times.toSorted((a, b) => a - b)[10] ?? Infinity;
+    assert.ok(middle < 200, times.map(Math.round).join(" "));
+    // Two at a time of each, and no more.
+    await underWay(2 * COUNT);
+  });
+
+  test("do not hold up one that answers", async () => {
+    const endpoint = await customer.endpoint(hook, ["message.queued"]);
+    const message = await customer.send();
+    const [call] = await endpoint.heard(1, 1_000);
+    assert.equal(call && messageOf(call)["id"], message.id);
+  });
+
+  test("are left after fifteen seconds, and their customers are told no more than `timeout`", async () => {
+    const [endpoint] = endpoints;
+    assert.ok(endpoint !== undefined);
+    const first = endpoint.calls[0]?.event.id;
+    const delivery = await until(
+      "the first to be given up for now",
+      async () => (await endpoint.deliveries()).find(({ event_id: id, attempts }) => id === first && attempts.length > 0),
+      20_000,
+    );
+    const [attempt] = delivery.attempts;
+    assert.ok(attempt !== undefined);
+    const { attempted_at: attemptedAt, duration_ms: durationMs, ...rest } = attempt;
+    assert.deepEqual(rest, { response_status: null, response_body: null, error: "timeout" });
+    assert.ok(durationMs >= 14_900 && durationMs < 17_000, `${durationMs} ms`);
+    assert.ok(!Number.isNaN(Date.parse(attemptedAt)));
+    assert.equal(delivery.status, "pending");
+    assert.ok(!JSON.stringify(delivery).includes("127.0.0.1"));
+    assert.notEqual((await endpoint.record())["failing_since"], null);
+  });
+});
