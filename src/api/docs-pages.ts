@@ -47,6 +47,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
       ["smpp", "SMPP links", "what such a link does"],
       ["retention", "Retention", "what goes away, and when"],
       ["providers", "Providers", "adding a carrier; the simulator"],
+      ["glossary", "Glossary", "the terms of the API and the documentation"],
     ],
   },
 ];
