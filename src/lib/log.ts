@@ -1,6 +1,6 @@
 /** The log: JSON lines, or a line a person reads. Never a body, a full number or a secret: callers log ids and codes. */
 import { Writable } from "node:stream";
-import pino, { type DestinationStream, type Logger, type LoggerOptions } from "pino";
+import pino, { type DestinationStream, type Logger } from "pino";
 import { isoTime } from "./time.ts";
 
 export type Log = Logger;
@@ -20,9 +20,8 @@ export type LogOutput = {
 };
 
 export function createLog(style: LogStyle): LogOutput {
-  const options = { level: style === "silent" ? "silent" : "info", base: null, timestamp };
-  if (style === "silent") return { log: pino(options), writeLine: () => undefined, flush: () => undefined };
-  if (style === "pretty") return withLines(options, prettyStream(), () => undefined);
+  if (style === "silent") return { log: pino({ level: "silent" }), writeLine: () => undefined, flush: () => undefined };
+  if (style === "pretty") return logTo(prettyStream());
   const destination = pino.destination({ dest: 1, minLength: BUFFER_BYTES, maxLength: MAX_BUFFER_BYTES, sync: false });
   let dropped = 0;
   destination.on("drop", () => (dropped += 1));
@@ -33,7 +32,7 @@ export function createLog(style: LogStyle): LogOutput {
   });
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
   timer.unref();
-  return withLines(options, destination, () => {
+  return logTo(destination, () => {
     clearInterval(timer);
     destination.flushSync();
   });
@@ -41,7 +40,8 @@ export function createLog(style: LogStyle): LogOutput {
 
 const INFO = 30;
 
-const withLines = (options: LoggerOptions, stream: DestinationStream, flush: () => void): LogOutput => {
+/** A log of JSON lines on any stream; `flush` empties the stream's own buffer. */
+export function logTo(stream: DestinationStream, flush: () => void = () => undefined): LogOutput {
   // Lines of one turn of the event loop go to the stream as one.
   let pending = "";
   const writePending = (): void => {
@@ -49,7 +49,7 @@ const withLines = (options: LoggerOptions, stream: DestinationStream, flush: () 
     pending = "";
   };
   return {
-    log: pino(options, stream),
+    log: pino({ level: "info", base: null, timestamp }, stream),
     writeLine: (fields) => {
       if (pending === "") setImmediate(writePending);
       pending += `{"level":${INFO}${timestamp()}${fields}}\n`;
@@ -59,7 +59,7 @@ const withLines = (options: LoggerOptions, stream: DestinationStream, flush: () 
       flush();
     },
   };
-};
+}
 
 const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`;
 

@@ -53,7 +53,24 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   unix_socket_permissions: "0700",
 };
 
-export type EmbeddedOptions = { dataDir: string; command: string; say: (line: string) => void; onLog: (line: string) => void };
+export type EmbeddedOptions = {
+  dataDir: string;
+  command: string;
+  say: (line: string) => void;
+  onLog: (line: string) => void;
+  /** Settings in place of those above. The tests run their shared server without durability. */
+  settings?: Readonly<Record<string, string>>;
+};
+
+type ServerParts = {
+  programs: Programs;
+  runAs: RunAs | undefined;
+  cluster: string;
+  sockets: string;
+  lock: DirectoryLock;
+  onLog: (line: string) => void;
+  settings: Readonly<Record<string, string>>;
+};
 
 export class EmbeddedPostgres {
   readonly target: DatabaseTarget;
@@ -63,30 +80,25 @@ export class EmbeddedPostgres {
   readonly #socketDir: string;
   readonly #lock: DirectoryLock;
   readonly #onLog: (line: string) => void;
+  readonly #settings: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #isStopping = false;
   #restarts = 0;
   #recentLines: string[] = [];
 
-  private constructor(
-    programs: Programs,
-    runAs: RunAs | undefined,
-    cluster: string,
-    sockets: string,
-    lock: DirectoryLock,
-    onLog: (line: string) => void,
-  ) {
+  private constructor({ programs, runAs, cluster, sockets, lock, onLog, settings }: ServerParts) {
     this.#programs = programs;
     this.#runAs = runAs;
     this.#cluster = cluster;
     this.#socketDir = sockets;
     this.#lock = lock;
     this.#onLog = onLog;
+    this.#settings = settings;
     this.target = embeddedTarget(sockets);
   }
 
   /** Starts the server of a data directory, or tells who else is using it. */
-  static async start({ dataDir, command, say, onLog }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: Owner }> {
+  static async start({ dataDir, command, say, onLog, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: Owner }> {
     makeDataDir(dataDir);
     let lock: DirectoryLock | { owner: Owner };
     try {
@@ -104,7 +116,7 @@ export class EmbeddedPostgres {
       checkMajor(cluster, programs);
       const sockets = socketDir(dataDir);
       if (sockets !== cluster) makeSocketDir(sockets, runAs);
-      const server = new EmbeddedPostgres(programs, runAs, cluster, sockets, lock, onLog);
+      const server = new EmbeddedPostgres({ programs, runAs, cluster, sockets, lock, onLog, settings });
       await endOrphan(cluster);
       await server.#startChild();
       return server;
@@ -163,6 +175,7 @@ export class EmbeddedPostgres {
   #spawn(): ChildProcess {
     const settings = {
       ...SERVER_SETTINGS,
+      ...this.#settings,
       unix_socket_directories: this.#socketDir,
       max_worker_processes: String(Math.max(8, availableParallelism())),
     };

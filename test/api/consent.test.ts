@@ -13,7 +13,7 @@ import { Database, type Queryable, type Tx } from "../../src/storage/database.ts
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 import { seeded } from "../support/seed.ts";
 
 let db: Database;

@@ -265,7 +265,7 @@ describe("the event stream", { concurrency: true }, () => {
 describe("places for streams", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit();
+    godwit = await startGodwit({ asProcess: true });
   });
   after(() => godwit.stop());
 
@@ -518,7 +518,7 @@ describe("a service that stops", () => {
   });
 
   const newest = async (godwit: Godwit, { key }: Owner): Promise<string> => {
-    const { json } = await godwit.request("GET", "/v1/events?limit=1", { key });
+    const { json } = await godwit.request("GET", "/v1/events?limit=1", { key, isDeclared: false });
     return (json["data"] as { id: string }[])[0]?.id ?? "";
   };
 });

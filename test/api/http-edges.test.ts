@@ -153,7 +153,7 @@ describe("stopping", () => {
   };
 
   test("a request under way is finished, new ones get a 503, and the process ends with 0", async () => {
-    await using server = await startGodwit();
+    await using server = await startGodwit({ asProcess: true });
     const secret = await server.key();
     const idle = await Wire.open(server.url);
     idle.request("GET /livez");

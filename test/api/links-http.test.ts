@@ -140,7 +140,11 @@ describe("GET /v1/links", () => {
   });
 
   test("tells that a link is down when no node has it, and nothing is left of a node that stopped", async () => {
-    await using other = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    await using other = await startGodwit({
+      asProcess: true,
+      roles: "api,dispatch",
+      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+    });
     const rows = () => other.rows<{ link: string }>("select link from link_states");
     await until("it to say something", async () => (await rows()).length === 3 || undefined, 8_000);
     await using api = await startGodwit({
@@ -315,7 +319,11 @@ describe("SIGHUP", () => {
     const [keptPort, gonePort, addedPort] = await Promise.all([kept.listen(), gone.listen(), added.listen()]);
     const slow = "response_seconds = 300";
     const config = write(`${smppLink("kept", keptPort, slow)}${smppLink("gone", gonePort, slow)}`);
-    await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    await using godwit = await startGodwit({
+      asProcess: true,
+      roles: "api,dispatch",
+      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+    });
     const key = await godwit.key({ environment: "live" });
     const names = async (): Promise<unknown[]> =>
       ((await godwit.request("GET", "/v1/links", { key })).json["data"] as Json[]).map(({ name }) => name);

@@ -4,7 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { decodeProtectedHeader } from "jose";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { askToken, buy, newClient, type Client } from "../support/token-caller.ts";
 
 const MINUTE_MS = 60_000;

@@ -194,7 +194,7 @@ describe("a key", () => {
 });
 
 test("a node that dies in the middle of an import leaves nothing, and the same key imports all of it", async () => {
-  const doomed = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  const doomed = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl });
   const own = await alone();
   const idempotencyKey = randomUUID();
   const entries = recipients(500).map((recipient) => ({ recipient }));

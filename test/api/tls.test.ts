@@ -12,7 +12,8 @@ import type { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { connect as connectTls, type SecureVersion, type TLSSocket } from "node:tls";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
-import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 const skip = hasOpenssl ? false : "openssl, which makes the certificates, is not installed";
@@ -55,7 +56,7 @@ describe("with a certificate", { skip }, () => {
   before(async () => {
     copyFileSync(certOf("first"), certOf("used"));
     copyFileSync(keyOf("first"), keyOf("used"));
-    godwit = await startGodwit({ env: { GODWIT_TLS_CERT: certOf("used"), GODWIT_TLS_KEY: keyOf("used") } });
+    godwit = await startGodwit({ asProcess: true, env: { GODWIT_TLS_CERT: certOf("used"), GODWIT_TLS_KEY: keyOf("used") } });
   });
   after(() => godwit.stop());
 

@@ -166,7 +166,7 @@ describe("a trace", () => {
 
 test("a trace outlives refusals of the endpoint and a restart of the service", async () => {
   await using hook = await Hook.listen();
-  const first = await startTelling();
+  const first = await startTelling({ asProcess: true });
   const customer = await Customer.of(first);
   const endpoint = await customer.endpoint(hook, ["message.queued"]);
   hook.behave = () => REFUSED;

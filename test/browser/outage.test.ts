@@ -8,7 +8,7 @@ const visits = new ConsoleVisits();
 
 test("an outage is told, nothing that was typed is lost, and all goes on by itself when the service is back", (context) =>
   visits.with(context, async (browser) => {
-    const first = await startGodwit({ roles: "api,dispatch,webhooks" });
+    const first = await startGodwit({ asProcess: true, roles: "api,dispatch,webhooks" });
     await first.unlimited();
     const key = await first.key();
     const { port } = new URL(first.url);

@@ -24,7 +24,7 @@ async function withBound(
   const smsc = await Smsc.start(script);
   try {
     const config = writePlan(smppTable("acme", smsc, table) + OUR_NUMBER);
-    await using godwit = await startNode(config);
+    await using godwit = await startNode(config, { asProcess: true });
     await godwit.unlimited();
     await until("it to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
     await run({ smsc, godwit, config, key: await godwit.key({ environment: "live" }) });
@@ -163,7 +163,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const planWith = (password: string): string =>
         smppTable("a", a, { password_env: password, on_unknown: "resend", hold_seconds: 1 }) + smppTable("b", b) + ROUTES;
       const config = writePlan(planWith("WRONG_PASSWORD"));
-      await using godwit = await startNode(config);
+      await using godwit = await startNode(config, { asProcess: true });
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
       await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined, 20_000);

@@ -10,7 +10,8 @@ import { onlyReading } from "../../src/storage/health.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 
 type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; hint: string | null };

@@ -9,7 +9,7 @@ import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 
 const ACCOUNT = newUuid(Date.now());
 

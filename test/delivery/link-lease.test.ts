@@ -10,7 +10,7 @@ import { migrate } from "../../src/storage/migrate.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 
 let url: string;
 let here: Database;

@@ -11,7 +11,7 @@ import { keepRetention } from "../../src/retention/keep-retention.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const WEEK_MS = 7 * DAY_MS;

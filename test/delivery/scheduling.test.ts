@@ -13,7 +13,8 @@ import {
   type Json,
 } from "../support/changing.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
-import { createDatabase, sms, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 
 const DAY_S = 86_400;
 // How far the clocks of the test, the service and the database may be apart.
@@ -204,6 +205,7 @@ describe("ttl_seconds", () => {
     assert.equal((await caller.read(queued["id"]))["status"], "queued", "nobody is there to see it");
 
     await using dispatching = await startGodwit({
+      asProcess: true,
       databaseUrl: accepting.databaseUrl,
       roles: "dispatch",
       env: { GODWIT_SIMULATOR_SPEED: "20" },
@@ -243,7 +245,7 @@ describe("ttl_seconds", () => {
     const { id } = await caller.send({ ttl_seconds: 30 });
     await shift(accepting, id);
     await accepting.rows("update delivery_queue set due_at = now() + interval '1 hour'");
-    await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
+    await using dispatching = await startGodwit({ asProcess: true, databaseUrl: accepting.databaseUrl, roles: "dispatch" });
     assert.deepEqual((await caller.reached(id, "expired"))["error"], ERROR);
     assert.deepEqual(typesOf(await caller.timeline(id)), ["message.queued", "message.expired"]);
     assert.equal(dispatching.child.exitCode, null);
@@ -256,7 +258,7 @@ describe("ttl_seconds", () => {
     const messages = await Promise.all(Array.from({ length: 300 }, () => caller.send({ ttl_seconds: 30, priority: "bulk" })));
     await accepting.rows("update messages set expires_at = expires_at - interval '1 hour'");
     await accepting.rows("update delivery_queue set expires_at = expires_at - interval '1 hour'");
-    await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
+    await using dispatching = await startGodwit({ asProcess: true, databaseUrl: accepting.databaseUrl, roles: "dispatch" });
     await until("the queue is empty", async () => ((await queueOf(caller))["queued"] === 0 ? true : undefined), 15_000);
     assert.equal(dispatching.child.exitCode, null);
     const [counts] = await accepting.rows<{ expired: number; handed_over: number; waiting: number }>(

@@ -21,7 +21,7 @@ import {
   type Owned,
 } from "../support/counting.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 import { seeded } from "../support/seed.ts";
 
 const HOUR_MS = 3_600_000;

@@ -8,7 +8,8 @@ import { batchCaller, DEFAULTS, effectsOf, everything, items, type BatchCaller, 
 import { afterSeconds } from "../support/changing.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { Hold, HELD_BODY } from "../support/hold.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
@@ -22,8 +23,8 @@ describe("two nodes", () => {
   let here: BatchCaller;
   let there: BatchCaller;
   before(async () => {
-    nodeA = await startGodwit();
-    nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+    nodeA = await startGodwit({ asProcess: true });
+    nodeB = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
     const key = await nodeA.key();
     await nodeA.unlimited();
     here = batchCaller(nodeA, key);
@@ -77,8 +78,8 @@ describe("two nodes", () => {
 describe("the end of batches on two nodes", () => {
   test("is told once each, however many look", async () => {
     await using hook = await Hook.listen();
-    await using nodeA = await startTelling();
-    await using nodeB = await startTelling({ databaseUrl: nodeA.databaseUrl });
+    await using nodeA = await startTelling({ asProcess: true });
+    await using nodeB = await startTelling({ asProcess: true, databaseUrl: nodeA.databaseUrl });
     const customer = await Customer.of(nodeA);
     const endpoint = await customer.endpoint(hook, ["batch.completed"]);
     const callers = [batchCaller(nodeA, customer.key), batchCaller(nodeB, customer.key)] as const;
@@ -160,7 +161,7 @@ describe("a service that is killed in the midst of batches", () => {
     const all: Asked[] = [];
     let apiKey: string | undefined;
     for (let round = 0; round < 6; round += 1) {
-      await using node = await startGodwit({ databaseUrl });
+      await using node = await startGodwit({ asProcess: true, databaseUrl });
       await node.unlimited();
       apiKey ??= await node.key();
       const load = loadUntilGone(batchCaller(node, apiKey), random);
@@ -171,7 +172,7 @@ describe("a service that is killed in the midst of batches", () => {
       node.child.kill("SIGKILL");
       all.push(...(await load));
     }
-    await using node = await startGodwit({ databaseUrl });
+    await using node = await startGodwit({ asProcess: true, databaseUrl });
     assert.ok(apiKey !== undefined);
     const caller = batchCaller(node, apiKey);
     await assertWhole(node);
@@ -205,12 +206,12 @@ describe("a service that is killed in the midst of batches", () => {
 
   test("loses nothing of a batch that it answered with 202: another node brings all of it to its end, and tells it once", async () => {
     const databaseUrl = await createDatabase();
-    const doomed = await startGodwit({ databaseUrl });
+    const doomed = await startGodwit({ asProcess: true, databaseUrl });
     const apiKey = await doomed.key();
     await doomed.unlimited();
     const { id } = await batchCaller(doomed, apiKey).send(items(1_000, (index) => (index % 100 === 0 ? { send_at: afterSeconds(1) } : {})));
     await doomed.stop("SIGKILL");
-    await using node = await startGodwit({ databaseUrl, ...delivering });
+    await using node = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     const caller = batchCaller(node, apiKey);
     assert.deepEqual((await caller.completed(id, 30_000))["statuses"], { delivered: 1_000 });
     assert.equal((await caller.completions(id)).length, 1);
@@ -218,7 +219,7 @@ describe("a service that is killed in the midst of batches", () => {
 
   test("and that delivers: what had not left is sent by another, what may have is told so, and the end comes once", async (context) => {
     const databaseUrl = await createDatabase();
-    const doomed = await startGodwit({ databaseUrl, ...delivering });
+    const doomed = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     const apiKey = await doomed.key();
     await doomed.unlimited();
     const { id } = await batchCaller(doomed, apiKey).send(items(1_000));
@@ -227,7 +228,7 @@ describe("a service that is killed in the midst of batches", () => {
       return rows.length > 0 ? true : undefined;
     });
     await doomed.stop("SIGKILL");
-    await using node = await startGodwit({ databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
+    await using node = await startGodwit({ asProcess: true, databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
     const caller = batchCaller(node, apiKey);
     // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
     await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
@@ -256,7 +257,7 @@ describe("a connection cut while a batch is stored", () => {
   let near: BatchCaller;
   let far: BatchCaller;
   before(async () => {
-    direct = await startGodwit();
+    direct = await startGodwit({ asProcess: true });
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
     apiKey = await direct.key();
@@ -268,7 +269,7 @@ describe("a connection cut while a batch is stored", () => {
   });
   beforeEach(async () => {
     // Its connections are new, so every statement's text is still on its way to the database.
-    cut = await startGodwit({ databaseUrl: wire.url });
+    cut = await startGodwit({ asProcess: true, databaseUrl: wire.url });
     near = batchCaller(cut, apiKey);
   });
   afterEach(async () => {

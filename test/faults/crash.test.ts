@@ -12,7 +12,8 @@ import { within } from "../../src/lib/wait.ts";
 import { socketDir } from "../../src/storage/data-directory.ts";
 import { Database } from "../../src/storage/database.ts";
 import { embeddedTarget } from "../../src/storage/embedded-postgres.ts";
-import { createDatabase, runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { Hold, HELD_BODY } from "../support/hold.ts";
 import { until } from "../support/expect.ts";
 import { assertFirst, effectCount, isReplay, NEVER, unique } from "../support/replay.ts";
@@ -109,7 +110,7 @@ describe("a service that is killed under load", () => {
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
     for (let round = 0; round < 4; round += 1) {
-      await using godwit = await startGodwit({ databaseUrl });
+      await using godwit = await startGodwit({ asProcess: true, databaseUrl });
       await godwit.unlimited();
       const apiKey = await godwit.key();
       const sent = await loadUntilKilled(godwit, apiKey, sleep(300 + random() * 1_200));
@@ -118,7 +119,7 @@ describe("a service that is killed under load", () => {
       assert.ok(withStatus(sent, 202).length > 0, "there was load");
       assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([202, undefined]));
     }
-    await using godwit = await startGodwit({ databaseUrl });
+    await using godwit = await startGodwit({ asProcess: true, databaseUrl });
     assert.ok(godwit.db !== undefined);
     await assertEachOnce(godwit.db, withStatus(all, 202));
     const settled = await retryUnanswered(godwit, await godwit.key(), all);
@@ -135,7 +136,7 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
     for (let round = 0; round < 3; round += 1) {
-      await using godwit = await startGodwit({ databaseUrl, ...delivering });
+      await using godwit = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
       await godwit.unlimited();
       const sent = await loadUntilKilled(godwit, await godwit.key(), inTraffic(godwit.db, random));
       await godwit.stop();
@@ -143,7 +144,7 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
       assert.ok(withStatus(sent, 202).length > 0, "there was load");
     }
     const diedAtMs = Date.now();
-    await using godwit = await startGodwit({ databaseUrl, ...delivering });
+    await using godwit = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     assert.ok(godwit.db !== undefined);
     const apiKey = await godwit.key();
     const settled = await retryUnanswered(godwit, apiKey, all);
@@ -156,8 +157,8 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
 
   test("beside another node, leaves it everything that had not left", async (context) => {
     const random = seeded(context);
-    await using doomed = await startGodwit(delivering);
-    await using other = await startGodwit({ databaseUrl: doomed.databaseUrl, ...delivering });
+    await using doomed = await startGodwit({ asProcess: true, ...delivering });
+    await using other = await startGodwit({ asProcess: true, databaseUrl: doomed.databaseUrl, ...delivering });
     assert.ok(other.db !== undefined);
     await other.unlimited();
     const apiKey = await other.key();
@@ -181,7 +182,7 @@ describe("a service with its embedded database", () => {
   const all: Sent[] = [];
 
   const start = async (roles = "api"): Promise<void> => {
-    godwit = await startGodwit({ roles, env: { ...delivering.env, GODWIT_DATA_DIR: dataDir } });
+    godwit = await startGodwit({ asProcess: true, roles, env: { ...delivering.env, GODWIT_DATA_DIR: dataDir } });
   };
   const postmaster = (): number => Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
   const commandOf = (pid: number): string => (existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "");
@@ -304,8 +305,8 @@ describe("a service with its embedded database", () => {
 describe("a graceful stop", () => {
   test("under load: everything answered 202 is there, all else can be repeated elsewhere", async (context) => {
     const random = seeded(context);
-    const godwit = await startGodwit();
-    await using other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+    const godwit = await startGodwit({ asProcess: true });
+    await using other = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl });
     assert.ok(other.db !== undefined);
     await godwit.unlimited();
     const apiKey = await godwit.key();
@@ -323,8 +324,8 @@ describe("a graceful stop", () => {
 
   test("while it delivers: nothing is of unknown outcome, and another node has the rest at once", async (context) => {
     const random = seeded(context);
-    await using godwit = await startGodwit(delivering);
-    await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, ...delivering });
+    await using godwit = await startGodwit({ asProcess: true, ...delivering });
+    await using other = await startGodwit({ asProcess: true, databaseUrl: godwit.databaseUrl, ...delivering });
     assert.ok(other.db !== undefined);
     await godwit.unlimited();
     const apiKey = await godwit.key();
@@ -341,7 +342,7 @@ describe("a graceful stop", () => {
   });
 
   test("waits for a request under way, and answers it", async () => {
-    const godwit = await startGodwit();
+    const godwit = await startGodwit({ asProcess: true });
     const apiKey = await godwit.key();
     await using hold = await Hold.take(godwit.databaseUrl as string);
     const running = godwit.send(apiKey, { body: HELD_BODY });
@@ -354,7 +355,7 @@ describe("a graceful stop", () => {
   });
 
   test("is not held up by clients that hung up earlier", async () => {
-    const godwit = await startGodwit();
+    const godwit = await startGodwit({ asProcess: true });
     const apiKey = await godwit.key();
     const { hostname, port } = new URL(godwit.url);
     const whole = postBytes(apiKey, randomUUID());

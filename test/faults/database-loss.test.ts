@@ -8,7 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { poll } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { adminUrl, createDatabase, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { adminUrl, createDatabase } from "../support/database.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { Hold, HELD_BODY } from "../support/hold.ts";
 import { assertFirst, assertReplayOf, effectCount, isReplay, isStored, NEVER, ONCE, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
@@ -30,7 +31,7 @@ function assertUnavailable(reply: Reply): void {
 describe("connections cut under load", () => {
   test("each answer is 202, 503 or 500; a 202 is there once, a 503 did nothing, and retries end in one message", async (context) => {
     const random = seeded(context);
-    await using godwit = await startGodwit();
+    await using godwit = await startGodwit({ asProcess: true });
     const { db } = godwit;
     assert.ok(db !== undefined);
     await godwit.unlimited();
@@ -60,7 +61,7 @@ describe("connections cut under load", () => {
 
 test("every session has a name of its own, whatever the URL says: by it a lost one is ended, and no other", async () => {
   const url = await createDatabase();
-  await using godwit = await startGodwit({ databaseUrl: `${url}${url.includes("?") ? "&" : "?"}application_name=shared` });
+  await using godwit = await startGodwit({ asProcess: true, databaseUrl: `${url}${url.includes("?") ? "&" : "?"}application_name=shared` });
   const rows = await godwit.rows<{ name: string }>(
     "select application_name as name from pg_stat_activity where datname = current_database()",
   );
@@ -77,7 +78,7 @@ describe("a connection cut in mid-statement", () => {
   let apiKey: string;
   before(async () => {
     // One service beside the wire, through which the test looks at the database.
-    direct = await startGodwit();
+    direct = await startGodwit({ asProcess: true });
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
     apiKey = await direct.key();
@@ -87,7 +88,7 @@ describe("a connection cut in mid-statement", () => {
     await direct.stop();
   });
   beforeEach(async () => {
-    godwit = await startGodwit({ databaseUrl: wire.url });
+    godwit = await startGodwit({ asProcess: true, databaseUrl: wire.url });
   });
   afterEach(async () => {
     assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
@@ -164,9 +165,9 @@ describe("a connection cut in mid-statement", () => {
 
 describe("a connection cut whose session cannot be ended", () => {
   test("is a 500, since it may still commit; a 503 would say that nothing was done", async (context) => {
-    await using direct = await startGodwit();
+    await using direct = await startGodwit({ asProcess: true });
     const wire = await DatabaseWire.to(direct.databaseUrl as string);
-    const godwit = await startGodwit({ databaseUrl: wire.url });
+    const godwit = await startGodwit({ asProcess: true, databaseUrl: wire.url });
     await using hold = await Hold.take(direct.databaseUrl as string);
     let backend = 0;
     try {
@@ -206,7 +207,7 @@ describe("a database that is away", () => {
   };
 
   test("is a 503 for requests and for readiness, and both come back with it", async () => {
-    await using godwit = await startGodwit({ databaseUrl });
+    await using godwit = await startGodwit({ asProcess: true, databaseUrl });
     await godwit.unlimited();
     const apiKey = await godwit.key();
     const key = randomUUID();

@@ -18,7 +18,8 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { createDatabase, runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
 
 const isRoot = process.getuid?.() === 0;
 const rootOnly = isRoot ? false : "needs root";
@@ -56,7 +57,7 @@ test("the first start makes a database and prints a key and a curl that work; th
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
   let id = "";
   {
-    await using godwit = await startGodwit({ env });
+    await using godwit = await startGodwit({ asProcess: true, env });
     const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
     assert.match(godwit.output.join("\n"), new RegExp(`curl -sS ${godwit.url}/v1/messages`));
     const sent = await godwit.send(key);
@@ -64,7 +65,7 @@ test("the first start makes a database and prints a key and a curl that work; th
     id = String(sent.json["id"]);
     assert.equal(statSync(join(env.GODWIT_DATA_DIR, "secret.key")).mode & 0o777, 0o600);
   }
-  await using godwit = await startGodwit({ env });
+  await using godwit = await startGodwit({ asProcess: true, env });
   assert.doesNotMatch(godwit.output.join("\n"), /gw_test_/, "the key is shown once");
   const read = await godwit.request("GET", `/v1/messages/${id}`, { key: await createKey(env.GODWIT_DATA_DIR) });
   assert.equal(read.status, 200);
@@ -73,14 +74,14 @@ test("the first start makes a database and prints a key and a curl that work; th
 test("keys are created on a data directory that nobody serves, that was never served, and that is being served", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const before = await createKey(dataDir);
-  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+  await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   const during = await createKey(dataDir);
   for (const key of [before, during]) assert.equal((await godwit.send(key)).status, 202);
 });
 
 test("a second godwit on the same directory is told so in one sentence", async () => {
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await using godwit = await startGodwit({ env });
+  await using godwit = await startGodwit({ asProcess: true, env });
   const { code, text } = await refusal(env);
   assert.equal(code, 1);
   assert.match(
@@ -93,7 +94,7 @@ test("a second godwit on the same directory is told so in one sentence", async (
 
 test("what a crash leaves behind does not keep the next start from starting", async () => {
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ env })).stop();
+  await (await startGodwit({ asProcess: true, env })).stop();
   // A lock of a process that is gone, and a pid file whose number belongs to some other program: ours.
   const lock = { pid: 999_999, host: "elsewhere", boot: "", startedAt: "1", command: "serve" };
   writeFileSync(
@@ -108,7 +109,7 @@ test("what a crash leaves behind does not keep the next start from starting", as
     join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"),
     `${process.pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`,
   );
-  await using godwit = await startGodwit({ env });
+  await using godwit = await startGodwit({ asProcess: true, env });
   assert.equal((await godwit.request("GET", "/readyz")).status, 200);
 });
 
@@ -124,12 +125,12 @@ test("a folder that is no cluster is refused and left as it is", async () => {
 
 test("a pid file that names another godwit's PostgreSQL does not stop that one", async () => {
   const other = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await using neighbour = await startGodwit({ env: other });
+  await using neighbour = await startGodwit({ asProcess: true, env: other });
   const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ env })).stop();
+  await (await startGodwit({ asProcess: true, env })).stop();
   writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), `${pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`);
-  await using godwit = await startGodwit({ env });
+  await using godwit = await startGodwit({ asProcess: true, env });
   for (const each of [neighbour, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
 });
 
@@ -141,7 +142,7 @@ test("two commands at once on a stopped directory both do their work", async () 
 
 test("a key file that was cut short is refused", async () => {
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ env })).stop();
+  await (await startGodwit({ asProcess: true, env })).stop();
   writeFileSync(join(env.GODWIT_DATA_DIR, "secret.key"), "");
   const { code, text } = await refusal(env);
   assert.equal(code, 1);
@@ -158,14 +159,14 @@ test("doctor looks at an empty directory and at an old schema, and changes neith
 });
 
 test("the same signal twice at once, as npm passes it on, is one graceful stop", async () => {
-  const godwit = await startGodwit();
+  const godwit = await startGodwit({ asProcess: true });
   godwit.child.kill("SIGINT");
   assert.equal(await godwit.stop("SIGINT"), 0);
 });
 
 test("a database of a newer godwit is refused", async () => {
   const databaseUrl = await createDatabase();
-  const first = await startGodwit({ databaseUrl });
+  const first = await startGodwit({ asProcess: true, databaseUrl });
   await first.rows("insert into schema_migrations (version, name) values (999, 'from the future')");
   await first.stop();
   const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY });
@@ -178,7 +179,7 @@ test("a database of a newer godwit is refused", async () => {
 
 test("two nodes that start together on an empty database migrate it once and both serve", async () => {
   const databaseUrl = await createDatabase();
-  const nodes = await Promise.all([startGodwit({ databaseUrl }), startGodwit({ databaseUrl })]);
+  const nodes = await Promise.all([startGodwit({ asProcess: true, databaseUrl }), startGodwit({ asProcess: true, databaseUrl })]);
   const [one, two] = nodes;
   assert.equal(nodes.filter(({ output }) => /gw_test_/.test(output.join("\n"))).length, 1, "one of them shows the first key");
   const key = await one.key();
@@ -189,7 +190,7 @@ test("two nodes that start together on an empty database migrate it once and bot
 
 test("a node with another secret key is refused", async () => {
   const databaseUrl = await createDatabase();
-  await (await startGodwit({ databaseUrl })).stop();
+  await (await startGodwit({ asProcess: true, databaseUrl })).stop();
   const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
   assert.equal(code, 1);
   assert.match(text, /the secret key differs/);
@@ -203,7 +204,7 @@ test("a database that cannot be reached is told in one sentence without its pass
 });
 
 test("a port that is taken is named", async () => {
-  await using godwit = await startGodwit();
+  await using godwit = await startGodwit({ asProcess: true });
   const { code, text } = await refusal({
     DATABASE_URL: godwit.databaseUrl ?? "",
     GODWIT_SECRET_KEY: SECRET_KEY,
@@ -215,7 +216,7 @@ test("a port that is taken is named", async () => {
 
 test("a data directory with a path too long for a socket gets its socket elsewhere", async () => {
   const dataDir = join(temporaryFolder(), "a-rather-long-name-that-fills-the-path-of-a-unix-socket".repeat(2), "data");
-  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+  await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   assert.equal((await godwit.send(await createKey(dataDir))).status, 202);
 });
 
@@ -229,7 +230,7 @@ test("a full disk is told in one sentence, at the first start and at a later one
   assert.deepEqual(first, { code: 1, text: `godwit: the disk that holds ${env.GODWIT_DATA_DIR} is full` });
 
   spawnSync("mount", ["-o", "remount,size=150m", mount]);
-  await (await startGodwit({ env })).stop();
+  await (await startGodwit({ asProcess: true, env })).stop();
   spawnSync("dd", ["if=/dev/zero", `of=${join(mount, "filler")}`, "bs=1M"]);
   assert.deepEqual(await refusal(env), { code: 1, text: `godwit: the disk that holds ${env.GODWIT_DATA_DIR} is full` });
 });
@@ -327,7 +328,10 @@ test(
       0,
     );
     context.after(() => control("-m", "immediate", "stop"));
-    await using godwit = await startGodwit({ databaseUrl: `postgres://postgres@/postgres?host=${encodeURIComponent(cluster)}` });
+    await using godwit = await startGodwit({
+      asProcess: true,
+      databaseUrl: `postgres://postgres@/postgres?host=${encodeURIComponent(cluster)}`,
+    });
     const key = await godwit.key();
     const idempotencyKey = "0b8f8a9e-3c1d-4e5f-9a6b-7c8d9e0f1a2b";
     const first = await godwit.request("POST", "/v1/messages", { key, body: sms(), idempotencyKey });

@@ -144,7 +144,7 @@ describe("at the moment a step is due", () => {
 
 describe("a node that is killed", () => {
   test("in the middle of it leaves each step begun once, or for the next node to begin", async (context) => {
-    await using api = await startGodwit();
+    await using api = await startGodwit({ asProcess: true });
     await api.unlimited();
     const key = await api.key();
     const count = 160;
@@ -153,7 +153,7 @@ describe("a node that is killed", () => {
     const begun = async (): Promise<number> => (await families(api)).filter(({ children }) => children > 0).length;
     const counts: number[] = [];
     for (const enough of [20, 60, 100]) {
-      const node = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch" });
+      const node = await startGodwit({ asProcess: true, databaseUrl: api.databaseUrl, roles: "dispatch" });
       // What the node before had in its hands, it had for some seconds.
       await api.rows("update delivery_queue set due_at = now() where due_at > now()");
       await hurry(api);
@@ -163,7 +163,7 @@ describe("a node that is killed", () => {
     }
     context.diagnostic(`begun before each kill: ${counts.join(", ")}`);
     assert.ok((counts[0] ?? count) < count, "it was killed in the middle");
-    await using last = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch" });
+    await using last = await startGodwit({ asProcess: true, databaseUrl: api.databaseUrl, roles: "dispatch" });
     await api.rows("update delivery_queue set due_at = now() where due_at > now()");
     await hurry(api);
     await workedOff(last);

@@ -25,8 +25,8 @@ let nodeA: Godwit;
 let nodeB: Godwit;
 let apiKey: string;
 before(async () => {
-  nodeA = await startGodwit();
-  nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+  nodeA = await startGodwit({ asProcess: true });
+  nodeB = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
   await nodeA.unlimited();
   apiKey = await nodeA.key();
 });
@@ -142,7 +142,7 @@ describe("while the first request runs on one node", () => {
   });
 
   test("and that node is killed, a retry on the other ends in one effect", async () => {
-    const doomed = await startGodwit({ databaseUrl: nodeA.databaseUrl });
+    const doomed = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     const broken = assert.rejects(postTo(doomed, key, body));

@@ -8,7 +8,7 @@ import { assertAccounted, isUnknown, storiesOf, tally, type Story } from "../sup
 import { DatabaseWire } from "../support/database-wire.ts";
 import { gate, prompt, Scene, until, type Node } from "../support/dispatching.ts";
 import type { PlanOf } from "../support/fakes/witness.ts";
-import { adminUrl } from "../support/harness.ts";
+import { adminUrl } from "../support/database.ts";
 
 const WINDOW = 40;
 

@@ -6,7 +6,8 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createDatabase, runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "..", "packaging", "move-to-server.sh");
 const SCOPES = "messages:send,messages:read,webhooks:read,webhooks:write,usage:read,events:read";
@@ -23,7 +24,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-restore-"));
   chmodSync(folder, 0o755);
   const env = { GODWIT_DATA_DIR: join(folder, "data"), GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" };
-  await using godwit = await startGodwit({ env });
+  await using godwit = await startGodwit({ asProcess: true, env });
   const created = await runGodwit(["keys", "create", "--environment", "test", "--scopes", SCOPES, "--json"], env);
   key = (JSON.parse(created.stdout) as { key: string }).key;
   first = await godwit.request("POST", "/v1/messages", { key, body: message, idempotencyKey });
@@ -58,7 +59,7 @@ async function assertAllThere(godwit: Godwit): Promise<void> {
 test("a copy of the data directory, made while it was stopped, starts with everything in it", async () => {
   const restored = join(folder, "restored");
   assert.equal(spawnSync("cp", ["-aL", join(folder, "backup"), restored]).status, 0);
-  await using godwit = await startGodwit({ env: { GODWIT_DATA_DIR: restored, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" } });
+  await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: restored, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" } });
   await assertAllThere(godwit);
 });
 
@@ -73,7 +74,7 @@ test(
     assert.equal(migrated.code, 0, migrated.stderr);
     {
       // It answers requests that nobody sends, and keeps PostgreSQL up.
-      await using old = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir } });
+      await using old = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
       const source = `host=${realpathSync(join(dataDir, "postgres"))} user=godwit dbname=postgres`;
       const moved = spawnSync("bash", [SCRIPT, source, databaseUrl], { encoding: "utf8" });
       assert.equal(moved.status, 0, moved.stderr);
@@ -83,7 +84,7 @@ test(
       await old.stop();
     }
     const env = { GODWIT_SECRET_KEY: secretKey, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" };
-    await using godwit = await startGodwit({ databaseUrl, env });
+    await using godwit = await startGodwit({ asProcess: true, databaseUrl, env });
     await assertAllThere(godwit);
     const [stray] = await godwit.rows<{ count: number }>("select count(*)::int as count from only messages_default");
     assert.equal(stray?.count, 0, "every message lies in its week");

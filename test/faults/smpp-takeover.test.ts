@@ -24,10 +24,10 @@ async function withTwo(table: Readonly<Record<string, string | number>>, run: (s
   const smsc = await Smsc.start();
   try {
     const config = writePlan(smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table }));
-    await using owner = await startNode(config);
+    await using owner = await startNode(config, { asProcess: true });
     await owner.unlimited();
     await until("the first to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
-    await using other = await startNode(config, { databaseUrl: owner.databaseUrl });
+    await using other = await startNode(config, { asProcess: true, databaseUrl: owner.databaseUrl });
     await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
   } finally {
     await smsc.stop();

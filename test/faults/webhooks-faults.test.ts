@@ -9,14 +9,16 @@ import type { Uuid } from "../../src/lib/uuid.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { until } from "../support/expect.ts";
-import { adminUrl, type Godwit } from "../support/harness.ts";
+import { adminUrl } from "../support/database.ts";
+import { type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { Customer, Hook, idsOf, messageOf, OK, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
 
 /** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
-const startAccepting = (): Promise<Godwit> => startTelling({ roles: "api" });
+const startAccepting = (): Promise<Godwit> => startTelling({ asProcess: true, roles: "api" });
 
-const startWebhooks = (databaseUrl: string | undefined): Promise<Godwit> => startTelling({ roles: "webhooks", databaseUrl });
+const startWebhooks = (databaseUrl: string | undefined): Promise<Godwit> =>
+  startTelling({ asProcess: true, roles: "webhooks", databaseUrl });
 
 async function sendMany(customer: Customer, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -63,7 +65,7 @@ const p95 = (sorted: readonly number[]): number => sorted[Math.floor(sorted.leng
 describe("no event is lost", { concurrency: 3 }, () => {
   test("when the process is killed in mid-delivery: after a restart every event has arrived, and nothing waits any more", async (context) => {
     await using hook = await Hook.listen();
-    const godwit = await startTelling();
+    const godwit = await startTelling({ asProcess: true });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
@@ -73,7 +75,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     await godwit.stop("SIGKILL");
     await sending;
     const callsBefore = hook.calls.length;
-    await using next = await startTelling({ databaseUrl });
+    await using next = await startTelling({ asProcess: true, databaseUrl });
     // Leases last twenty-five seconds.
     await until(
       "every event to be acknowledged",
@@ -111,7 +113,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     try {
       const ids = await sendMany(customer, 600);
       hook.behave = () => sleep(20, OK);
-      telling = await startTelling({ roles: "webhooks", databaseUrl: wire.url });
+      telling = await startTelling({ asProcess: true, roles: "webhooks", databaseUrl: wire.url });
       await endpoint.heard(150, 15_000);
       await allow(false);
       wire.cutAll();
@@ -139,7 +141,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
 
   test("when the process is told to stop while a receiver hangs: it ends in time, and the delivery is sent again and no failure", async (context) => {
     await using hook = await Hook.listen();
-    const godwit = await startTelling();
+    const godwit = await startTelling({ asProcess: true });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
@@ -151,7 +153,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     context.diagnostic(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
     assert.equal(code, 0);
     hook.behave = () => OK;
-    await using next = await startTelling({ databaseUrl });
+    await using next = await startTelling({ asProcess: true, databaseUrl });
     const again = endpoint.at(next);
     // Long before its lease would have been over.
     const [first, second] = await endpoint.heard(2, 5_000);
@@ -260,7 +262,7 @@ describe("a process that is told to stop", () => {
 describe("one beside many", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startTelling({ roles: "api,webhooks" });
+    godwit = await startTelling({ asProcess: true, roles: "api,webhooks" });
   });
   after(() => godwit.stop());
 

@@ -1,7 +1,10 @@
 /** What of the traffic through the validating proxy is a violation of the document. The proxy judges bodies, parameters and credentials; what it
  *  does not look at (statuses, media types, headers that must be there) is judged here. Requests that the service refuses may be
  *  anything: tests send them broken on purpose. */
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { isDateTime } from "../../src/http/validate.ts";
 import { DOCUMENT } from "./redocly.ts";
 
 export type Exchange = { method: string; path: string; status: number; headers: ReadonlyMap<string, string> };
@@ -21,6 +24,7 @@ const document = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
 const paths = Object.entries(document.paths).map(([path, methods]) => ({
   // A path without parameters goes before one that would match it.
   rank: path.split("{").length,
+  path,
   matches: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
   methods,
 }));
@@ -66,4 +70,33 @@ function undeclared({ method, path, status, headers }: Exchange): string[] {
     ...(Object.hasOwn(declared.content ?? {}, type) ? [] : [`${answer}: ${type} is not declared`]),
     ...missing.map((name) => `${answer}: without ${name}`),
   ];
+}
+
+const ajv = new Ajv2020({ strict: false });
+ajv.addFormat("date-time", isDateTime);
+ajv.addSchema(document, "openapi.json");
+const validators = new Map<string, ValidateFunction>();
+
+/** The response is as docs/openapi.json declares it: status, media type, headers and body. Streams and routes outside the API are not checked. */
+export function assertDeclared(
+  method: string,
+  target: string,
+  { status, headers, json, text }: { status: number; headers: Headers; json: unknown; text: string },
+): void {
+  const [path = ""] = target.split("?");
+  const found = isOfApi(path)
+    ? paths.find(({ matches, methods }) => matches.test(path) && methods[method.toLowerCase()] !== undefined)
+    : undefined;
+  if (found === undefined) return;
+  assert.deepEqual(undeclared({ method, path, status, headers: new Map(headers) }), [], text.slice(0, 500));
+  const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
+  if (!type.endsWith("json")) return;
+  const place = ["paths", found.path, method.toLowerCase(), "responses", String(status), "content", type, "schema"];
+  const pointer = place.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi.json#/${pointer}` });
+  validators.set(pointer, validate);
+  assert.ok(
+    validate(json),
+    `${method} ${path} ${status} is not as docs/openapi.json declares it: ${ajv.errorsText(validate.errors)}\n${text.slice(0, 500)}`,
+  );
 }

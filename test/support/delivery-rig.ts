@@ -26,8 +26,9 @@ import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
+import { atEnd } from "./at-end.ts";
 import { until } from "./expect.ts";
-import { createDatabase } from "./harness.ts";
+import { createDatabase } from "./database.ts";
 
 /** The lane that messages take unless the test says otherwise. */
 export const LINK = "first";
@@ -125,6 +126,7 @@ export class Rig {
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #acceptors: { way: string | Routes; handover: Handover; acceptor: Acceptor }[] = [];
   #statements = 0;
+  #closing: Promise<void> | undefined;
 
   private constructor(url: string, db: Database, clock: DatabaseClock) {
     this.url = url;
@@ -138,7 +140,9 @@ export class Rig {
     await migrate(db);
     const clock = new DatabaseClock(db);
     await clock.start();
-    return new Rig(url, db, clock);
+    const rig = new Rig(url, db, clock);
+    atEnd(() => rig.close());
+    return rig;
   }
 
   /** Delivery through these carriers, by the names of their links. */
@@ -283,10 +287,18 @@ export class Rig {
     return this.db.rows<T>({ name: `rig_${(this.#statements += 1)}`, text, values });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     for (const stop of this.#stops.toReversed()) await stop();
     this.clock.stop();
     await this.db.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }
 

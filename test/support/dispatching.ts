@@ -22,7 +22,8 @@ import { makePartitions } from "../../src/storage/partitions.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
-import { createDatabase, spawnGodwit, type Run } from "./harness.ts";
+import { createDatabase } from "./database.ts";
+import { spawnGodwit, type Run } from "./harness.ts";
 import { seeded } from "./seed.ts";
 
 const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");

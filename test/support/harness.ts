@@ -1,60 +1,65 @@
-/** A real godwit for tests: its own process, its own database, reached through the door. */
+/** A real Godwit for tests, with its own database, reached over HTTP. It runs in the test's process unless the test needs to kill, stop or
+ *  signal it. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import pg from "pg";
 import { createAccount } from "../../src/access/accounts.ts";
 import { createKey } from "../../src/access/keys.ts";
 import type { Environment } from "../../src/access/environment.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
+import { parseInput } from "../../src/cli/command.ts";
+import { serve } from "../../src/cli/serve.ts";
+import { readConfig } from "../../src/config.ts";
+import { logTo } from "../../src/lib/log.ts";
 import { poll } from "../../src/lib/wait.ts";
+import { startService } from "../../src/service.ts";
 import { Database } from "../../src/storage/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { ContractProxy, isContractRun } from "./contract-proxy.ts";
+import { atEnd } from "./at-end.ts";
+import { assertDeclared } from "./contract.ts";
+import { createDatabase } from "./database.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
-const START_TIMEOUT_MS = 30_000;
-
-export function adminUrl(): string {
-  const url = process.env["TEST_DATABASE_URL"];
-  if (url === undefined) throw new Error("run the tests with npm test: it starts the database they need");
-  return url;
-}
-
-/** A new, empty database. */
-export async function createDatabase(): Promise<string> {
-  const name = `test_${randomBytes(6).toString("hex")}`;
-  const admin = new pg.Client(adminUrl());
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  const url = adminUrl();
-  return url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
-}
+const START_TIMEOUT_MS = 60_000;
 
 export type LogLine = Record<string, unknown> & { msg?: string };
 
-export type RequestOptions = { key?: string | undefined; body?: unknown; headers?: Record<string, string>; idempotencyKey?: string };
+/** `isDeclared: false` where the test has put rows into the database that the service would not write. */
+export type RequestOptions = {
+  key?: string | undefined;
+  body?: unknown;
+  headers?: Record<string, string>;
+  idempotencyKey?: string;
+  isDeclared?: false;
+};
 export type Reply = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
 
 export type KeyOptions = { scopes?: readonly Scope[]; environment?: Environment; account?: string; expiresAt?: Date | null };
 
-type GodwitFields = {
-  child: ChildProcess;
+/** A service that was started: its address, what it printed, and how it is ended. */
+type Started = {
   url: string;
+  /** Undefined where the service runs in the test's process. */
+  child: ChildProcess | undefined;
+  logs: LogLine[];
+  /** Lines that are not JSON, of both streams. */
+  output: string[];
+  stop: (signal: NodeJS.Signals) => Promise<number | null>;
+};
+
+type GodwitFields = Started & {
   proxy?: ContractProxy | undefined;
   databaseUrl: string | undefined;
-  logs: LogLine[];
-  output: string[];
 };
 
 export class Godwit {
-  readonly child: ChildProcess;
   readonly url: string;
+  readonly #started: Started;
   /** What `request` goes through in a contract run. Whoever needs the connection itself, or a stream, uses the service's own URL. */
   readonly #proxy: ContractProxy | undefined;
   readonly databaseUrl: string | undefined;
@@ -65,13 +70,19 @@ export class Godwit {
   #closing: Promise<void> | undefined;
 
   constructor(fields: GodwitFields) {
-    this.child = fields.child;
+    this.#started = fields;
     this.url = fields.url;
     this.#proxy = fields.proxy;
     this.databaseUrl = fields.databaseUrl;
     this.logs = fields.logs;
     this.output = fields.output;
     this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: fields.databaseUrl }, "test", () => undefined);
+  }
+
+  get child(): ChildProcess {
+    const { child } = this.#started;
+    if (child === undefined) throw new Error("this service runs in the test's process: start it with asProcess");
+    return child;
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
@@ -100,7 +111,11 @@ export class Godwit {
                       where e.account_id = listed.account_id and e.environment = listed.environment`);
   }
 
-  async request(method: string, path: string, { key, body, headers = {}, idempotencyKey }: RequestOptions = {}): Promise<Reply> {
+  async request(
+    method: string,
+    path: string,
+    { key, body, headers = {}, idempotencyKey, isDeclared }: RequestOptions = {},
+  ): Promise<Reply> {
     const proxy = this.#proxy?.takes(method) === true ? this.#proxy : undefined;
     const response = await fetch(`${proxy?.url ?? this.url}${path}`, {
       method,
@@ -117,12 +132,14 @@ export class Godwit {
     // As it would be without a proxy, which says so when the connection to the service is lost.
     if (proxy !== undefined && response.status === 502) throw new TypeError("fetch failed", { cause: text });
     const isJson = (response.headers.get("content-type") ?? "").includes("json");
-    return {
+    const reply: Reply = {
       status: response.status,
       headers: response.headers,
       text,
       json: (isJson && text !== "" ? JSON.parse(text) : {}) as Reply["json"],
     };
+    if (isDeclared !== false) assertDeclared(method, path, reply);
+    return reply;
   }
 
   async send(key: string, body: object = {}, options: RequestOptions = {}): Promise<Reply> {
@@ -148,16 +165,9 @@ export class Godwit {
   /** Waits for the process to end, after SIGTERM unless told otherwise. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     await (this.#closing ??= this.db?.close());
-    const code = await this.#end(signal);
+    const code = await this.#started.stop(signal);
     for (const violation of (await this.#proxy?.close()) ?? []) failLater(violation);
     return code;
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<number | null> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
-    const ended = new Promise<number | null>((resolve) => this.child.once("exit", (code) => resolve(code)));
-    this.child.kill(signal);
-    return ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -178,25 +188,54 @@ export type StartOptions = {
   databaseUrl?: string | undefined;
   env?: Record<string, string>;
   args?: readonly string[];
-  /** Accepts only, unless told otherwise: then what was accepted stays as it was. */
+  /** Accepts only by default, so that accepted messages stay as they are. */
   roles?: string;
+  /** In a process of its own, which the test can kill, stop and signal. */
+  asProcess?: boolean;
 };
 
-/** Starts `godwit serve` on a new database, or on the one given. `databaseUrl: undefined` in `env` terms is embedded. */
-export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "api" }: StartOptions = {}): Promise<Godwit> {
+/** Starts the service on a new database, or on the given one; with GODWIT_DATA_DIR as a process with its embedded server. */
+export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "api", asProcess }: StartOptions = {}): Promise<Godwit> {
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
-  const run = spawnGodwit(["serve", ...args], {
+  const settings = {
     GODWIT_PORT: "0",
     GODWIT_LOG: "json",
     GODWIT_ROLES: roles,
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
     ...env,
-  });
-  const listening = await run.waitFor((line) => line.msg === "listening");
-  const at = String(listening["url"]);
-  // It cannot be told to trust a certificate of a test.
-  const proxy = isContractRun() && at.startsWith("http:") ? await ContractProxy.start(at) : undefined;
-  return new Godwit({ child: run.child, url: at, proxy, databaseUrl: url, logs: run.logs, output: run.output });
+  };
+  const started = await ((asProcess ?? url === undefined) ? startProcess(args, settings) : startHere(args, settings));
+  // The proxy cannot be made to trust a test's certificate.
+  const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
+  const godwit = new Godwit({ ...started, proxy, databaseUrl: url });
+  atEnd(() => godwit.stop(asProcess === true ? "SIGKILL" : "SIGTERM"));
+  return godwit;
+}
+
+async function startHere(args: readonly string[], env: Record<string, string>): Promise<Started> {
+  const logs: LogLine[] = [];
+  const output: string[] = [];
+  const keep = (lines: string): void => {
+    for (const line of lines.split("\n")) if (line !== "") logs.push(JSON.parse(line) as LogLine);
+  };
+  const config = readConfig(parseInput(serve, args).flags, "serve", env);
+  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line));
+  let stopped: Promise<number> | undefined;
+  const stop = (signal: NodeJS.Signals): Promise<number> => {
+    if (signal !== "SIGTERM") throw new Error(`a service in the test's process takes no ${signal}: start it with asProcess`);
+    return (stopped ??= service.stop().then(() => 0));
+  };
+  return { url: service.url, child: undefined, logs, output, stop };
+}
+
+async function startProcess(args: readonly string[], env: Record<string, string>): Promise<Started> {
+  const { child, logs, output, waitFor, exit } = spawnGodwit(["serve", ...args], env);
+  const listening = await waitFor((line) => line.msg === "listening");
+  const stop = (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    return exit;
+  };
+  return { url: String(listening["url"]), child, logs, output, stop };
 }
 
 export type Run = {

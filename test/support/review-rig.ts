@@ -7,7 +7,8 @@ import { until } from "./expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";
 import type { Seen } from "./fakes/http-carrier.ts";
-import { createDatabase, startGodwit, type Godwit, type Reply } from "./harness.ts";
+import { createDatabase } from "./database.ts";
+import { startGodwit, type Godwit, type Reply } from "./harness.ts";
 import { newName, templateCaller, type Json, type TemplateCaller } from "./template-caller.ts";
 
 const SECRETS = { WA_TOKEN: GRAPH_SECRETS.accessToken, WA_APP_SECRET: GRAPH_SECRETS.appSecret, WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken };
@@ -45,6 +46,8 @@ export type RigOptions = {
   /** Before anything starts. */
   prepare?: (graph: FakeGraph) => void;
   env?: Record<string, string>;
+  /** The nodes run in processes of their own. */
+  asProcess?: boolean;
 };
 
 export class ReviewRig {
@@ -54,27 +57,34 @@ export class ReviewRig {
   readonly templates: TemplateCaller;
   readonly env: Record<string, string>;
   readonly #folder: string;
+  readonly #asProcess: boolean;
 
-  private constructor(fields: Pick<ReviewRig, "graph" | "godwit" | "key" | "env"> & { folder: string }) {
+  private constructor(fields: Pick<ReviewRig, "graph" | "godwit" | "key" | "env"> & { folder: string; asProcess: boolean }) {
     this.graph = fields.graph;
     this.godwit = fields.godwit;
     this.key = fields.key;
     this.env = fields.env;
     this.#folder = fields.folder;
+    this.#asProcess = fields.asProcess;
     this.templates = templateCaller(fields.godwit, fields.key);
   }
 
-  static async start({ config = (url) => waLink({ url }), prepare, env: more = {} }: RigOptions = {}): Promise<ReviewRig> {
+  static async start({
+    config = (url) => waLink({ url }),
+    prepare,
+    env: more = {},
+    asProcess = false,
+  }: RigOptions = {}): Promise<ReviewRig> {
     const graph = await FakeGraph.start();
     prepare?.(graph);
     const folder = mkdtempSync(join(tmpdir(), "godwit-reviews-"));
     const file = join(folder, "godwit.toml");
     writeFileSync(file, config(graph.url));
     const env = { GODWIT_CONFIG: file, ...SECRETS, ...more };
-    const godwit = await startGodwit({ databaseUrl: await createDatabase(), roles: "api,dispatch", env });
+    const godwit = await startGodwit({ databaseUrl: await createDatabase(), roles: "api,dispatch", env, asProcess });
     await godwit.unlimited();
     graph.webhookUrl = `${godwit.url}/providers/whatsapp/wa`;
-    return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, folder });
+    return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, folder, asProcess });
   }
 
   /** The first visit is over: what every environment begins with has been handed in. */
@@ -181,7 +191,7 @@ export class ReviewRig {
 
   /** Another node on the same database. */
   another(roles = "dispatch"): Promise<Godwit> {
-    return startGodwit({ databaseUrl: this.godwit.databaseUrl, roles, env: this.env });
+    return startGodwit({ databaseUrl: this.godwit.databaseUrl, roles, env: this.env, asProcess: this.#asProcess });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

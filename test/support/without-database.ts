@@ -1,7 +1,8 @@
 /** The database is away for a while: nobody is let in, and everybody is thrown out. */
 import pg from "pg";
 import { until } from "./expect.ts";
-import { adminUrl, type Godwit } from "./harness.ts";
+import { adminUrl } from "./database.ts";
+import { type Godwit } from "./harness.ts";
 
 export async function withoutDatabase<T>(godwit: Godwit, work: () => Promise<T>): Promise<T> {
   const name = new URL((godwit.databaseUrl ?? "").replace("@/", "@localhost/")).pathname.slice(1);

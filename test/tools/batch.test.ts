@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { batchStatement, column } from "../../src/storage/batch.ts";
 import { Database } from "../../src/storage/database.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 
 type Item = {
   id: Uuid | null;

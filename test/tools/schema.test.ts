@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { createDatabase } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
 
 let db: Database;
 

@@ -10,7 +10,8 @@ import type { WriteCall } from "../../src/idempotency/once.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase, runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { BOTH, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 

@@ -6,7 +6,8 @@ import type { Uuid } from "../../src/lib/uuid.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
 import { endpointCaller, rowId, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, until } from "../support/expect.ts";
-import { createDatabase, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
 
 const LONG_AGO = "2020-01-01T00:00:00Z";

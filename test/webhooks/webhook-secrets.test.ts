@@ -6,7 +6,8 @@ import { secretPlace } from "../../src/endpoints/endpoint.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
-import { createDatabase, SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { createDatabase } from "../support/database.ts";
+import { SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer, isSignedBy } from "../support/hook-server.ts";
 import { assertReplayOf } from "../support/replay.ts";
 

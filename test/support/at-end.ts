@@ -1,0 +1,11 @@
+/** Stops whatever a test file started and did not stop itself, so that a failed test does not keep its process alive. */
+import { after } from "node:test";
+
+const stops = new Set<() => Promise<unknown>>();
+
+/** Runs when the tests of the file are done. Stopping twice must do no harm. */
+export const atEnd = (stop: () => Promise<unknown>): void => void stops.add(stop);
+
+after(async () => {
+  for (const stop of [...stops].toReversed()) await stop().catch(() => undefined);
+});
