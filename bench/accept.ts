@@ -11,9 +11,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { children, cleanUp, machine, makeBody, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
+import { machine, makeBody, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
+import { children, runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -30,7 +31,7 @@ const preloadCount = Number(values.preload);
 
 const WARM_UP_SECONDS = 8;
 // Messages stay in the queue: what it costs to deliver them is the measure of bench/deliver.
-const ACCEPT_ONLY = ["--roles", "api"];
+const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
@@ -155,15 +156,11 @@ async function main(): Promise<void> {
 }
 
 /** Stops a loaded godwit the hard way and times its next start. */
-async function restartMs({ child, dataDir }: GodwitPeer): Promise<number> {
-  child.kill("SIGKILL");
+async function restartMs(peer: GodwitPeer): Promise<number> {
+  peer.child.kill("SIGKILL");
   const startedAt = performance.now();
-  await serve(dataDir, "/dev/null", []);
+  await serve(peer, "/dev/null", []);
   return performance.now() - startedAt;
 }
 
-try {
-  await main();
-} finally {
-  await cleanUp();
-}
+await runBenchmark(main);

@@ -6,8 +6,9 @@
  *  npm run bench -- batch [--rounds 5] [--seconds 8] [--items 1000] [--connections 64] [--batch-connections 4] */
 import { parseArgs } from "node:util";
 import { treeCpuUs } from "./cpu.ts";
-import { cleanUp, machine, makeBody, median, out, say, show, startGodwit, type Peer } from "./godwit.ts";
+import { machine, makeBody, median, out, say, show, startGodwit, type Peer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
+import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +25,7 @@ const items = Number(values.items);
 
 const WARM_UP_SECONDS = 8;
 // What it costs to deliver them is the measure of bench/deliver.
-const ACCEPT_ONLY = ["--roles", "api"];
+const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
 /** The same text as a single message, said once, to as many recipients. */
 const batchBody = JSON.stringify({
@@ -95,8 +96,4 @@ async function main(): Promise<void> {
   );
 }
 
-try {
-  await main();
-} finally {
-  await cleanUp();
-}
+await runBenchmark(main);

@@ -11,9 +11,10 @@ import { parseArgs } from "node:util";
 import { claimDue } from "../src/delivery/queries.ts";
 import type { Priority } from "../src/messages/message.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { cleanUp, godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
+import { godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
+import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -33,7 +34,8 @@ const parts = new Set(values.only.split(","));
 const WARM_UP_SECONDS = 8;
 const DRAIN_MS = 120_000;
 // Answers in the next turn of the event loop, receipts some hundredths of a second later: the carrier costs no time.
-const SPEED = ["--simulator-speed", "50"];
+const DELIVERING = { args: ["--simulator-speed", "50"] };
+const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
 type Cost = { rate: number; cpuUs: number; p99: number; drainMs: number };
 
@@ -71,7 +73,7 @@ async function untilDelivered(peer: GodwitPeer, count: number): Promise<void> {
 }
 
 async function compareCost(end: GodwitPeer): Promise<string[]> {
-  const accept = await startGodwit("accept", ["--roles", "api"]);
+  const accept = await startGodwit("accept", ACCEPT_ONLY);
   for (const peer of [accept, end]) await measure(peer, WARM_UP_SECONDS, peer === end);
   const results: { accept: Cost; end: Cost }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -138,11 +140,11 @@ async function settled(url: string, headers: Record<string, string>): Promise<{ 
 const PROBES = 500;
 const PROBE_GAP_MS = 20;
 
-function secondAccount({ dataDir, url }: GodwitPeer): Probe {
-  godwit(dataDir, "accounts", "create", "other");
-  godwit(dataDir, "environments", "set-tier", "test", "bench", "--account", "other");
-  const key = godwit(dataDir, "keys", "create", "--account", "other", "--environment", "test", "--scopes", "messages:send,messages:read");
-  return { url, key: String(key["key"]) };
+function secondAccount(peer: GodwitPeer): Probe {
+  godwit(peer, "accounts", "create", "other");
+  godwit(peer, "environments", "set-tier", "test", "bench", "--account", "other");
+  const key = godwit(peer, "keys", "create", "--account", "other", "--environment", "test", "--scopes", "messages:send,messages:read");
+  return { url: peer.url, key: String(key["key"]) };
 }
 
 async function compareFairness(peer: GodwitPeer, other: Probe): Promise<string[]> {
@@ -202,8 +204,8 @@ async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
 
 async function compareBacklog(): Promise<string[]> {
   const backlog = Number(values.backlog);
-  const few = await startGodwit("few", ["--roles", "api"]);
-  const many = await startGodwit("many", ["--roles", "api"]);
+  const few = await startGodwit("few", ACCEPT_ONLY);
+  const many = await startGodwit("many", ACCEPT_ONLY);
   await preload(few, { account: few.account, total: 1_000, priority: "bulk" }, say);
   await preload(many, { account: many.account, total: backlog, priority: "bulk" }, say);
   const ratios: number[] = [];
@@ -226,7 +228,7 @@ async function compareBacklog(): Promise<string[]> {
 
 /** A long queue is worked off for a while, and the memory of the process must not follow its length. */
 async function watchMemory(backlog: number): Promise<string[]> {
-  const peer = await startGodwit("memory", SPEED);
+  const peer = await startGodwit("memory", DELIVERING);
   await preload(peer, { account: peer.account, total: 20_000, priority: "bulk" }, say);
   await drained(peer);
   const before = rssMb(peer.child.pid ?? 0);
@@ -247,7 +249,7 @@ async function watchMemory(backlog: number): Promise<string[]> {
 async function main(): Promise<void> {
   out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s\n`);
   const rows: string[] = [];
-  const end = await startGodwit("end", SPEED);
+  const end = await startGodwit("end", DELIVERING);
   if (parts.has("cost")) rows.push(...(await compareCost(end)));
   if (parts.has("latency") || parts.has("fairness")) rows.push(...(await compareFairness(end, secondAccount(end))));
   end.child.kill("SIGTERM");
@@ -256,8 +258,4 @@ async function main(): Promise<void> {
   for (const row of rows) out(row);
 }
 
-try {
-  await main();
-} finally {
-  await cleanUp();
-}
+await runBenchmark(main);

@@ -9,8 +9,9 @@
  *  npm run bench -- gateway [--rounds 3] [--seconds 8] [--kills 2] [--soak 1000000]      needs: apt-get install kannel */
 import { parseArgs } from "node:util";
 import { runConnection, type Exchange } from "./load.ts";
-import { removeGateways, startKannel, startOurs, type Gateway } from "./gateways.ts";
-import { cleanUp, machine, median, out, say, show } from "./godwit.ts";
+import { startKannel, startOurs, type Gateway } from "./gateways.ts";
+import { machine, median, out, say, show } from "./godwit.ts";
+import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -178,9 +179,4 @@ function growth(soaked: readonly Soaked[]): number {
   return of(soaked.length - quarter) / of(quarter);
 }
 
-try {
-  await main();
-} finally {
-  await cleanUp();
-  removeGateways();
-}
+await runBenchmark(main);

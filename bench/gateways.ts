@@ -2,19 +2,17 @@
  *  package) and us. Both configurations stand here. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { poll } from "../src/lib/wait.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { children, godwit, serve } from "./godwit.ts";
+import { godwit, serve, THIS_CHECKOUT } from "./godwit.ts";
+import { benchDir, children } from "./run.ts";
 
 const BEARERBOX = "/usr/sbin/bearerbox";
 const SMSBOX = "/usr/sbin/smsbox";
-const root = mkdtempSync(join(tmpdir(), "godwit-gateway-"));
-chmodSync(root, 0o755);
 
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
@@ -115,7 +113,7 @@ function killTrees(...trees: readonly (ChildProcess | undefined)[]): void {
 export async function startKannel(window: number): Promise<Gateway> {
   if (!existsSync(BEARERBOX)) throw new Error("Kannel is not here: apt-get install kannel");
   const carrier = await Carrier.start();
-  const folder = join(root, "kannel");
+  const folder = join(benchDir, "kannel");
   const spool = join(folder, "spool");
   mkdirSync(spool, { recursive: true });
   const [admin, box, sendsms] = [await freePort(), await freePort(), await freePort()];
@@ -205,10 +203,11 @@ text = "No service"
 max-messages = 0
 `;
 
-export async function startOurs(window: number): Promise<Gateway> {
+/** Starts our gateway from a checkout. `name` distinguishes its files from those of another one in the same run. */
+export async function startOurs(window: number, name = "ours", checkout = THIS_CHECKOUT): Promise<Gateway> {
   const carrier = await Carrier.start();
-  const dataDir = join(root, "ours");
-  const config = join(root, "godwit.toml");
+  const installation = { checkout, dataDir: join(benchDir, name) };
+  const config = join(benchDir, `${name}.toml`);
   writeFileSync(
     config,
     `[[link]]
@@ -225,17 +224,17 @@ hold_seconds = 5
 `,
   );
   process.env["BENCH_PASSWORD"] = "bench";
-  godwit(dataDir, "accounts", "create", "bench");
-  godwit(dataDir, "environments", "set-tier", "live", "unlimited");
-  const { key } = godwit(dataDir, "keys", "create", "--environment", "live", "--scopes", "messages:send,messages:read,links:read");
+  godwit(installation, "accounts", "create", "bench");
+  godwit(installation, "environments", "set-tier", "live", "unlimited");
+  const { key } = godwit(installation, "keys", "create", "--environment", "live", "--scopes", "messages:send,messages:read,links:read");
   const headers = { "content-type": "application/json", authorization: `Bearer ${String(key)}` };
   let child: ChildProcess | undefined;
   let url = "";
   const fixed = Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .map(([header, value]) => `${header}: ${value}\r\n`)
     .join("");
   const restart = async (): Promise<void> => {
-    const started = await serve(dataDir, join(root, "ours.log"), ["--config", config]);
+    const started = await serve(installation, join(benchDir, `${name}.log`), ["--config", config]);
     child = started.child;
     url = started.url;
     await poll(async () => ((await isConnected(started.url, headers)) ? true : undefined), { timeoutMs: 60_000, everyMs: 200 });
@@ -262,6 +261,3 @@ async function isConnected(url: string, headers: Record<string, string>): Promis
   const { data = [] } = (await reply.json()) as { data?: { name: string; state: string }[] };
   return data.some(({ name, state }) => name === "bench" && state === "connected");
 }
-
-/** Nothing of them stays behind. */
-export const removeGateways = (): void => rmSync(root, { recursive: true, force: true });

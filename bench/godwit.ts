@@ -1,72 +1,87 @@
 /** A godwit to be measured: its own process and embedded database in a temporary folder, as `npm start` runs it. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { chmodSync, mkdtempSync, openSync, realpathSync, rmSync } from "node:fs";
-import { cpus, tmpdir, totalmem } from "node:os";
+import { openSync, readFileSync, realpathSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Database } from "../src/storage/database.ts";
 import { missingDurability } from "../src/storage/durability.ts";
 import { EMBEDDED_USER } from "../src/storage/embedded-postgres.ts";
+import { benchDir, children } from "./run.ts";
 
-const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
-// As `npm start` runs it.
-const FLAGS = ["--max-semi-space-size=4", "--v8-pool-size=1", "--no-flush-bytecode"];
+/** The checkout that this file belongs to. */
+export const THIS_CHECKOUT = join(import.meta.dirname, "..");
+
+/** A data directory, and the checkout whose code uses it. */
+export type Installation = { checkout: string; dataDir: string };
 
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const root = mkdtempSync(join(tmpdir(), "godwit-bench-"));
-chmodSync(root, 0o755);
-export const children: ChildProcess[] = [];
+export type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
+export type GodwitPeer = Peer & Installation & { socketDir: string; account: string; readyMs: number };
 
-/** Stops what was started, and leaves nothing behind. */
-export async function cleanUp(): Promise<void> {
-  await Promise.all(
-    children.map(async (child) => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      await new Promise((resolve) => child.once("exit", resolve));
-    }),
-  );
-  rmSync(root, { recursive: true, force: true });
+const mainOf = (checkout: string): string => join(checkout, "src", "main.ts");
+
+/** The flags with which `npm start` of a checkout runs Node. */
+function nodeFlags(checkout: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { scripts: { start: string } };
+  return scripts.start.split(" ").filter((word) => word.startsWith("--"));
 }
 
-export type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
-export type GodwitPeer = Peer & { dataDir: string; socketDir: string; account: string; readyMs: number };
-
-export function godwit(dataDir: string, ...args: string[]): Record<string, unknown> {
-  const { stdout, status, stderr } = spawnSync(process.execPath, [MAIN, ...args, "--json", "--data-dir", dataDir], { encoding: "utf8" });
+export function godwit({ checkout, dataDir }: Installation, ...args: string[]): Record<string, unknown> {
+  const { stdout, status, stderr } = spawnSync(process.execPath, [mainOf(checkout), ...args, "--json", "--data-dir", dataDir], {
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Starts the service on a data directory and waits until it listens. */
-export async function serve(dataDir: string, logPath: string, args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
+/** Starts the service of an installation and waits until it listens. */
+export async function serve(
+  { checkout, dataDir }: Installation,
+  logPath: string,
+  args: readonly string[],
+): Promise<{ child: ChildProcess; url: string }> {
+  const command = [...nodeFlags(checkout), mainOf(checkout), "serve", "--port", "0", "--log", "json", "--data-dir", dataDir, ...args];
   // Logs are on and written to a file, as in production.
-  const child = spawn(process.execPath, [...FLAGS, MAIN, "serve", "--port", "0", "--log", "json", "--data-dir", dataDir, ...args], {
-    stdio: ["ignore", openSync(logPath, "w"), "pipe"],
-  });
+  const child = spawn(process.execPath, command, { stdio: ["ignore", openSync(logPath, "w"), "pipe"] });
   children.push(child);
+  const lines: string[] = [];
   for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
     const match = /http:\/\/[\d.:]+/.exec(line);
     if (match !== null) return { child, url: match[0] };
+    lines.push(line);
   }
-  throw new Error("the service ended before it listened");
+  throw new Error(`the service in ${checkout} ended before it listened: ${lines.join("\n")}`);
 }
 
 export const openBenchDatabase = ({ socketDir }: { socketDir: string }): Database =>
   new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
 
+export type StartOptions = { checkout?: string; args?: readonly string[]; scopes?: readonly string[] };
+
 /** A fresh installation with an account whose quota is never reached. */
-export async function startGodwit(name: string, args: readonly string[] = [], moreScopes = ""): Promise<GodwitPeer> {
-  const dataDir = join(root, name);
-  godwit(dataDir, "accounts", "create", "bench");
-  godwit(dataDir, "environments", "define-tier", "bench", "--rate", "1000000", "--burst", "2000000");
-  godwit(dataDir, "environments", "set-tier", "test", "bench");
-  const { key } = godwit(dataDir, "keys", "create", "--environment", "test", "--scopes", `messages:send,messages:read,${moreScopes}`);
+export async function startGodwit(
+  name: string,
+  { checkout = THIS_CHECKOUT, args = [], scopes = [] }: StartOptions = {},
+): Promise<GodwitPeer> {
+  const installation = { checkout, dataDir: join(benchDir, name) };
+  godwit(installation, "accounts", "create", "bench");
+  godwit(installation, "environments", "define-tier", "bench", "--rate", "1000000", "--burst", "2000000");
+  godwit(installation, "environments", "set-tier", "test", "bench");
+  const granted = ["messages:send", "messages:read", ...scopes].join(",");
+  const { key } = godwit(installation, "keys", "create", "--environment", "test", "--scopes", granted);
   const startedAt = performance.now();
-  const { child, url } = await serve(dataDir, join(root, `${name}.log`), args);
+  const { child, url } = await serve(installation, join(benchDir, `${name}.log`), args);
   const readyMs = performance.now() - startedAt;
-  const socketDir = realpathSync(join(dataDir, "postgres"));
+  const socketDir = realpathSync(join(installation.dataDir, "postgres"));
+  const account = await findAccount(socketDir);
+  const headers = { "Content-Type": "application/json", Authorization: `Bearer ${String(key)}` };
+  return { ...installation, name, child, url, path: "/v1/messages", hasKey: true, socketDir, account, readyMs, headers };
+}
+
+/** The account's id in hexadecimal. Refuses a database that is not durable: its figures would be worthless. */
+async function findAccount(socketDir: string): Promise<string> {
   const db = openBenchDatabase({ socketDir });
   const off = await missingDurability(db);
   if (off.length > 0) throw new Error(`the database is not durable: ${off.join(", ")} off`);
@@ -76,8 +91,7 @@ export async function startGodwit(name: string, args: readonly string[] = [], mo
     values: [],
   });
   await db.close();
-  const headers = { "Content-Type": "application/json", Authorization: `Bearer ${String(key)}` };
-  return { name, child, url, path: "/v1/messages", hasKey: true, dataDir, socketDir, account: row?.id ?? "", readyMs, headers };
+  return row?.id ?? "";
 }
 
 let counter = 0;

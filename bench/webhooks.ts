@@ -12,8 +12,9 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { rssMb, treeCpuUs } from "./cpu.ts";
-import { children, cleanUp, machine, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
+import { machine, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile } from "./load.ts";
+import { children, runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -158,7 +159,10 @@ const p = (times: readonly number[], share: number): number => quantile(Float64A
 
 async function main(): Promise<void> {
   const receiver = new Receiver(await firstLine(startPeer("receiver.ts", [])));
-  const peer = await startGodwit("webhooks", ["--roles", "api,webhooks", "--webhook-allow", "127.0.0.0/8"], "webhooks:write,webhooks:read");
+  const peer = await startGodwit("webhooks", {
+    args: ["--roles", "api,webhooks", "--webhook-allow", "127.0.0.0/8"],
+    scopes: ["webhooks:write", "webhooks:read"],
+  });
   const healthy = endpointCount - deadCount;
   await createEndpoint(peer, `${receiver.url}/one`);
   for (let index = 0; index < healthy; index += 1) await createEndpoint(peer, `${receiver.url}/timed/${index}`);
@@ -222,8 +226,4 @@ async function main(): Promise<void> {
   );
 }
 
-try {
-  await main();
-} finally {
-  await cleanUp();
-}
+await runBenchmark(main);
