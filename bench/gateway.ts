@@ -30,6 +30,8 @@ const window = Number(values.window);
 const kills = Number(values.kills);
 const soak = Number(values.soak);
 
+const WARM_UP_SECONDS = 8;
+
 let number = 0;
 
 type Sent = Map<number, number>;
@@ -58,14 +60,15 @@ async function load(gateway: Gateway, forSeconds: number, isOver: () => boolean 
 
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
-async function measure(gateway: Gateway): Promise<Measure> {
+async function measure(gateway: Gateway, forSeconds: number): Promise<Measure> {
   await gateway.carrier.forget();
   const before = gateway.cpuUs();
-  const startedAt = performance.now();
-  const sent = await load(gateway, seconds);
-  await gateway.carrier.quiet(1_000);
-  const took = (performance.now() - startedAt) / 1_000 - 1;
+  const startedAt = Date.now();
+  const sent = await load(gateway, forSeconds);
+  await gateway.carrier.received(sent.size);
   const arrivals = await gateway.carrier.arrivals();
+  const lastAt = [...arrivals.values()].reduce((latest, [at = 0]) => Math.max(latest, at), 0);
+  const took = (lastAt - startedAt) / 1_000;
   const delays = [...sent].flatMap(([id, askedAt]) => {
     const at = arrivals.get(id)?.[0];
     return at === undefined ? [] : [at - askedAt];
@@ -125,11 +128,11 @@ async function main(): Promise<void> {
   const kannel = await startKannel(window);
   const ours = await startOurs(window);
   const gateways = [kannel, ours];
-  for (const gateway of gateways) await load(gateway, 8);
+  for (const gateway of gateways) await measure(gateway, WARM_UP_SECONDS);
   const results = new Map<string, Measure[]>();
   for (let round = 1; round <= rounds; round += 1)
     for (const gateway of gateways) {
-      const measured = await measure(gateway);
+      const measured = await measure(gateway, seconds);
       results.set(gateway.name, [...(results.get(gateway.name) ?? []), measured]);
       say(`round ${round} of ${rounds}: ${gateway.name} ${show(measured.rate)}/s ${show(measured.cpuUs)} µs, p99 ${show(measured.p99)} ms`);
     }

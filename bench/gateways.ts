@@ -52,6 +52,12 @@ export class Carrier {
   forget = (): Promise<object> => this.#ask("forget");
   arrivals = async (): Promise<Map<number, number[]>> => new Map(await this.#ask<[number, number[]][]>("arrivals"));
 
+  /** Waits until so many messages have arrived. */
+  async received(count: number, timeoutMs = 120_000): Promise<void> {
+    const arrived = await poll(async () => ((await this.count()) >= count ? true : undefined), { timeoutMs, everyMs: 50 });
+    if (arrived === undefined) throw new Error(`${count} messages were accepted, and ${await this.count()} arrived`);
+  }
+
   /** Nothing has come for a while. */
   async quiet(quietMs = 3_000, timeoutMs = 120_000): Promise<void> {
     let last = -1;
