@@ -5,16 +5,20 @@
  *  (d) the accept's SQL driven alone, and, with --preload N, (e) our accept on a database with N messages. Machines are
  *  noisy: medians of ratios within a round are what counts.
  *
- *  npm run bench -- accept [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] */
+ *  With --against REF, only (b), of this checkout and of the commit REF.
+ *
+ *  npm run bench -- accept [--rounds 5] [--seconds 8] [--connections 64] [--preload 5000000] [--against REF [--within 0.05]] */
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
+import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { machine, makeBody, median, out, say, serve, show, startGodwit, type GodwitPeer, type Peer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
-import { children, runBenchmark } from "./run.ts";
+import { children } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -22,6 +26,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "8" },
     connections: { type: "string", default: "64" },
     preload: { type: "string", default: "0" },
+    ...AGAINST_OPTIONS,
   },
 });
 const rounds = Number(values.rounds);
@@ -49,19 +54,19 @@ async function startPeer(name: string, file: string): Promise<Peer> {
   return { name, child, url: await firstUrl(child), path: "/v1/messages", headers: { "Content-Type": "application/json" }, hasKey: false };
 }
 
+async function load(peer: Peer, forSeconds: number): Promise<Load> {
+  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
+  const odd = [...statuses].filter(([status]) => status !== 200 && status !== 202);
+  if (odd.length > 0) throw new Error(`${peer.name} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
+  return { messages: requests, rate: requests / took, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
+}
+
 /** Loads a peer, and gives its figures when asked at the end of the round: what it does afterwards because of the load
  *  (vacuum, checkpoints) is its cost too. */
 async function measure(peer: Peer, forSeconds: number): Promise<() => Measure> {
   const before = treeCpuUs(peer.child.pid ?? 0);
-  const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
-  const odd = [...statuses].filter(([status]) => status !== 200 && status !== 202);
-  if (odd.length > 0) throw new Error(`${peer.name} answered ${odd.map(([status, count]) => `${status} (${count}×)`).join(", ")}`);
-  return () => ({
-    rate: requests / took,
-    cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / requests,
-    p50: quantile(latenciesMs, 0.5),
-    p99: quantile(latenciesMs, 0.99),
-  });
+  const { messages, ...figures } = await load(peer, forSeconds);
+  return () => ({ ...figures, cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / messages });
 }
 
 async function meanBatch({ url }: Peer): Promise<number> {
@@ -163,4 +168,15 @@ async function restartMs(peer: GodwitPeer): Promise<number> {
   return performance.now() - startedAt;
 }
 
-await runBenchmark(main);
+async function startContender({ name, folder }: Checkout): Promise<Contender> {
+  const peer = await startGodwit(name, { ...ACCEPT_ONLY, checkout: folder });
+  return { cpuUs: () => treeCpuUs(peer.child.pid ?? 0), load: (forSeconds) => load(peer, forSeconds) };
+}
+
+await runOrCompare(values, main, {
+  rounds,
+  seconds,
+  about: `accept, ${connections} connections`,
+  titles: { rate: "accepted per second", cpuUs: "CPU µs per message", p50: "p50 of the 202, ms", p99: "p99 of the 202, ms" },
+  start: startContender,
+});

@@ -5,16 +5,20 @@
  *  to end one: the time from accept to hand-over when idle; the same beside a campaign of another account; and a claim, the
  *  memory and the campaign's speed with a long queue.
  *
- *  npm run bench -- deliver [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000] */
+ *  With --against REF, only end to end, of this checkout and of the commit REF.
+ *
+ *  npm run bench -- deliver [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
+ *                           [--only cost,latency,fairness,backlog] [--against REF [--within 0.05]] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { claimDue } from "../src/delivery/queries.ts";
 import type { Priority } from "../src/messages/message.ts";
+import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
+import type { Checkout } from "./checkout.ts";
 import { rssMb, treeCpuUs } from "./cpu.ts";
 import { godwit, machine, makeBody, median, openBenchDatabase, out, say, show, startGodwit, type GodwitPeer } from "./godwit.ts";
 import { quantile, runLoad } from "./load.ts";
 import { preload } from "./preload.ts";
-import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +28,7 @@ const { values } = parseArgs({
     backlog: { type: "string", default: "1000000" },
     campaign: { type: "string", default: "100000" },
     only: { type: "string", default: "cost,latency,fairness,backlog" },
+    ...AGAINST_OPTIONS,
   },
 });
 const rounds = Number(values.rounds);
@@ -37,7 +42,7 @@ const DRAIN_MS = 120_000;
 const DELIVERING = { args: ["--simulator-speed", "50"] };
 const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
-type Cost = { rate: number; cpuUs: number; p99: number; drainMs: number };
+type Cost = { rate: number; cpuUs: number; p99: number; backlogMs: number };
 
 async function metric({ url }: GodwitPeer, pattern: RegExp): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
@@ -46,22 +51,28 @@ async function metric({ url }: GodwitPeer, pattern: RegExp): Promise<number> {
 
 const delivered = (peer: GodwitPeer): Promise<number> => metric(peer, /^godwit_transitions_total\{status="delivered"\} (\S+)/m);
 
-/** Loads a peer and, where it delivers, waits until everything has arrived. The CPU is read at the end of the round: what it
- *  does afterwards because of the load (vacuum, checkpoints) is its cost too. */
-async function measure(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<() => Cost> {
-  const before = treeCpuUs(peer.child.pid ?? 0);
+/** Loads a peer and, where it delivers, waits until everything has arrived. */
+async function load(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<Required<Load>> {
   const deliveredBefore = isDelivering ? await delivered(peer) : 0;
   const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
   if ([...statuses.keys()].some((status) => status !== 202)) throw new Error(`${peer.name} answered ${[...statuses].join("; ")}`);
   const endedAt = performance.now();
   if (isDelivering) await untilDelivered(peer, deliveredBefore + requests);
-  const drainMs = isDelivering ? performance.now() - endedAt : Number.NaN;
-  return () => ({
+  const backlogMs = isDelivering ? performance.now() - endedAt : Number.NaN;
+  return {
+    messages: requests,
     rate: requests / took,
-    cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / requests,
+    p50: quantile(latenciesMs, 0.5),
     p99: quantile(latenciesMs, 0.99),
-    drainMs,
-  });
+    backlogMs,
+  };
+}
+
+/** The CPU is read at the end of the round: what it does afterwards because of the load (vacuum, checkpoints) is its cost too. */
+async function measure(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<() => Cost> {
+  const before = treeCpuUs(peer.child.pid ?? 0);
+  const { messages, ...figures } = await load(peer, forSeconds, isDelivering);
+  return () => ({ ...figures, cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before) / messages });
 }
 
 async function untilDelivered(peer: GodwitPeer, count: number): Promise<void> {
@@ -82,7 +93,7 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
     results.push({ accept: ofAccept(), end: ofEnd() });
     const { accept: a, end: e } = results.at(-1) as (typeof results)[number];
     say(
-      `round ${round} of ${rounds}: accept ${show(a.rate)}/s ${show(a.cpuUs)} µs; end to end ${show(e.rate)}/s ${show(e.cpuUs)} µs, ${show(e.drainMs)} ms to drain`,
+      `round ${round} of ${rounds}: accept ${show(a.rate)}/s ${show(a.cpuUs)} µs; end to end ${show(e.rate)}/s ${show(e.cpuUs)} µs, ${show(e.backlogMs)} ms to drain`,
     );
   }
   accept.child.kill("SIGTERM");
@@ -95,11 +106,11 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
       `| ${name === "end" ? "accept → delivered" : "accept alone"} | ${show(of((cost) => cost.rate))} | ${show(
         of((cost) => cost.p99),
         1,
-      )} | ${show(of((cost) => cost.cpuUs))} | ${show(of((cost) => cost.drainMs))} |`,
+      )} | ${show(of((cost) => cost.cpuUs))} | ${show(of((cost) => cost.backlogMs))} |`,
     );
   }
   const ratio = median(results.map((result) => result.end.cpuUs / result.accept.cpuUs));
-  const drain = Math.max(...results.map((result) => result.end.drainMs)) / 1_000;
+  const drain = Math.max(...results.map((result) => result.end.backlogMs)) / 1_000;
   return [
     `| CPU per message, end to end / accept alone | ${show(ratio, 2)} | ≤ 2.5 |`,
     `| longest backlog at the end of the load, s | ${show(drain, 2)} | < 1 |`,
@@ -258,4 +269,29 @@ async function main(): Promise<void> {
   for (const row of rows) out(row);
 }
 
-await runBenchmark(main);
+async function startContender({ name, folder }: Checkout): Promise<Contender> {
+  const peer = await startGodwit(name, { ...DELIVERING, checkout: folder });
+  return {
+    cpuUs: () => treeCpuUs(peer.child.pid ?? 0),
+    load: async (forSeconds) => {
+      const measured = await load(peer, forSeconds, true);
+      // Up to the last delivery: a commit that accepts faster than it delivers gains nothing.
+      const { messages, rate, backlogMs } = measured;
+      return { ...measured, rate: messages / (messages / rate + backlogMs / 1_000) };
+    },
+  };
+}
+
+await runOrCompare(values, main, {
+  rounds,
+  seconds,
+  about: `accept → delivered, ${connections} connections`,
+  titles: {
+    rate: "delivered per second",
+    cpuUs: "CPU µs per message",
+    p50: "p50 of the 202, ms",
+    p99: "p99 of the 202, ms",
+    backlogMs: "all delivered after the load, ms",
+  },
+  start: startContender,
+});

@@ -6,12 +6,16 @@
  *  processes at once, and started again: what was answered with 202 and never came is lost, what came twice is doubled. At last ours
  *  carries a million, and its memory is watched.
  *
- *  npm run bench -- gateway [--rounds 3] [--seconds 8] [--kills 2] [--soak 1000000]      needs: apt-get install kannel */
+ *  With --against REF, only us, of this checkout and of the commit REF. Kannel is not needed.
+ *
+ *  npm run bench -- gateway [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
+ *                           [--against REF [--within 0.05]]      needs: apt-get install kannel */
 import { parseArgs } from "node:util";
+import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
+import type { Checkout } from "./checkout.ts";
 import { runConnection, type Exchange } from "./load.ts";
 import { startKannel, startOurs, type Gateway } from "./gateways.ts";
 import { machine, median, out, say, show } from "./godwit.ts";
-import { runBenchmark } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +25,7 @@ const { values } = parseArgs({
     window: { type: "string", default: "500" },
     kills: { type: "string", default: "2" },
     soak: { type: "string", default: "1000000" },
+    ...AGAINST_OPTIONS,
   },
 });
 const rounds = Number(values.rounds);
@@ -60,9 +65,9 @@ async function load(gateway: Gateway, forSeconds: number, isOver: () => boolean 
 
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
-async function measure(gateway: Gateway, forSeconds: number): Promise<Measure> {
+/** Sends for so long, and waits until the carrier has everything. */
+async function carry(gateway: Gateway, forSeconds: number): Promise<Load> {
   await gateway.carrier.forget();
-  const before = gateway.cpuUs();
   const startedAt = Date.now();
   const sent = await load(gateway, forSeconds);
   await gateway.carrier.received(sent.size);
@@ -75,7 +80,13 @@ async function measure(gateway: Gateway, forSeconds: number): Promise<Measure> {
   });
   const sorted = delays.toSorted((a, b) => a - b);
   const at = (q: number): number => sorted[Math.floor(sorted.length * q)] ?? Number.NaN;
-  return { rate: arrivals.size / took, cpuUs: (gateway.cpuUs() - before) / arrivals.size, p50: at(0.5), p99: at(0.99) };
+  return { messages: arrivals.size, rate: arrivals.size / took, p50: at(0.5), p99: at(0.99) };
+}
+
+async function measure(gateway: Gateway, forSeconds: number): Promise<Measure> {
+  const before = gateway.cpuUs();
+  const { messages, ...figures } = await carry(gateway, forSeconds);
+  return { ...figures, cpuUs: (gateway.cpuUs() - before) / messages };
 }
 
 type Survived = { acknowledged: number; lost: number; doubled: number };
@@ -128,7 +139,7 @@ async function main(): Promise<void> {
   const kannel = await startKannel(window);
   const ours = await startOurs(window);
   const gateways = [kannel, ours];
-  for (const gateway of gateways) await measure(gateway, WARM_UP_SECONDS);
+  for (const gateway of gateways) await carry(gateway, WARM_UP_SECONDS);
   const results = new Map<string, Measure[]>();
   for (let round = 1; round <= rounds; round += 1)
     for (const gateway of gateways) {
@@ -182,4 +193,20 @@ function growth(soaked: readonly Soaked[]): number {
   return of(soaked.length - quarter) / of(quarter);
 }
 
-await runBenchmark(main);
+async function startContender({ name, folder }: Checkout): Promise<Contender> {
+  const gateway = await startOurs(window, name, folder);
+  return { cpuUs: gateway.cpuUs, load: (forSeconds) => carry(gateway, forSeconds) };
+}
+
+await runOrCompare(values, main, {
+  rounds,
+  seconds,
+  about: `gateway, ${connections} connections, window ${window}`,
+  titles: {
+    rate: "messages per second at the carrier",
+    cpuUs: "CPU µs per message",
+    p50: "p50 to the carrier, ms",
+    p99: "p99 to the carrier, ms",
+  },
+  start: startContender,
+});

@@ -1,14 +1,35 @@
 /** npm run bench -- NAME [flags]: runs one of the measurements in this folder. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-
 const BENCHMARKS = ["accept", "batch", "deliver", "gateway", "webhooks"];
 
+const HELP = `Usage: npm run bench -- NAME [flags]
+
+  accept     cost of a durable, idempotent accept, beside a bare echo, a framework and the SQL
+             [--rounds 5] [--seconds 8] [--connections 64] [--preload 0]
+  batch      cost of a message in a batch, beside a single send
+             [--rounds 5] [--seconds 8] [--items 1000] [--connections 64] [--batch-connections 4]
+  deliver    cost from the request to the receipt, latency, fairness, long queues
+             [--rounds 3] [--seconds 10] [--connections 64] [--backlog 1000000] [--campaign 100000]
+             [--only cost,latency,fairness,backlog]
+  gateway    HTTP in, SMPP out, beside Kannel
+             [--rounds 3] [--seconds 8] [--connections 64] [--window 500] [--kills 2] [--soak 1000000]
+  webhooks   rate and delay of webhook deliveries, beside a bare loop of posts
+             [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4]
+
+Two commits (accept, deliver and gateway):
+
+  --against REF    compares this checkout with the commit REF, in place of the other peers
+  --within SHARE   exits with 1 if throughput or CPU is worse by more than this share, for example 0.05
+
+bench/README.md describes each of them.
+`;
+
 const [name = "", ...rest] = process.argv.slice(2);
-if (BENCHMARKS.includes(name) && existsSync(join(import.meta.dirname, `${name}.ts`))) {
+if ([name, ...rest].some((word) => word === "--help" || word === "-h")) {
+  process.stdout.write(HELP);
+} else if (BENCHMARKS.includes(name)) {
   process.argv.splice(2, process.argv.length, ...rest);
   await import(`./${name}.ts`);
 } else {
-  process.stderr.write(`which one? ${BENCHMARKS.join(", ")}\n`);
+  process.stderr.write(HELP);
   process.exitCode = 2;
 }

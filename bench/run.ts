@@ -12,6 +12,9 @@ chmodSync(benchDir, 0o755);
 /** The processes that end with the run. */
 export const children: ChildProcess[] = [];
 
+/** A mistake in the command line. Only its message is printed. */
+export class UsageError extends Error {}
+
 export async function runBenchmark(main: () => Promise<void>): Promise<void> {
   let exitCode: number | undefined;
   const interrupted = new Promise<void>((resolve) => {
@@ -27,11 +30,18 @@ export async function runBenchmark(main: () => Promise<void>): Promise<void> {
   } catch (error) {
     // Ctrl-C also ends the programs that the benchmark waits for; their failure can arrive one turn before the signal.
     await nextTurn();
-    if (exitCode === undefined) throw error;
+    if (exitCode === undefined) reportUsage(error);
   } finally {
     await cleanUp();
   }
   if (exitCode !== undefined) process.exit(exitCode);
+}
+
+/** Throws any other error again. */
+function reportUsage(error: unknown): void {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
 }
 
 async function cleanUp(): Promise<void> {
