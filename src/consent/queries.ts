@@ -8,43 +8,6 @@ import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts"
 
 type Owner = { accountId: Uuid; environment: Environment };
 
-const isActiveFor = (row: string, sender: string): string => `
-   coalesce((select s.is_active
-               from suppressions s
-              where s.account_id = ${row}.account_id and s.environment = ${row}.environment and s.recipient = ${row}.recipient
-                and s.sender = ${sender}), false)`;
-
-/** Whether the recipient of a row with account_id, environment, recipient and sender is suppressed, for all senders or for its own.
- *  Never null. Each is a probe of the whole key by itself: no plan makes a join or a hash of the table out of that, and no other index is to
- *  be had for it. And where there is no suppression at all, none is looked for. */
-export const isSuppressed = (row: string): string => `
-  (exists (select from suppressions)
-   and (${isActiveFor(row, "''")}
-    or ${isActiveFor(row, `${row}.sender`)}))`;
-
-/** Whether the recipient of such a row certainly has not written to its sender for a day. Never null. Of whom nothing is known the
- *  carrier may know better: then it is not closed, and neither is it without a sender. */
-export const isWindowClosed = (row: string): string => `
-  (exists (select from service_windows)
-   and coalesce((select true
-                   from service_windows w
-                  where w.account_id = ${row}.account_id and w.environment = ${row}.environment
-                    and w.recipient = ${row}.recipient and w.sender = ${row}.sender
-                    and w.opened_at <= now() - interval '24 hours'), false))`;
-
-const refusal = prepare(`
-select ${isSuppressed("message")} as is_suppressed,
-       $5::boolean and ${isWindowClosed("message")} as is_closed
-  from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) message`);
-
-/** What stands against a message; a window is only looked for where it matters. */
-export const lookForRefusal = (
-  db: Queryable,
-  { accountId, environment, recipient, sender }: Pair,
-  needsWindow: boolean,
-): Promise<{ is_suppressed: boolean; is_closed: boolean }[]> =>
-  db.rows({ ...refusal, values: [accountId, environment, recipient, sender, needsWindow] });
-
 type SuppressionRow = {
   account_id: Uuid;
   environment: Environment;

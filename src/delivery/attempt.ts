@@ -1,5 +1,5 @@
 /** One message at one link: on record as written, handed over, and what was answered on record too. */
-import { findRefusal } from "../consent/find-refusal.ts";
+import { findRefusal } from "../consent/refusal.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";

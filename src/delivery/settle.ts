@@ -5,7 +5,7 @@ import { isoTime } from "../lib/time.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
-import type { ConsentCode } from "../messages/compose.ts";
+import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { SendOutcome } from "../providers/provider.ts";
@@ -70,14 +70,14 @@ export const lapsedSignal: Signal = {
 };
 
 /** An opt-out, or the end of a service window, that came after the message was accepted. */
-export const unwillingSignal = (code: ConsentCode): Signal => ({
+export const unwillingSignal = (code: ConsentRefusal): Signal => ({
   status: "failed",
   error: { code, message: UNWILLING[code], permanent: true, provider_code: null },
   detail: { reason: "our own check at send time" },
   move: { kind: "leave" },
 });
 
-const UNWILLING: Readonly<Record<ConsentCode, string>> = {
+const UNWILLING: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out: "The recipient opted out before the message was handed to a carrier.",
   service_window_closed: "The recipient's 24 hours for free text had passed when the message was to be handed to a carrier.",
 };

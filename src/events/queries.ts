@@ -1,7 +1,7 @@
 /** All SQL of events: what happened, and the timeline of a message, which also has what moved nothing. */
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column, type Column } from "../storage/batch.ts";
+import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { StoredEvent } from "./event.ts";
@@ -9,50 +9,6 @@ import type { StoredEvent } from "./event.ts";
 /** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
  *  news to tell. */
 export const IS_EVENT = (type: string, record: string): string => `${record} is not null and ${type} <> 'message.redacted'`;
-
-/** An event of a message, written with the change it reports; `record` is the message's record after it. */
-type NewEvent = { id: Uuid; type: string; record: string };
-export type Evented = { event: NewEvent | null };
-
-export const eventColumns: readonly Column<Evented>[] = [
-  column("event_id", "uuid", ({ event }) => event?.id ?? null),
-  column("event_type", "text", ({ event }) => event?.type ?? null),
-  column("record", "text", ({ event }) => event?.record ?? null),
-];
-
-/** The first events of the messages in `accepted`. */
-export const insertFirstEvents = `
-  insert into events (account_id, environment, id, type, message_id, sequence, record)
-  select account_id, environment, event_id, event_type, message_id, sequence, record
-    from accepted
-   where event_id is not null`;
-
-/** The second event of a message that goes to its carrier the moment it is stored. */
-export const writtenColumns: readonly Column<{ written: { entry: NewEntry } | null }>[] = [
-  column("written_id", "uuid", ({ written }) => written?.entry.id ?? null),
-  column("written_type", "text", ({ written }) => written?.entry.type ?? null),
-  column("written_record", "text", ({ written }) => written?.entry.record ?? null),
-  column("written_from", "text", ({ written }) => written?.entry.previousStatus ?? null),
-  column("written_detail", "text", ({ written }) => written?.entry.detail ?? null),
-];
-
-/** The first events of the messages in `accepted`, and the second ones of those that have them already; their `sequence` is that of
- *  the last. */
-export const insertEventsOfBirth = `
-  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
-  select account_id, environment, event_id, event_type, message_id, sequence - (written_id is not null)::integer, record, null, null
-    from accepted
-   where event_id is not null
-  union all
-  select account_id, environment, written_id, written_type, message_id, sequence, written_record, written_from, written_detail::json
-    from accepted
-   where written_id is not null`;
-
-/** Those second ones, as the relation that others are told of them by. */
-export const WRITTEN_EVENTS = `
-  select account_id, environment, written_id as event_id, written_type as event_type, written_record as record
-    from accepted
-   where written_id is not null`;
 
 /** An event that is not a message's, as the relation that others are told of it by. */
 export const insertEvent = `
@@ -78,32 +34,6 @@ export type NewEntry = {
   detail: string | null;
   isIgnored: boolean;
 };
-
-export const entryColumns: readonly Column<{ entry: NewEntry }>[] = [
-  column("event_id", "uuid", ({ entry }) => entry.id),
-  column("event_type", "text", ({ entry }) => entry.type),
-  column("record", "text", ({ entry }) => entry.record),
-  column("previous_status", "text", ({ entry }) => entry.previousStatus),
-  column("detail", "text", ({ entry }) => entry.detail),
-  column("is_ignored", "boolean", ({ entry }) => entry.isIgnored),
-];
-
-// A carrier that repeats itself for ever must not fill the database.
-const MAX_IGNORED = 100;
-
-/** The entries of the changes in `accepted`. */
-export const insertEntries = `
-  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
-  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json, is_ignored
-    from accepted
-   where case when is_ignored
-              then (select count(*)
-                      from (select
-                              from events e
-                             where e.message_id = accepted.message_id and e.id <> e.message_id
-                             limit ${MAX_IGNORED}) known) < ${MAX_IGNORED}
-              else true
-         end`;
 
 export type EntryRow = {
   id: Uuid;

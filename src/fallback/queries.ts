@@ -1,29 +1,8 @@
 /** All SQL of fallbacks: what is tried next, and when. Rows are written by the statements that accept and advance messages. */
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { NewFallback } from "./fallback.ts";
-
-export const fallbackColumns: readonly Column<{ fallback: NewFallback | null }>[] = [
-  column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
-  column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
-];
-
-/** The fallbacks of the messages in `accepted`. */
-export const insertFallbacks = `
-  insert into fallbacks (message_id, account_id, environment, steps, due_at)
-  select message_id, account_id, environment, fallback_steps, fallback_due_at
-    from accepted
-   where fallback_steps is not null`;
-
-/** The messages in `accepted` that have ended badly: there is nothing left to wait for. */
-export const hurryFallbacks = `
-  update fallbacks f
-     set due_at = now()
-    from accepted
-   where accepted.hurries_fallback and f.message_id = accepted.message_id`;
 
 export type DueFallback = { message_id: Uuid; account_id: Uuid; environment: Environment };
 

@@ -1,45 +1,8 @@
 /** All SQL of idempotency keys. */
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { KeyClaim } from "./key.ts";
-
-/** What a write brings for its key: the claim, and the answer that a replay will get. */
-export type Claiming = {
-  claim: KeyClaim | undefined;
-  /** `body` is null when the answer is the record of the event written with it. */
-  answer: { status: number; location: string | null; body: string | null };
-};
-
-export const claimColumns: readonly Column<Claiming>[] = [
-  column("key", "uuid", ({ claim }) => claim?.key ?? null),
-  column("key_lock", "bigint", ({ claim }) => claim?.lock ?? null),
-  column("fingerprint", "bytea", ({ claim }) => claim?.fingerprint ?? null),
-  column("answer_status", "smallint", ({ answer }) => answer.status),
-  column("answer_location", "text", ({ answer }) => answer.location),
-  column("answer_body", "text", ({ answer }) => answer.body),
-];
-
-/** A lock that is had for the asking, and released with the transaction, however it ends. */
-export const TRY_LOCK = "(item.key is null or pg_try_advisory_xact_lock(item.key_lock))";
-
-/** Claims the keys of `request` that were locked, and whose requests nothing speaks against (`refusal`). `on conflict` sees the newest committed row, also one that is newer than
- *  the statement's snapshot: a key comes back only if it was new, or its 24 hours were over. The times are in the select
- *  list, since a cluster takes only immutable functions in the `where` below. */
-export const claimKeys = `
-  insert into idempotency_keys as stored
-         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
-  select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
-         answer_status, answer_location, answer_body, case when answer_body is null then event_id end
-    from request
-   where key is not null and is_locked and refusal is null
-  on conflict (account_id, environment, key) do update
-     set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
-         status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id
-   where stored.expires_at <= excluded.created_at
-  returning account_id, environment, key`;
 
 export type StoredAnswer = { fingerprint: Buffer; status: number; location: string | null; body: string };
 

@@ -1,4 +1,5 @@
 /** Accepting messages: decided in memory, made durable by group commit, answered after the commit. */
+import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
@@ -9,11 +10,12 @@ import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import type { Change } from "./change.ts";
-import { refusalOf, type Composed, type Composer, type ConsentCode } from "./compose.ts";
+import { refusalOf, type Composed, type Composer } from "./compose.ts";
 import type { Handover, Reservation } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
-import { existingMessages, storeAcceptances } from "./queries.ts";
+import { storeAcceptances } from "./accept-statement.ts";
+import { existingMessages } from "./queries.ts";
 
 export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };
 
@@ -26,7 +28,7 @@ const MAX_WAITING = 4_000;
 export type Watch = { committed(size: number, seconds: number): void };
 
 /** What became of an item: stored, or another's, or refused by what the database knows of the recipient. */
-type Stored = "done" | "taken" | ConsentCode;
+type Stored = "done" | "taken" | ConsentRefusal;
 type Outcome = Stored | "lost" | "unknown";
 
 export type AcceptorParts = {

@@ -8,7 +8,7 @@ import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
-import { writeChanges } from "./queries.ts";
+import { writeChanges } from "./advance-statement.ts";
 
 /** Writes the changes that still hold, all in the transaction of `db`; tells for each whether it did. */
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {

@@ -1,5 +1,6 @@
 /** From a request to the message it makes: what it says, which way it takes, and what business rules have against it. */
 import type { Step } from "../fallback/fallback.ts";
+import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
 import type { Owner } from "../idempotency/once.ts";
 import type { Trace } from "../lib/trace.ts";
@@ -196,14 +197,12 @@ function carrierRefusal({ recipient, channel }: NewMessage, { template }: Conten
 }
 
 /** Why a message may not be sent to a recipient. */
-export type ConsentCode = "recipient_opted_out" | "service_window_closed";
-
-const CONSENT_DETAILS: Readonly<Record<ConsentCode, string>> = {
+const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out: "has opted out of messages from this sender",
   service_window_closed: "has not written within 24 hours: only a template may be sent",
 };
 
-export const refusalOf = (code: ConsentCode): Problem =>
+export const refusalOf = (code: ConsentRefusal): Problem =>
   new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
 
 /** When the message may go. */

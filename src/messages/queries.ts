@@ -1,95 +1,13 @@
-/** All SQL of messages. */
+/** All SQL of messages but the accept and the advance statement, which have files of their own. */
 import type { Environment } from "../access/environment.ts";
-import { isSuppressed, isWindowClosed } from "../consent/queries.ts";
-import { entryColumns, insertEntries, insertEventsOfBirth, insertFirstEvents, WRITTEN_EVENTS } from "../events/queries.ts";
-import { hurryFallbacks, insertFallbacks } from "../fallback/queries.ts";
-import { claimKeys, TRY_LOCK } from "../idempotency/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { ORDINALS, readOrdinals, tellEndpoints, tellEndpointsOf, type Ordinals } from "../outbox/queries.ts";
-import { insertParts } from "../parts/queries.ts";
-import { enqueue, leaveQueue, moveColumns, moveInQueue } from "../queue/queries.ts";
-import { countChange, countNew, newUsageColumns, usageColumns } from "../usage/queries.ts";
-import { countedOf } from "../usage/usage.ts";
-import { referenceColumns, rememberReferences } from "../receipts/queries.ts";
-import { batchStatement, batchStatements, column } from "../storage/batch.ts";
+import { queueDeliveries } from "../outbox/queries.ts";
+import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
-import { acceptColumns, acceptExtras } from "./accept-columns.ts";
-import type { Acceptance } from "./acceptance.ts";
-import type { Change } from "./change.ts";
-import type { ConsentCode } from "./compose.ts";
+import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
-import { hasEndedBadly } from "./states.ts";
-
-// For batches that have any.
-const FALLBACKS = `fallback as (${insertFallbacks}
-), `;
-const WRITTEN = `written as (${WRITTEN_EVENTS}
-), told_written as (${tellEndpointsOf("written")}
-), `;
-
-/** The whole of an accept in one statement, and so in one transaction: key, message, event, queue row and fallback, for each
- *  item whose key is new and whose recipient may be written to. What its answer does not name was taken: the key runs elsewhere
- *  or has an answer already. */
-export const acceptStatement = batchStatements<Acceptance, keyof typeof acceptExtras>(
-  acceptColumns,
-  acceptExtras,
-  (items, { written, further }) => `
-with request as materialized (
-  select item.*, ${TRY_LOCK} as is_locked, ${refusalOf("item")} as refusal
-    from ${items}
-), claimed as (${claimKeys}
-), accepted as (
-  select request.*
-    from request
-   where request.refusal is null
-     and (request.key is null
-          or (request.account_id, request.environment, request.key) in (select account_id, environment, key from claimed))
-), message as (
-  insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
-          segments_encoding, segments_characters, priority, client_reference, metadata, max_segments, send_at,
-          expires_at, updated_at, template, batch_id, fallback_of, has_fallback, attempts, provider, link, trace)
-  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence, segments_count,
-         segments_encoding, segments_characters, priority, client_reference, metadata::json, max_segments, send_at,
-         expires_at, updated_at, template::json, batch_id, fallback_of, fallback_steps is not null, attempts, provider, link, trace
-    from accepted
-   where message_id is not null
-), event as (${written ? insertEventsOfBirth : insertFirstEvents}
-), queued as (${enqueue}
-), told as (${tellEndpoints}
-), ${further ? FALLBACKS : ""}${written ? WRITTEN : ""}counted as (${countNew}
-)
-select ordinal::integer, null::integer as refusal
-  from accepted
-union all
-select ordinal::integer, refusal
-  from request
- where refusal is not null
-union all
-select 0, null
- where exists (select from told)${written ? " or exists (select from told_written)" : ""}`,
-);
-
-/** What the database knows against sending to a recipient, as the number of a refusal; null when nothing. */
-const REFUSALS = ["recipient_opted_out", "service_window_closed"] as const satisfies readonly ConsentCode[];
-
-function refusalOf(row: string): string {
-  const isFreeText = `${row}.channel = 'whatsapp' and ${row}.template is null`;
-  return `case when ${isSuppressed(row)} then 0 when ${isFreeText} and ${isWindowClosed(row)} then 1 end`;
-}
-
-/** Which items were stored, which were refused, and whether someone is to be told. */
-export type Stored = Ordinals & { refused: ReadonlyMap<number, ConsentCode> };
-
-/** Stores what is new, and tells which items it was. */
-export async function storeAcceptances(db: Queryable, items: readonly Acceptance[]): Promise<Stored> {
-  const rows = await db.rows<{ ordinal: number; refusal: number | null }>(acceptStatement(items));
-  const refused = new Map<number, ConsentCode>();
-  for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, REFUSALS[refusal] as ConsentCode);
-  return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
-}
 
 const receive = batchStatement<{ message: Message; record: string }>(
   [
@@ -113,14 +31,12 @@ const receive = batchStatement<{ message: Message; record: string }>(
     column("link", "text", ({ message }) => message.provider?.link ?? null),
     column("provider_message_id", "text", ({ message }) => message.provider?.messageId ?? null),
     column("updated_at", "timestamptz", ({ message }) => message.updatedAtMs),
-    ...newUsageColumns.map(({ name, type, pick }) => ({
-      name,
-      type,
-      pick: ({ message }: { message: Message }) => pick({ counted: countedOf(message) }),
-    })),
+    column("usage_minute", "integer", ({ message }) => usageMinute(countedOf(message))),
+    column("usage_key", "text", ({ message }) => usageKey(countedOf(message))),
+    column("usage_segments", "smallint", ({ message }) => message.segments?.count ?? 0),
   ],
   (items) => `
-with accepted as materialized (
+with received as materialized (
   select *
     from ${items}
 ), message as (
@@ -129,10 +45,20 @@ with accepted as materialized (
           segments_encoding, segments_characters, priority, metadata, in_reply_to, provider, link, provider_message_id, updated_at)
   select account_id, environment, message_id, 'inbound', channel, recipient, sender, body, 'received', sequence, segments_count,
          segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to, provider, link, provider_message_id, updated_at
-    from accepted
-), event as (${insertFirstEvents}
-), told as (${tellEndpoints}
-), counted as (${countNew}
+    from received
+), event as (
+  insert into events (account_id, environment, id, type, message_id, sequence, record)
+  select account_id, environment, event_id, event_type, message_id, sequence, record
+    from received
+), delivery as (${queueDeliveries("received")}
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
+         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+    from received
+   group by account_id, environment, usage_minute, usage_key
 )
 select 1`,
 );
@@ -141,69 +67,6 @@ select 1`,
 export const storeReceived = async (tx: Tx, message: Message, record: string): Promise<void> => {
   await tx.rows(receive([{ message, record }]));
 };
-
-/** Status, time fields, timeline, queue, carrier's name and counts of many changes in one statement, and so in one
- *  transaction. A change whose message is no longer what it was decided on is left out, and its answer does not name it; so is
- *  one that would hand over a message which its recipient no longer wants. */
-const advanceStatement = batchStatement<Change>(
-  [
-    column("account_id", "uuid", ({ before }) => before.accountId),
-    column("environment", "text", ({ before }) => before.environment),
-    column("message_id", "uuid", ({ before }) => before.id),
-    column("expected", "integer", ({ before }) => before.sequence),
-    column("is_whole", "boolean", ({ before }) => !before.isRedacted),
-    column("status", "text", ({ after }) => after.status),
-    column("sequence", "integer", ({ after }) => after.sequence),
-    column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
-    column("provider", "text", ({ after }) => after.provider?.name ?? null),
-    column("link", "text", ({ after }) => after.provider?.link ?? null),
-    column("provider_message_id", "text", ({ after }) => after.provider?.messageId ?? null),
-    column("sender", "text", ({ after }) => after.sender),
-    column("attempts", "integer", ({ after }) => after.attempts),
-    column("has_unknown", "boolean", ({ after }) => after.hasUnknown),
-    column("refusals", "smallint", ({ after }) => after.refusals),
-    column("updated_at", "timestamptz", ({ after }) => after.updatedAtMs),
-    column("sent_at", "timestamptz", ({ after }) => after.sentAtMs),
-    column("delivered_at", "timestamptz", ({ after }) => after.deliveredAtMs),
-    column("read_at", "timestamptz", ({ after }) => after.readAtMs),
-    column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
-    column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
-    column(
-      "hurries_fallback",
-      "boolean",
-      ({ before, after }) => after.hasFallback && hasEndedBadly(after) && after.status !== before.status,
-    ),
-    ...referenceColumns,
-    ...entryColumns,
-    ...moveColumns,
-    ...usageColumns,
-  ],
-  (items) => `
-with accepted as (
-  update messages m
-     set status = item.status, sequence = item.sequence, error = item.error::json, provider = item.provider, link = item.link,
-         provider_message_id = item.provider_message_id, sender = item.sender, attempts = item.attempts, has_unknown = item.has_unknown, refusals = item.refusals, updated_at = item.updated_at,
-         sent_at = item.sent_at, delivered_at = item.delivered_at, read_at = item.read_at, failed_at = item.failed_at,
-         canceled_at = item.canceled_at
-    from ${items}
-   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
-     and m.sequence = item.expected and (m.redacted_at is null) = item.is_whole
-     and case when item.status = 'sending' then ${refusalOf("m")} is null else true end
-  returning item.*
-), entry as (${insertEntries}
-), left_queue as (${leaveQueue}
-), moved as (${moveInQueue}
-), hurried as (${hurryFallbacks}
-), referenced as (${rememberReferences}
-), parted as (${insertParts}
-), told as (${tellEndpoints}
-), counted as (${countChange}
-)${ORDINALS}`,
-);
-
-/** Writes the changes that still hold, and tells which they were. */
-export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
-  readOrdinals(await db.rows(advanceStatement(changes)));
 
 type Located = { accountId: Uuid; environment: Environment; message: Message };
 
@@ -253,9 +116,14 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
   const { accountId, environment, id, body, template, priority, metadata, sendAtMs, expiresAtMs, segments } = message;
   return tx.rows(sql`
   update messages
-     set body = ${body}, template = ${template && JSON.stringify(template)}::json, priority = ${priority}, metadata = ${metadataText(metadata)}::json,
-         send_at = to_timestamp(${(sendAtMs ?? 0) / 1_000}::float8), expires_at = to_timestamp(${(expiresAtMs ?? 0) / 1_000}::float8),
-         segments_count = ${segments?.count ?? null}, segments_encoding = ${segments?.encoding ?? null},
+     set body = ${body},
+         template = ${template && JSON.stringify(template)}::json,
+         priority = ${priority},
+         metadata = ${metadataText(metadata)}::json,
+         send_at = to_timestamp(${(sendAtMs ?? 0) / 1_000}::float8),
+         expires_at = to_timestamp(${(expiresAtMs ?? 0) / 1_000}::float8),
+         segments_count = ${segments?.count ?? null},
+         segments_encoding = ${segments?.encoding ?? null},
          segments_characters = ${segments?.characters ?? null}
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 };
@@ -264,7 +132,12 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
 export const storeRedaction = (tx: Tx, { accountId, environment, id, template, updatedAtMs }: Message): Promise<unknown[]> =>
   tx.rows(sql`
   update messages
-     set body = null, metadata = null, trace = null, template = ${template && JSON.stringify(template)}::json, redacted_at = now(), updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
+     set body = null,
+         metadata = null,
+         trace = null,
+         template = ${template && JSON.stringify(template)}::json,
+         redacted_at = now(),
+         updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export type MessageFilter = {

@@ -14,7 +14,8 @@ import type { Composed, Composer } from "./compose.ts";
 import type { Content } from "./content.ts";
 import type { Step } from "../fallback/fallback.ts";
 import { toRecord, type Message } from "./message.ts";
-import { lockMessage, storeAcceptances } from "./queries.ts";
+import { storeAcceptances } from "./accept-statement.ts";
+import { lockMessage } from "./queries.ts";
 import { readSteps } from "./sealed.ts";
 import type { Status } from "./states.ts";
 

@@ -1,6 +1,6 @@
 /** What would become of a request to send, without sending: what it says, in how many parts and why, which way it would take, and
  *  everything that is wrong with it. */
-import { findRefusal } from "../consent/find-refusal.ts";
+import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
 import type { Owner } from "../idempotency/once.ts";

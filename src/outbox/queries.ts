@@ -20,30 +20,22 @@ export const isDeliveryOf = (row: string, eventId: string): string => `
 export const wantsType = (eventTypes: string, type: string): string =>
   `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
-/** The events in a relation join the outbox in their own transaction, once for each endpoint that wants them. Where there is no
- *  endpoint at all, none is looked for. */
-export const tellEndpointsOf = (events: string): string => `
+/** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event.
+ *  Where the database has no endpoint at all, it is not asked for each event. */
+export const queueDeliveries = (events: string): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
-  select ${deliveryId("event.event_id")}, event.account_id, event.environment, endpoint.id, event.event_id, now()
+  select ${deliveryId("event.event_id")},
+         event.account_id, event.environment, endpoint.id, event.event_id, now()
     from ${events} event
     join webhook_endpoints endpoint on endpoint.account_id = event.account_id
                                    and endpoint.environment = event.environment
                                    and endpoint.status = 'enabled'
-                                   and ${wantsType("endpoint.event_types", "event.event_type")}
-   where (select true from webhook_endpoints limit 1) and ${IS_EVENT("event.event_type", "event.record")}
+   where (select true from webhook_endpoints limit 1)
+     and ${wantsType("endpoint.event_types", "event.event_type")}
+     and ${IS_EVENT("event.event_type", "event.record")}
   returning 1`;
 
-export const tellEndpoints = tellEndpointsOf("accepted");
-
-/** What a statement answers with: its items by their ordinals, and a zero if someone is to be told. */
-export const ORDINALS = `
-select ordinal::integer
-  from accepted
-union all
-select 0
- where exists (select from told)`;
-
-/** Such an answer, read. */
+/** The result of a statement that names its items by their ordinals, counted from one, and has a zero if it queued a delivery. */
 export type Ordinals = { done: ReadonlySet<number>; isTold: boolean };
 
 export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
@@ -68,7 +60,7 @@ const publishToAll = batchStatement<NewEvent>(
   ],
   (items) => `
 with accepted as (${insertEvents(items)}
-), told as (${tellEndpoints}
+), delivery as (${queueDeliveries("accepted")}
 )
 select 1`,
 );

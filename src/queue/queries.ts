@@ -1,58 +1,10 @@
 /** All SQL of the delivery queue: the messages that wait for a provider, or for their time. */
 import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { batchStatement, column, type Column } from "../storage/batch.ts";
+import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
-import { QUEUE_STATE, SCHEDULED_LANE, type Place, type QueueMove } from "./place.ts";
-
-export const placeColumns: readonly Column<{ place: Place | null }>[] = [
-  column("lane", "text", ({ place }) => place?.lane ?? null),
-  column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
-  column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
-  column("sealed_content", "text", ({ place }) => place?.sealedContent ?? null),
-];
-
-/** The messages in `accepted` join the queue in the transaction that accepts them. */
-export const enqueue = `
-  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
-  select message_id, account_id, environment, priority_rank, lane, coalesce(due_at, now() + lease_ms * interval '1 millisecond'),
-         expires_at, sealed_content
-    from accepted
-   where message_id is not null`;
-
-const MOVE = { stay: 0, leave: 1, wait: 2 } as const;
-const waitOf = ({ move }: { move: QueueMove }) => (move.kind === "wait" ? move : undefined);
-
-export const moveColumns: readonly Column<{ move: QueueMove }>[] = [
-  column("move", "smallint", ({ move }) => MOVE[move.kind]),
-  column("queue_state", "smallint", (item) => {
-    const wait = waitOf(item);
-    return wait === undefined ? null : QUEUE_STATE[wait.state];
-  }),
-  column("due_in_ms", "integer", (item) => waitOf(item)?.afterMs ?? null),
-  column("due_at", "timestamptz", (item) => waitOf(item)?.atMs ?? null),
-  column("lane", "text", (item) => waitOf(item)?.lane ?? null),
-  column("queue_priority", "smallint", (item) => waitOf(item)?.priority ?? null),
-  column("queue_expires_at", "timestamptz", (item) => waitOf(item)?.expiresAtMs ?? null),
-];
-
-/** The rows of `accepted` that are done with. */
-export const leaveQueue = `
-  delete from delivery_queue q
-   using accepted
-   where accepted.move = ${MOVE.leave} and q.message_id = accepted.message_id`;
-
-/** The rows of `accepted` that wait on, for something else than before. */
-export const moveInQueue = `
-  update delivery_queue q
-     set state = accepted.queue_state,
-         due_at = coalesce(now() + accepted.due_in_ms * interval '1 millisecond', accepted.due_at, q.due_at),
-         link = coalesce(accepted.lane, q.link),
-         priority = coalesce(accepted.queue_priority, q.priority),
-         expires_at = coalesce(accepted.queue_expires_at, q.expires_at)
-    from accepted
-   where accepted.move = ${MOVE.wait} and q.message_id = accepted.message_id`;
+import { QUEUE_STATE, SCHEDULED_LANE } from "./place.ts";
 
 // A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
 export const MAX_ACCOUNTS = 32;

@@ -4,39 +4,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { Name, Reference } from "./reference.ts";
-
-// No name of a carrier has a line break.
-const SEPARATOR = "\n";
-/** The parts after the first of a row of `accepted`, by name and place. */
-export const FURTHER_PARTS = "string_to_table(further_ids, E'\\n') with ordinality as part(id, number)";
-
-export const referenceColumns: readonly Column<{ reference: Reference | null }>[] = [
-  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
-  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
-  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
-  column("further_ids", "text", ({ reference }) => reference?.furtherPartIds?.join(SEPARATOR) ?? null),
-];
-
-// The first part's name decides when a message without a word expires, and is kept for a late one; the others are kept from the start.
-const LATE_DAYS = 7;
-
-/** The names of `accepted`. Carriers use a name again after months: the newest message has it. */
-export const rememberReferences = `
-  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
-  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
-         case when further_ids is not null then 1 end
-    from accepted
-   where reference_id is not null
-  union all
-  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days', part.number + 1
-    from accepted
-   cross join lateral ${FURTHER_PARTS}
-  on conflict (link, provider_message_id) do update
-     set account_id = excluded.account_id, environment = excluded.environment, message_id = excluded.message_id,
-         expires_at = excluded.expires_at,
-         part = case when provider_references.message_id = excluded.message_id then coalesce(excluded.part, provider_references.part)
-                     else excluded.part end`;
+import type { Name } from "./reference.ts";
 
 /** Whose message a carrier speaks of: the row of the name in `item`. */
 export const namedMessage = `

@@ -1,5 +1,4 @@
-/** Many rows in one statement: each column travels as one array parameter. Owners of tables declare the columns they
- *  need of a batch's items, and fragments of SQL that read them from the relation `request`. */
+/** Many rows in one statement: each column travels as one array parameter, and the statement reads its rows from a row source. */
 import { ArrayParameter, type ElementType, type ElementValue } from "./arrays.ts";
 import { prepare, type Sql } from "./sql.ts";
 
@@ -18,9 +17,28 @@ export function batchStatement<T>(columns: readonly Column<T>[], build: (rowSour
 }
 
 const rowSource = <T>(columns: readonly Column<T>[]): string => {
-  const parameters = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ");
-  return `unnest(${parameters}) with ordinality as item(${columns.map(({ name }) => name).join(", ")}, ordinal)`;
+  const parameters = lines(columns.map(({ type }, index) => `$${index + 1}::${type}[]`));
+  const names = lines([...columns.map(({ name }) => name), "ordinal"]);
+  return `unnest(${parameters})
+           with ordinality as item
+           (${names})`;
 };
+
+const LINE_WIDTH = 100;
+
+/** Wrapped, so that the statement can be read in a log and in docs/internals/sql. */
+function lines(words: readonly string[]): string {
+  const done: string[] = [];
+  let line = "";
+  for (const word of words) {
+    if (line !== "" && line.length + word.length > LINE_WIDTH) {
+      done.push(line);
+      line = "";
+    }
+    line += line === "" ? word : `, ${word}`;
+  }
+  return [...done, line].join(",\n           ");
+}
 
 /** Columns that many a batch has nothing in. */
 export type Extra<T> = { has: (item: T) => boolean; columns: readonly Column<T>[] };
@@ -39,9 +57,9 @@ export function batchStatements<T, Name extends string>(
     const has = Object.fromEntries(named.map(([name], index) => [name, isThere(index)])) as Record<Name, boolean>;
     const there = named.flatMap(([, extra], index) => (isThere(index) ? extra.columns : []));
     const missing = named.flatMap(([, extra], index) => (isThere(index) ? [] : extra.columns));
-    const nulls = missing.map(({ name, type }) => `, null::${type} as ${name}`).join("");
+    const nulls = lines(missing.map(({ name, type }) => `null::${type} as ${name}`));
     return batchStatement([...columns, ...there], (items) =>
-      build(nulls === "" ? items : `(select item.*${nulls} from ${items}) item`, has),
+      build(nulls === "" ? items : `(select item.*,\n           ${nulls}\n      from ${items}) item`, has),
     );
   };
   return (items) => {

@@ -17,7 +17,7 @@ export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]):
   return { ...statement, values };
 }
 
-/** A statement whose text is put together once, from fragments that the owners of its tables export. */
+/** A statement whose text is put together once. */
 export function prepare(text: string): Prepared {
   statements += 1;
   return { name: `godwit_${statements}`, text };

@@ -3,67 +3,8 @@
 import type { Environment } from "../access/environment.ts";
 import { assert } from "../lib/assert.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { column, type Column } from "../storage/batch.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
-import { MINUTE_MS, type Counted } from "./usage.ts";
-
-/** Where an item of a batch counts after its change, and where it counted before. Null: nowhere. */
-export type Counting = { counted: Counted | null; countedBefore: Counted | null };
-
-/** A message's place within its minute as one text. It is hashed once for each message of a batch, and taken apart once for
- *  each place; four columns would be built, sent and hashed for each message. */
-const placeOf = ({ channel, status, deliveryBucket, errorCode }: Counted): string => `${channel}|${status}|${deliveryBucket}|${errorCode}`;
-
-const PLACE_COLUMNS = "channel, status, delivery_bucket, error_code";
-
-const partsOf = (place: string): string =>
-  `split_part(${place}, '|', 1), split_part(${place}, '|', 2), split_part(${place}, '|', 3)::smallint, split_part(${place}, '|', 4)`;
-
-// Minutes since 1970: half the bytes of a time, and written without big integers.
-const MINUTE = "to_timestamp(usage_minute * 60::float8)";
-
-/** For statements that only ever make messages; read by `countNew`. */
-export const newUsageColumns: readonly Column<Pick<Counting, "counted">>[] = [
-  column("usage_minute", "integer", ({ counted }) => counted && counted.minuteMs / MINUTE_MS),
-  column("usage_place", "text", ({ counted }) => counted && placeOf(counted)),
-  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
-];
-
-/** For statements that change messages; read by `countChange`. The minute of a message never changes. */
-export const usageColumns: readonly Column<Counting>[] = [
-  column("usage_minute", "integer", ({ counted, countedBefore }) => {
-    const place = counted ?? countedBefore;
-    return place && place.minuteMs / MINUTE_MS;
-  }),
-  ...newUsageColumns.slice(1),
-  column("was_place", "text", ({ countedBefore }) => countedBefore && placeOf(countedBefore)),
-  column("was_segments", "smallint", ({ countedBefore }) => countedBefore && countedBefore.segments),
-];
-
-/** Counts the new messages in `accepted`. Rows are only ever added, so writers do not wait for each other. */
-export const countNew = `
-  insert into usage_changes (account_id, environment, minute, ${PLACE_COLUMNS}, messages, segments)
-  select account_id, environment, ${MINUTE}, ${partsOf("usage_place")}, count(*), sum(usage_segments)
-    from accepted
-   where usage_place is not null
-   group by account_id, environment, usage_minute, usage_place`;
-
-/** Moves the messages in `accepted` from the places where they counted to those where they count now. They are gathered by
- *  the way they go, which is few for many messages; only then is each way taken apart into its two ends. */
-export const countChange = `
-  insert into usage_changes (account_id, environment, minute, ${PLACE_COLUMNS}, messages, segments)
-  select account_id, environment, ${MINUTE}, ${partsOf("place")}, sum(change.messages), sum(change.segments)
-    from (select account_id, environment, usage_minute, usage_place, was_place, count(*) as moved,
-                 sum(usage_segments) as segments_now, sum(was_segments) as segments_before
-            from accepted
-           where usage_place is distinct from was_place or usage_segments is distinct from was_segments
-           group by account_id, environment, usage_minute, usage_place, was_place) way
-   cross join lateral (values (usage_place, moved, segments_now), (was_place, -moved, -segments_before))
-                   as change(place, messages, segments)
-   where place is not null
-   group by account_id, environment, usage_minute, place
-  having sum(change.messages) <> 0 or sum(change.segments) <> 0`;
 
 // One node folds at a time. 1 and 2 are taken: migrations and partitions.
 const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(7361, 3)`);

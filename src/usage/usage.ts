@@ -28,6 +28,14 @@ export type Countable = {
   sendAtMs?: number | null;
 };
 
+/** Minutes since 1970: half the bytes of a time, and written without big integers. */
+export const usageMinute = ({ minuteMs }: Counted): number => minuteMs / MINUTE_MS;
+
+/** The rest of the place as one text. A statement hashes it once for each message of a batch and splits it once for each place;
+ *  four columns would be built, sent and hashed for each message. */
+export const usageKey = ({ channel, status, deliveryBucket: bucket, errorCode }: Counted): string =>
+  `${channel}|${status}|${bucket}|${errorCode}`;
+
 export function countedOf({ id, channel, status, error, segments, deliveredAtMs, sendAtMs }: Countable): Counted {
   const createdAtMs = uuidTimeMs(id);
   return {

@@ -4,12 +4,14 @@ import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { forgetExpiredKeys, forgetSlice, keepForgettingKeys, restAfter } from "../../src/idempotency/forget-keys.ts";
-import { claimKeys, findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
+import { findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
+import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { createDatabase } from "../support/database.ts";
+import { cteOf } from "../support/statement.ts";
 
 const ACCOUNT = newUuid(Date.now());
 
@@ -45,7 +47,7 @@ const CLAIM = `
     select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as answer_status,
            '/v1/messages/y' as answer_location, '{"b":2}' as answer_body, null::uuid as event_id, true as is_locked, null::integer as refusal
       from unnest($2::uuid[]) key
-  ) ${claimKeys}`;
+  ) ${cteOf(acceptStatement([]).text, "claimed")}`;
 
 const storedKeys = async (): Promise<string[]> =>
   (await rows<{ key: Uuid }>("select key from idempotency_keys")).map(({ key }) => uuidToText(key)).toSorted();

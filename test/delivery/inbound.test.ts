@@ -4,7 +4,7 @@ import { simulatorLink } from "../../src/routing/link.ts";
 import { Routes } from "../../src/routing/route.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { findRefusal } from "../../src/consent/find-refusal.ts";
+import { findRefusal } from "../../src/consent/refusal.ts";
 import type { DeliveryWatch } from "../../src/delivery/delivery.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { createLog } from "../../src/lib/log.ts";

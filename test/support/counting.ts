@@ -5,15 +5,17 @@ import { firstUuidAt, newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.
 import { batchStatement, column } from "../../src/storage/batch.ts";
 import type { Database, Queryable } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
-import { countChange, countNew, newUsageColumns, usageColumns, type Counting } from "../../src/usage/queries.ts";
-import { countedOf, type Countable } from "../../src/usage/usage.ts";
+import { acceptStatement } from "../../src/messages/accept-statement.ts";
+import { advanceStatement } from "../../src/messages/advance-statement.ts";
+import { countedOf, usageKey, usageMinute, type Countable, type Counted } from "../../src/usage/usage.ts";
+import { cteOf } from "./statement.ts";
 
 let statements = 0;
 export const rowsOf = <T>(db: Database, text: string, values: readonly unknown[] = []): Promise<T[]> =>
   db.rows<T>({ name: `usage_test_${(statements += 1)}`, text, values });
 
 export type Owned = { accountId: Uuid; environment: "test" | "live" };
-type Item = Owned & Counting;
+type Item = Owned & { counted: Counted | null; countedBefore: Counted | null };
 
 /** An owner that no other test has. */
 export const freshOwner = (): Owned => ({ accountId: newUuid(Date.now()), environment: "live" });
@@ -34,14 +36,27 @@ const ownerColumns = [
   column<Owned, "text">("environment", "text", ({ environment }) => environment),
 ];
 
-/** Statements as those that write messages are: fragments that read the relation `accepted`. */
+const usageColumns = [
+  column<Item, "integer">("usage_minute", "integer", ({ counted, countedBefore }) => {
+    const either = counted ?? countedBefore;
+    return either && usageMinute(either);
+  }),
+  column<Item, "text">("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
+  column<Item, "smallint">("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
+  column<Item, "text">("usage_key_before", "text", ({ countedBefore }) => countedBefore && usageKey(countedBefore)),
+  column<Item, "smallint">("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore && countedBefore.segments),
+];
+
+/** The parts of the accept and the advance statement that count, as they are. */
 const insertStatement = batchStatement<Item>(
-  [...ownerColumns, ...newUsageColumns],
-  (items) => `with accepted as (select item.* from ${items}), counted as (${countNew}) select ordinal from accepted`,
+  [...ownerColumns, ...usageColumns],
+  (items) => `
+with accepted as (select item.* from ${items}), usage as (${cteOf(acceptStatement([]).text, "usage")}) select ordinal from accepted`,
 );
 const changeStatement = batchStatement<Item>(
   [...ownerColumns, ...usageColumns],
-  (items) => `with accepted as (select item.* from ${items}), counted as (${countChange}) select ordinal from accepted`,
+  (items) => `
+with changed as (select item.* from ${items}), usage as (${cteOf(advanceStatement([]).text, "usage")}) select ordinal from changed`,
 );
 
 export const acceptIn = (db: Database, owner: Owned, messages: readonly (Countable | null)[]): Promise<unknown> =>

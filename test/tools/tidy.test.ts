@@ -61,13 +61,12 @@ const UPWARD: readonly Exception[] = [
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
   {
-    from: /^messages\/(queries|accept-columns)\.ts$/,
+    from: /^messages\/(queries|accept-statement|advance-statement)\.ts$/,
     to: /./,
-    why: "the accept statement is composed from fragments that the owners export",
+    why: "the statements queue webhook deliveries by a fragment that several share",
   },
   { from: /^messages\//, to: /^events\//, why: "a message's change and its event are one; its timeline is read beside it" },
   { from: /^messages\//, to: /^(fallback|parts)\//, why: "a fallback's step, and a part, move with their message" },
-  { from: /^parts\/queries\.ts$/, to: /^receipts\//, why: "a part is known by its carrier's name" },
   {
     from: /^delivery\//,
     to: /^(queue|receipts|fallback)\//,
@@ -220,7 +219,7 @@ const reasonedSkips: Rule = (file) => {
   return found.map(([what]) => `${file.path}: ${what} without a reason: run it, or write { skip: "why, and until when" }`);
 };
 
-const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/queries)\.ts$/;
+const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/(queries|[a-z]+-statement|refusal))\.ts$/;
 
 const sqlHomes: Rule = (file) => {
   if (!isSource(file) || SQL_HOMES.test(file.path)) return [];

@@ -1,0 +1,145 @@
+-- Accepts a batch that has a value in every optional column.
+with request as materialized (
+  select item.*,
+         item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
+         case when 
+                   (exists (select from suppressions)
+                    and (coalesce((select s.is_active
+                                 from suppressions s
+                                where s.account_id = item.account_id and s.environment = item.environment
+                                  and s.recipient = item.recipient and s.sender = ''), false)
+                      or coalesce((select s.is_active
+                                 from suppressions s
+                                where s.account_id = item.account_id and s.environment = item.environment
+                                  and s.recipient = item.recipient and s.sender = item.sender), false))) then 0
+              when item.channel = 'whatsapp' and item.template is null
+               and 
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = item.account_id and w.environment = item.environment
+                                     and w.recipient = item.recipient and w.sender = item.sender
+                                     and w.opened_at <= now() - interval '24 hours'), false)) then 1
+         end as refusal
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
+           $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
+           $17::text[], $18::integer[], $19::integer[], $20::smallint[], $21::text[], $22::smallint[],
+           $23::text[], $24::smallint[], $25::text[], $26::text[], $27::timestamptz[], $28::timestamptz[],
+           $29::text[], $30::timestamptz[], $31::integer[], $32::text[], $33::integer[], $34::text[],
+           $35::smallint[], $36::text[], $37::text[], $38::uuid[], $39::text[], $40::text[], $41::text[],
+           $42::text[], $43::smallint[], $44::timestamptz[], $45::text[], $46::uuid[], $47::uuid[], $48::text[],
+           $49::timestamptz[], $50::text[])
+           with ordinality as item
+           (account_id, environment, key, key_lock, fingerprint, answer_status, answer_location, answer_body,
+           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence, attempts,
+           segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
+           metadata, expires_at, updated_at, lane, due_at, lease_ms, sealed_content, usage_minute, usage_key,
+           usage_segments, provider, link, sending_event_id, sending_event_type, sending_record,
+           sending_previous_status, sending_detail, max_segments, send_at, template, batch_id, fallback_of,
+           fallback_steps, fallback_due_at, trace, ordinal)
+), claimed as (
+  insert into idempotency_keys as stored
+         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
+  select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
+         answer_status, answer_location, answer_body, case when answer_body is null then event_id end
+    from request
+   where key is not null and is_locked and refusal is null
+  on conflict (account_id, environment, key) do update
+     set fingerprint = excluded.fingerprint,
+         created_at = excluded.created_at,
+         expires_at = excluded.expires_at,
+         status = excluded.status,
+         location = excluded.location,
+         body = excluded.body,
+         event_id = excluded.event_id
+   where stored.expires_at <= excluded.created_at
+  returning account_id, environment, key
+), accepted as (
+  select request.*
+    from request
+   where request.refusal is null
+     and (request.key is null
+          or (request.account_id, request.environment, request.key)
+             in (select account_id, environment, key from claimed))
+), message as (
+  insert into messages
+         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
+          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
+          max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
+          has_fallback, attempts, provider, link, trace)
+  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
+         segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
+         max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
+         fallback_steps is not null, attempts, provider, link, trace
+    from accepted
+   where message_id is not null
+), event as (
+  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
+  select account_id, environment, event_id, event_type, message_id, sequence - (sending_event_id is not null)::integer,
+         record, null, null
+    from accepted
+   where event_id is not null
+  union all
+  select account_id, environment, sending_event_id, sending_event_type, message_id, sequence,
+         sending_record, sending_previous_status, sending_detail::json
+    from accepted
+   where sending_event_id is not null
+), queued as (
+  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
+  select message_id, account_id, environment, priority_rank, lane,
+         coalesce(due_at, now() + lease_ms * interval '1 millisecond'), expires_at, sealed_content
+    from accepted
+   where message_id is not null
+), delivery as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+         event.account_id, event.environment, endpoint.id, event.event_id, now()
+    from accepted event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
+                                   and endpoint.status = 'enabled'
+   where (select true from webhook_endpoints limit 1)
+     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
+     and event.record is not null and event.event_type <> 'message.redacted'
+  returning 1
+), fallback as (
+  insert into fallbacks (message_id, account_id, environment, steps, due_at)
+  select message_id, account_id, environment, fallback_steps, fallback_due_at
+    from accepted
+   where fallback_steps is not null
+), sending as (
+  select account_id, environment, sending_event_id as event_id, sending_event_type as event_type,
+         sending_record as record
+    from accepted
+   where sending_event_id is not null
+), sending_delivery as (
+  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
+  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+         event.account_id, event.environment, endpoint.id, event.event_id, now()
+    from sending event
+    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
+                                   and endpoint.environment = event.environment
+                                   and endpoint.status = 'enabled'
+   where (select true from webhook_endpoints limit 1)
+     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
+     and event.record is not null and event.event_type <> 'message.redacted'
+  returning 1
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
+         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+    from accepted
+   where usage_key is not null
+   group by account_id, environment, usage_minute, usage_key
+)
+select ordinal::integer, null::integer as refusal
+  from accepted
+union all
+select ordinal::integer, refusal
+  from request
+ where refusal is not null
+union all
+select 0, null
+ where exists (select from delivery) or exists (select from sending_delivery)

@@ -1,0 +1,23 @@
+/** Writes docs/internals/sql/: the large statements as PostgreSQL receives them. test/tools/statements.test.ts fails while a file is out of date. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { acceptStatement } from "../src/messages/accept-statement.ts";
+import type { Acceptance } from "../src/messages/acceptance.ts";
+import { advanceStatement } from "../src/messages/advance-statement.ts";
+
+const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
+
+/** Items that choose the variant of the accept statement: one without any optional column, and one with all of them. */
+const plain = { message: null, fallback: null, written: null } as Acceptance;
+const whole = { ...plain, message: { trace: "" }, fallback: {}, written: {} } as Acceptance;
+
+export const STATEMENTS: Readonly<Record<string, string>> = {
+  "accept.sql": `-- Accepts a batch of plain messages: every optional column is null.\n${acceptStatement([plain]).text.trim()}\n`,
+  "accept-whole.sql": `-- Accepts a batch that has a value in every optional column.\n${acceptStatement([whole]).text.trim()}\n`,
+  "advance.sql": `-- Writes a batch of changes of messages.\n${advanceStatement([]).text.trim()}\n`,
+};
+
+if (import.meta.main) {
+  mkdirSync(FOLDER, { recursive: true });
+  for (const [name, text] of Object.entries(STATEMENTS)) writeFileSync(join(FOLDER, name), text);
+}

@@ -1,0 +1,58 @@
+/** Whether a recipient may be written to now: as SQL, for the statements that accept and advance messages, and as a question. */
+import type { Queryable } from "../storage/database.ts";
+import { prepare } from "../storage/sql.ts";
+import type { Pair } from "./suppression.ts";
+
+/** The reasons for which a recipient may not be written to, in the order of their numbers in `consentRefusal`. */
+export const CONSENT_REFUSALS = ["recipient_opted_out", "service_window_closed"] as const;
+export type ConsentRefusal = (typeof CONSENT_REFUSALS)[number];
+
+const isActiveFor = (row: string, sender: string): string =>
+  `coalesce((select s.is_active
+                                 from suppressions s
+                                where s.account_id = ${row}.account_id and s.environment = ${row}.environment
+                                  and s.recipient = ${row}.recipient and s.sender = ${sender}), false)`;
+
+/** Whether the recipient of a row with account_id, environment, recipient and sender has a suppression, for all senders or for the
+ *  row's. Never null. Each look-up names the whole primary key, so that no plan turns it into a join or a hash of the table. Where the
+ *  table is empty, it is not asked for each row. */
+export const isSuppressed = (row: string): string => `
+                   (exists (select from suppressions)
+                    and (${isActiveFor(row, "''")}
+                      or ${isActiveFor(row, `${row}.sender`)}))`;
+
+/** Whether the recipient of such a row certainly has not written to its sender for 24 hours. Never null. A pair without a row, and a
+ *  row without a sender, count as open: the carrier may know better. */
+export const isWindowClosed = (row: string): string => `
+                   (exists (select from service_windows)
+                    and coalesce((select true
+                                    from service_windows w
+                                   where w.account_id = ${row}.account_id and w.environment = ${row}.environment
+                                     and w.recipient = ${row}.recipient and w.sender = ${row}.sender
+                                     and w.opened_at <= now() - interval '24 hours'), false))`;
+
+/** The number of the reason for which the recipient of such a row, which also has channel and template, may not be written to; null
+ *  where there is none. */
+export const consentRefusal = (row: string): string =>
+  `case when ${isSuppressed(row)} then 0
+              when ${row}.channel = 'whatsapp' and ${row}.template is null
+               and ${isWindowClosed(row)} then 1
+         end`;
+
+const look = prepare(`
+select ${isSuppressed("message")} as is_suppressed,
+       $5::boolean and ${isWindowClosed("message")} as is_closed
+  from (select $1::uuid as account_id, $2::text as environment, $3::text as recipient, $4::text as sender) message`);
+
+/** Free text on WhatsApp needs a service window that is open, or unknown; an opt-out comes first. */
+export async function findRefusal(
+  db: Queryable,
+  { accountId, environment, recipient, sender, isFreeWhatsApp }: Pair & { isFreeWhatsApp: boolean },
+): Promise<ConsentRefusal | undefined> {
+  const [found] = await db.rows<{ is_suppressed: boolean; is_closed: boolean }>({
+    ...look,
+    values: [accountId, environment, recipient, sender, isFreeWhatsApp],
+  });
+  if (found?.is_suppressed === true) return "recipient_opted_out";
+  return found?.is_closed === true ? "service_window_closed" : undefined;
+}

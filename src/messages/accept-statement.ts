@@ -1,0 +1,220 @@
+/** The accept statement: key, message, events, queue row, fallback, webhook deliveries and usage of a batch of requests, in one
+ *  statement and so in one transaction. docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
+import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
+import { queueDeliveries, readOrdinals, type Ordinals } from "../outbox/queries.ts";
+import { PRIORITY_RANK } from "../queue/place.ts";
+import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
+import { usageKey, usageMinute } from "../usage/usage.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { Message } from "./message.ts";
+import { metadataText } from "./rows.ts";
+
+/** The message as the statement leaves it: `sending` where it goes to its carrier the moment it is stored. */
+const stored = ({ message, written }: Acceptance): Message | null => written?.after ?? message;
+
+const columns: readonly Column<Acceptance>[] = [
+  column("account_id", "uuid", ({ accountId }) => accountId),
+  column("environment", "text", ({ environment }) => environment),
+  // The idempotency key, and the response that a replay gets. The body is null where the event's record is the response.
+  column("key", "uuid", ({ claim }) => claim?.key ?? null),
+  column("key_lock", "bigint", ({ claim }) => claim?.lock ?? null),
+  column("fingerprint", "bytea", ({ claim }) => claim?.fingerprint ?? null),
+  column("answer_status", "smallint", ({ answer }) => answer.status),
+  column("answer_location", "text", ({ answer }) => answer.location),
+  column("answer_body", "text", ({ answer }) => answer.body),
+  // The first event.
+  column("event_id", "uuid", ({ event }) => event?.id ?? null),
+  column("event_type", "text", ({ event }) => event?.type ?? null),
+  column("record", "text", ({ event }) => event?.record ?? null),
+  // The message.
+  column("message_id", "uuid", ({ message }) => message?.id ?? null),
+  column("channel", "text", ({ message }) => message?.channel ?? null),
+  column("recipient", "text", ({ message }) => message?.recipient ?? null),
+  column("sender", "text", ({ message }) => message?.sender ?? null),
+  column("body", "text", ({ message }) => message?.body ?? null),
+  column("status", "text", (item) => stored(item)?.status ?? null),
+  column("sequence", "integer", (item) => stored(item)?.sequence ?? null),
+  column("attempts", "integer", (item) => stored(item)?.attempts ?? null),
+  column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
+  column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
+  column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
+  column("priority", "text", ({ message }) => message?.priority ?? null),
+  column("priority_rank", "smallint", ({ message }) => (message === null ? null : PRIORITY_RANK[message.priority])),
+  column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
+  column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
+  column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
+  column("updated_at", "timestamptz", (item) => stored(item)?.updatedAtMs ?? null),
+  // The queue row.
+  column("lane", "text", ({ place }) => place?.lane ?? null),
+  column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
+  column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
+  column("sealed_content", "text", ({ place }) => place?.sealedContent ?? null),
+  // Usage.
+  column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
+  column("usage_key", "text", ({ counted }) => counted && usageKey(counted)),
+  column("usage_segments", "smallint", ({ counted }) => counted && counted.segments),
+];
+
+/** Columns that most batches have no value for. A batch without any leaves them out, and the statement reads nulls. */
+const optional = {
+  /** Messages that are stored as `sending`, with the event of that step. */
+  sending: {
+    has: ({ written }) => written !== null,
+    columns: [
+      column("provider", "text", ({ written }) => written?.after.provider?.name ?? null),
+      column("link", "text", ({ written }) => written?.after.provider?.link ?? null),
+      column("sending_event_id", "uuid", ({ written }) => written?.entry.id ?? null),
+      column("sending_event_type", "text", ({ written }) => written?.entry.type ?? null),
+      column("sending_record", "text", ({ written }) => written?.entry.record ?? null),
+      column("sending_previous_status", "text", ({ written }) => written?.entry.previousStatus ?? null),
+      column("sending_detail", "text", ({ written }) => written?.entry.detail ?? null),
+    ],
+  },
+  /** Whatever a plain text to one recipient does not have. */
+  further: {
+    has: ({ message, fallback }) => fallback !== null || (message !== null && hasFurther(message)),
+    columns: [
+      column("max_segments", "smallint", ({ message }) => message?.maxSegments ?? null),
+      column("send_at", "timestamptz", ({ message }) => message?.sendAtMs ?? null),
+      column("template", "text", ({ message }) => (message?.template ? JSON.stringify(message.template) : null)),
+      column("batch_id", "uuid", ({ message }) => message?.batchId ?? null),
+      column("fallback_of", "uuid", ({ message }) => message?.fallbackOf ?? null),
+      column("fallback_steps", "text", ({ fallback }) => fallback?.steps ?? null),
+      column("fallback_due_at", "timestamptz", ({ fallback }) => fallback?.dueAtMs ?? null),
+    ],
+  },
+  traced: {
+    has: ({ message }) => message !== null && message.trace !== null,
+    columns: [column("trace", "text", ({ message }) => message?.trace ?? null)],
+  },
+} satisfies Record<string, Extra<Acceptance>>;
+
+const hasFurther = ({ maxSegments, sendAtMs, template, batchId, fallbackOf }: Message): boolean =>
+  sendAtMs !== null || template !== null || batchId !== null || maxSegments !== null || fallbackOf !== null;
+
+/** Stores each item whose key is new and whose recipient may be written to. The result names the stored items and the refused
+ *  ones; an item that it does not name has a key that is running elsewhere or has a response already.
+ *
+ *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key comes
+ *  back only if it is new or its 24 hours have passed. */
+export const acceptStatement = batchStatements<Acceptance, keyof typeof optional>(
+  columns,
+  optional,
+  (items, { sending, further }) => `
+with request as materialized (
+  select item.*,
+         item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
+         ${consentRefusal("item")} as refusal
+    from ${items}
+), claimed as (
+  insert into idempotency_keys as stored
+         (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
+  select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
+         answer_status, answer_location, answer_body, case when answer_body is null then event_id end
+    from request
+   where key is not null and is_locked and refusal is null
+  on conflict (account_id, environment, key) do update
+     set fingerprint = excluded.fingerprint,
+         created_at = excluded.created_at,
+         expires_at = excluded.expires_at,
+         status = excluded.status,
+         location = excluded.location,
+         body = excluded.body,
+         event_id = excluded.event_id
+   where stored.expires_at <= excluded.created_at
+  returning account_id, environment, key
+), accepted as (
+  select request.*
+    from request
+   where request.refusal is null
+     and (request.key is null
+          or (request.account_id, request.environment, request.key)
+             in (select account_id, environment, key from claimed))
+), message as (
+  insert into messages
+         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
+          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
+          max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
+          has_fallback, attempts, provider, link, trace)
+  select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
+         segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
+         max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
+         fallback_steps is not null, attempts, provider, link, trace
+    from accepted
+   where message_id is not null
+), event as (${
+    sending
+      ? `
+  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
+  select account_id, environment, event_id, event_type, message_id, sequence - (sending_event_id is not null)::integer,
+         record, null, null
+    from accepted
+   where event_id is not null
+  union all
+  select account_id, environment, sending_event_id, sending_event_type, message_id, sequence,
+         sending_record, sending_previous_status, sending_detail::json
+    from accepted
+   where sending_event_id is not null`
+      : `
+  insert into events (account_id, environment, id, type, message_id, sequence, record)
+  select account_id, environment, event_id, event_type, message_id, sequence, record
+    from accepted
+   where event_id is not null`
+  }
+), queued as (
+  insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
+  select message_id, account_id, environment, priority_rank, lane,
+         coalesce(due_at, now() + lease_ms * interval '1 millisecond'), expires_at, sealed_content
+    from accepted
+   where message_id is not null
+), delivery as (${queueDeliveries("accepted")}
+), ${
+    further
+      ? `fallback as (
+  insert into fallbacks (message_id, account_id, environment, steps, due_at)
+  select message_id, account_id, environment, fallback_steps, fallback_due_at
+    from accepted
+   where fallback_steps is not null
+), `
+      : ""
+  }${
+    sending
+      ? `sending as (
+  select account_id, environment, sending_event_id as event_id, sending_event_type as event_type,
+         sending_record as record
+    from accepted
+   where sending_event_id is not null
+), sending_delivery as (${queueDeliveries("sending")}
+), `
+      : ""
+  }usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(usage_key, '|', 1), split_part(usage_key, '|', 2), split_part(usage_key, '|', 3)::smallint,
+         split_part(usage_key, '|', 4), count(*), sum(usage_segments)
+    from accepted
+   where usage_key is not null
+   group by account_id, environment, usage_minute, usage_key
+)
+select ordinal::integer, null::integer as refusal
+  from accepted
+union all
+select ordinal::integer, refusal
+  from request
+ where refusal is not null
+union all
+select 0, null
+ where exists (select from delivery)${sending ? " or exists (select from sending_delivery)" : ""}`,
+);
+
+/** The items that were stored, the items that were refused, and whether a webhook delivery was queued. */
+export type StoredAcceptances = Ordinals & { refused: ReadonlyMap<number, ConsentRefusal> };
+
+export async function storeAcceptances(db: Queryable, items: readonly Acceptance[]): Promise<StoredAcceptances> {
+  const rows = await db.rows<{ ordinal: number; refusal: number | null }>(acceptStatement(items));
+  const refused = new Map<number, ConsentRefusal>();
+  for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, CONSENT_REFUSALS[refusal] as ConsentRefusal);
+  return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
+}

@@ -1,0 +1,211 @@
+/** The advance statement: status, times, timeline, queue row, provider references, parts, webhook deliveries and usage of a batch
+ *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
+ *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
+import { consentRefusal } from "../consent/refusal.ts";
+import { queueDeliveries, readOrdinals, type Ordinals } from "../outbox/queries.ts";
+import { QUEUE_STATE, type QueueMove } from "../queue/place.ts";
+import { batchStatement, column, type Column } from "../storage/batch.ts";
+import type { Queryable } from "../storage/database.ts";
+import { usageKey, usageMinute } from "../usage/usage.ts";
+import type { Change } from "./change.ts";
+import { hasEndedBadly } from "./states.ts";
+
+const MOVE = { stay: 0, leave: 1, wait: 2 } as const satisfies Record<QueueMove["kind"], number>;
+
+const waitOf = ({ move }: Change): (QueueMove & { kind: "wait" }) | undefined => (move.kind === "wait" ? move : undefined);
+
+// A carrier that repeats itself for ever must not fill the database.
+const MAX_IGNORED_ENTRIES = 100;
+// The first part's reference decides when a message without a receipt expires, and is kept for a late one; those of the other
+// parts are kept that much longer from the start.
+const LATE_DAYS = 7;
+// No provider's message id has a line break.
+const SEPARATOR = "\n";
+
+const columns: readonly Column<Change>[] = [
+  column("account_id", "uuid", ({ before }) => before.accountId),
+  column("environment", "text", ({ before }) => before.environment),
+  column("message_id", "uuid", ({ before }) => before.id),
+  // The message as the change was decided on.
+  column("expected_sequence", "integer", ({ before }) => before.sequence),
+  column("is_whole", "boolean", ({ before }) => !before.isRedacted),
+  // The message after the change.
+  column("status", "text", ({ after }) => after.status),
+  column("sequence", "integer", ({ after }) => after.sequence),
+  column("error", "text", ({ after }) => after.error && JSON.stringify(after.error)),
+  column("provider", "text", ({ after }) => after.provider?.name ?? null),
+  column("link", "text", ({ after }) => after.provider?.link ?? null),
+  column("provider_message_id", "text", ({ after }) => after.provider?.messageId ?? null),
+  column("sender", "text", ({ after }) => after.sender),
+  column("attempts", "integer", ({ after }) => after.attempts),
+  column("has_unknown", "boolean", ({ after }) => after.hasUnknown),
+  column("refusals", "smallint", ({ after }) => after.refusals),
+  column("updated_at", "timestamptz", ({ after }) => after.updatedAtMs),
+  column("sent_at", "timestamptz", ({ after }) => after.sentAtMs),
+  column("delivered_at", "timestamptz", ({ after }) => after.deliveredAtMs),
+  column("read_at", "timestamptz", ({ after }) => after.readAtMs),
+  column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
+  column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
+  column("starts_fallback", "boolean", ({ before, after }) => after.hasFallback && hasEndedBadly(after) && after.status !== before.status),
+  // The provider's references to the message, one for each part.
+  column("reference_link", "text", ({ reference }) => reference?.link ?? null),
+  column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
+  column("reference_expires_at", "timestamptz", ({ reference }) => reference?.expiresAtMs ?? null),
+  column("further_ids", "text", ({ reference }) => reference?.furtherPartIds?.join(SEPARATOR) ?? null),
+  // The entry of the timeline.
+  column("event_id", "uuid", ({ entry }) => entry.id),
+  column("event_type", "text", ({ entry }) => entry.type),
+  column("record", "text", ({ entry }) => entry.record),
+  column("previous_status", "text", ({ entry }) => entry.previousStatus),
+  column("detail", "text", ({ entry }) => entry.detail),
+  column("is_ignored", "boolean", ({ entry }) => entry.isIgnored),
+  // The queue row.
+  column("move", "smallint", ({ move }) => MOVE[move.kind]),
+  column("queue_state", "smallint", (change) => {
+    const wait = waitOf(change);
+    return wait === undefined ? null : QUEUE_STATE[wait.state];
+  }),
+  column("due_in_ms", "integer", (change) => waitOf(change)?.afterMs ?? null),
+  column("due_at", "timestamptz", (change) => waitOf(change)?.atMs ?? null),
+  column("lane", "text", (change) => waitOf(change)?.lane ?? null),
+  column("queue_priority", "smallint", (change) => waitOf(change)?.priority ?? null),
+  column("queue_expires_at", "timestamptz", (change) => waitOf(change)?.expiresAtMs ?? null),
+  // Usage, after and before the change. The minute of a message never changes.
+  column("usage_minute", "integer", ({ counted }) => usageMinute(counted)),
+  column("usage_key", "text", ({ counted }) => usageKey(counted)),
+  column("usage_segments", "smallint", ({ counted }) => counted.segments),
+  column("usage_key_before", "text", ({ countedBefore }) => usageKey(countedBefore)),
+  column("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore.segments),
+];
+
+/** Writes the changes that still hold, and names them in its result. A change does not hold if its message is no longer as the
+ *  change was decided on, or if it would send a message that its recipient no longer wants.
+ *
+ *  `reference`: carriers reuse an id after months, and the newest message owns it. `part`: a late response moves nothing; the ids
+ *  in it belong to the parts that are stored, or are the first that are known. `usage`: changes are summed by their pair of keys,
+ *  which are few for many messages, before each pair is split into its two ends. */
+export const advanceStatement = batchStatement<Change>(
+  columns,
+  (items) => `
+with changed as (
+  update messages m
+     set status = item.status,
+         sequence = item.sequence,
+         error = item.error::json,
+         provider = item.provider,
+         link = item.link,
+         provider_message_id = item.provider_message_id,
+         sender = item.sender,
+         attempts = item.attempts,
+         has_unknown = item.has_unknown,
+         refusals = item.refusals,
+         updated_at = item.updated_at,
+         sent_at = item.sent_at,
+         delivered_at = item.delivered_at,
+         read_at = item.read_at,
+         failed_at = item.failed_at,
+         canceled_at = item.canceled_at
+    from ${items}
+   where m.account_id = item.account_id and m.environment = item.environment and m.id = item.message_id
+     and m.sequence = item.expected_sequence and (m.redacted_at is null) = item.is_whole
+     and case when item.status = 'sending' then ${consentRefusal("m")} is null else true end
+  returning item.*
+), entry as (
+  insert into events
+         (account_id, environment, id, type, message_id, sequence, record, previous_status, detail, is_ignored)
+  select account_id, environment, event_id, event_type, message_id, sequence, record, previous_status, detail::json,
+         is_ignored
+    from changed
+   where case when is_ignored
+              then (select count(*)
+                      from (select
+                              from events e
+                             where e.message_id = changed.message_id and e.id <> e.message_id
+                             limit ${MAX_IGNORED_ENTRIES}) known) < ${MAX_IGNORED_ENTRIES}
+              else true
+         end
+), left_queue as (
+  delete from delivery_queue q
+   using changed
+   where changed.move = ${MOVE.leave} and q.message_id = changed.message_id
+), queued as (
+  update delivery_queue q
+     set state = changed.queue_state,
+         due_at = coalesce(now() + changed.due_in_ms * interval '1 millisecond', changed.due_at, q.due_at),
+         link = coalesce(changed.lane, q.link),
+         priority = coalesce(changed.queue_priority, q.priority),
+         expires_at = coalesce(changed.queue_expires_at, q.expires_at)
+    from changed
+   where changed.move = ${MOVE.wait} and q.message_id = changed.message_id
+), fallback as (
+  update fallbacks f
+     set due_at = now()
+    from changed
+   where changed.starts_fallback and f.message_id = changed.message_id
+), reference as (
+  insert into provider_references (link, provider_message_id, account_id, environment, message_id, expires_at, part)
+  select reference_link, reference_id, account_id, environment, message_id, reference_expires_at,
+         case when further_ids is not null then 1 end
+    from changed
+   where reference_id is not null
+  union all
+  select reference_link, part.id, account_id, environment, message_id, reference_expires_at + interval '${LATE_DAYS} days',
+         part.number + 1
+    from changed
+   cross join lateral string_to_table(further_ids, E'\\n') with ordinality as part(id, number)
+  on conflict (link, provider_message_id) do update
+     set account_id = excluded.account_id,
+         environment = excluded.environment,
+         message_id = excluded.message_id,
+         expires_at = excluded.expires_at,
+         part = case when provider_references.message_id = excluded.message_id
+                     then coalesce(excluded.part, provider_references.part)
+                     else excluded.part end
+), part as (
+  insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)
+  select account_id, environment, message_id, sent.number, sent.id, 'sent', updated_at
+    from changed
+   cross join lateral (select 1 as number, reference_id as id
+                       union all
+                       select further.number + 1, further.id
+                         from string_to_table(further_ids, E'\\n') with ordinality as further(id, number)) sent
+   where further_ids is not null
+     and (sequence > expected_sequence
+          or not exists (select
+                           from message_parts known
+                          where known.account_id = changed.account_id and known.environment = changed.environment
+                            and known.message_id = changed.message_id))
+  on conflict (account_id, environment, message_id, number) do update
+     set provider_message_id = excluded.provider_message_id,
+         status = excluded.status,
+         error = null,
+         updated_at = excluded.updated_at
+), delivery as (${queueDeliveries("changed")}
+), usage as (
+  insert into usage_changes
+         (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
+  select account_id, environment, to_timestamp(usage_minute * 60::float8),
+         split_part(key, '|', 1), split_part(key, '|', 2), split_part(key, '|', 3)::smallint, split_part(key, '|', 4),
+         sum(half.messages), sum(half.segments)
+    from (select account_id, environment, usage_minute, usage_key, usage_key_before, count(*) as messages,
+                 sum(usage_segments) as segments, sum(usage_segments_before) as segments_before
+            from changed
+           where usage_key is distinct from usage_key_before or usage_segments is distinct from usage_segments_before
+           group by account_id, environment, usage_minute, usage_key, usage_key_before) pair
+   cross join lateral (values (pair.usage_key, pair.messages, pair.segments),
+                              (pair.usage_key_before, -pair.messages, -pair.segments_before))
+                   as half(key, messages, segments)
+   where half.key is not null
+   group by account_id, environment, usage_minute, half.key
+  having sum(half.messages) <> 0 or sum(half.segments) <> 0
+)
+select ordinal::integer
+  from changed
+union all
+select 0
+ where exists (select from delivery)`,
+);
+
+/** Writes the changes that still hold, and names them. */
+export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
+  readOrdinals(await db.rows(advanceStatement(changes)));
