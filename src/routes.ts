@@ -26,6 +26,7 @@ import type { TemplateChanger } from "./templates/change-template.ts";
 import { templateRoutes } from "./templates/routes.ts";
 import { oauthSchemes, tokenPaths, tokenSchemas } from "./tokens/describe.ts";
 import { usageRoutes } from "./usage/routes.ts";
+import { queueRoutes } from "./delivery/routes.ts";
 import { verificationRoutes } from "./verifications/routes.ts";
 import type { Verifier } from "./verifications/verifier.ts";
 import { VERSION } from "./version.ts";
@@ -83,5 +84,6 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...verificationRoutes(db, verifier),
     ...linkRoutes(db, routing),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
+    ...queueRoutes(db, clock),
   ];
 };

@@ -2,8 +2,9 @@
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { ENVIRONMENTS, FIRST_TIER, type Environment } from "./environment.ts";
+import { FIRST_TIER } from "./tier.ts";
 import { insertAccount, insertEnvironment, listAccounts, type AccountRow } from "./queries.ts";
+import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
 
 /** Puts into a new environment what it has to begin with: the features that keep it stand above. */
 export type Furnish = (tx: Tx, owner: { accountId: Uuid; environment: Environment }) => Promise<void>;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { apiKeyHint, hashApiKey, isApiKey, newApiKey } from "./api-key.ts";
-import { ENVIRONMENTS } from "./environment.ts";
+import { ENVIRONMENTS } from "../storage/owner.ts";
 
 const CHECKSUM_DIGITS = 6;
 const secretOf = (key: string): string => key.slice("gw_live_".length, -CHECKSUM_DIGITS);

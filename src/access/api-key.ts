@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../storage/owner.ts";
 
 const SECRET_DIGITS = 32;
 // 62^6 is more than 2^32: a CRC-32 always fits.

@@ -3,10 +3,11 @@ import { Problem } from "../http/problem.ts";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
-import type { Environment, Tier } from "./environment.ts";
+import type { Tier } from "./tier.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 import { looksLikeToken, type ReadToken, type TokenClaims } from "./token.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type Credential = {
   accountId: Uuid;

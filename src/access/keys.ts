@@ -4,9 +4,9 @@ import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { apiKeyHint, hashApiKey, newApiKey } from "./api-key.ts";
-import type { Environment } from "./environment.ts";
 import { expireKey, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type KeyRequest = {
   accountId: Uuid;

@@ -2,9 +2,9 @@
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { Environment } from "./environment.ts";
 import type { Bucket } from "./quota.ts";
 import type { Scope } from "./scope.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type CredentialRow = {
   account_id: Uuid;

@@ -1,9 +1,9 @@
 /** A batch: many messages of one request, and what has become of them. */
-import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** More would hold up everyone in one commit; a campaign is many batches. */
 export const MAX_ITEMS = 1_000;

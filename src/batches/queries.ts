@@ -1,11 +1,9 @@
 /** All SQL of batches. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Batch } from "./batch.ts";
-
-type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 type BatchRow = {
   account_id: Uuid;

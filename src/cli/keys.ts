@@ -1,6 +1,5 @@
 /** godwit keys: API keys, whose secret is shown when they are made and never again. */
 import { createFirstAccount } from "../access/accounts.ts";
-import { isEnvironment } from "../access/environment.ts";
 import { createKey, keyRecord, rotateKey, type CreatedKey } from "../access/keys.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
@@ -10,6 +9,7 @@ import { seedTemplates } from "../templates/seed.ts";
 import { neededFlag, print, textFlag, UsageError, type Command, type Input } from "./command.ts";
 import { readDuration } from "./duration.ts";
 import { chooseAccount, withDatabase } from "./with-database.ts";
+import { isEnvironment } from "../storage/owner.ts";
 
 export const keys: Command = {
   name: "keys",

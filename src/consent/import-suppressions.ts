@@ -1,5 +1,4 @@
 /** A list of recipients that opted out elsewhere, taken over as a whole. */
-import type { Environment } from "../access/environment.ts";
 import { Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -7,6 +6,7 @@ import type { Tx } from "../storage/database.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { pairName, type Pair } from "./suppression.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const ImportRecord = Type.Object(
   {

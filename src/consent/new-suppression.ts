@@ -1,10 +1,10 @@
 /** What a request may say of suppressions: the schemas, and the rules beyond them. */
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
 import type { Pair } from "./suppression.ts";
+import type { Environment } from "../storage/owner.ts";
 
 // What is imported is one transaction.
 const MAX_ENTRIES = 1_000;

@@ -1,12 +1,10 @@
 /** All SQL of consent: who is not to be written to, how that came to be, and until when free text may be sent. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
-
-type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 type SuppressionRow = {
   account_id: Uuid;

@@ -1,10 +1,10 @@
 /** A suppression: a recipient who is not to be written to, by one sender or by any, on any channel. Its words, its record as the
  *  outside sees it, and the schema of that. */
-import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const SUPPRESSION_STATUSES = ["active", "lifted"] as const;
 

@@ -1,6 +1,5 @@
 /** The door for what people write to us, whatever carrier brings it. A message belongs to whose number it was written to, or to whom
  *  it answers, where the carrier says what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
-import type { Owner } from "../idempotency/once.ts";
 import type { Log } from "../lib/log.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
@@ -14,6 +13,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./delivery.ts";
 import { messagesNamed } from "./queries.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export type InboundParts = { db: Database; clock: Clock; routes: Routes; bell: Bell; watch: DeliveryWatch; log: Log };
 

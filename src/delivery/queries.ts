@@ -1,5 +1,4 @@
 /** The SQL of delivery: statements put together from what the owners of the tables export. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
@@ -9,6 +8,7 @@ import { nameColumns, namedMessage } from "../receipts/queries.ts";
 import type { Name } from "../receipts/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** `share`: how many an account could get in that claim. `sealedContent`: what the carrier is to be given in place of what the
  *  message shows. */

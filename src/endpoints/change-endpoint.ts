@@ -2,7 +2,7 @@
  *  a secret is stored sealed. */
 
 import { Problem } from "../http/problem.ts";
-import { Once, type Executed, type Owner, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -16,6 +16,7 @@ import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.t
 import { noSuchEndpoint } from "./own-endpoint.ts";
 import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./queries.ts";
 import { newSecret } from "./signature.ts";
+import type { Owner } from "../storage/owner.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;
 

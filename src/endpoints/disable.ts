@@ -1,11 +1,11 @@
 /** An endpoint that is told nothing more: because it said so (410), or because it had nothing but failures for days. */
-import type { Environment } from "../access/environment.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { publishEvent } from "../outbox/queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { toRecord, type DisabledReason, type Endpoint } from "./endpoint.ts";
 import { lockEndpoint, storeEndpoint } from "./queries.ts";
+import type { Environment } from "../storage/owner.ts";
 
 type Place = { accountId: Uuid; environment: Environment; id: Uuid };
 

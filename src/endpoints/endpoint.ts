@@ -1,10 +1,10 @@
 /** An endpoint: a customer's URL that is told of events. Its words, its record as the outside sees it, and the schema of that. */
-import type { Environment } from "../access/environment.ts";
 import { EVENT_TYPES } from "../events/event.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];

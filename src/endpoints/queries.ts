@@ -1,11 +1,9 @@
 /** All SQL of endpoints. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
-
-type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 export type EndpointRow = {
   account_id: Uuid;

@@ -4,7 +4,7 @@ import { nullable, openEnum, timestamp, Type } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Environment } from "../access/environment.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** What a customer may be told of, today. */
 export const EVENT_TYPES = [

@@ -1,10 +1,10 @@
 /** All SQL of events: what happened, and the timeline of a message, which also has what moved nothing. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { StoredEvent } from "./event.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
  *  news to tell. */

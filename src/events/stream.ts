@@ -2,7 +2,6 @@
  *  the last seconds are looked at again and again, and what a reader has had is left out. A reader that comes back with the last
  *  id it saw gets what it missed, and some of what it had. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Environment } from "../access/environment.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -10,6 +9,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { eventText } from "./event.ts";
 import { listIdsAfter, readEvents } from "./queries.ts";
+import type { Environment } from "../storage/owner.ts";
 
 // An event's id is made before its transaction, which waits for others and has ten seconds by itself.
 const LATE_MS = 20_000;

@@ -1,8 +1,8 @@
 /** All SQL of fallbacks: what is tried next, and when. Rows are written by the statements that accept and advance messages. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type DueFallback = { message_id: Uuid; account_id: Uuid; environment: Environment };
 

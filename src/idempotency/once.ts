@@ -1,6 +1,5 @@
 /** The same key twice is the same answer: what happens to a request whose key is running, finished, or new. */
 import { Problem, unavailable } from "../http/problem.ts";
-import type { Environment } from "../access/environment.ts";
 import { assert } from "../lib/assert.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
@@ -9,8 +8,8 @@ import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import type { KeyClaim } from "./key.ts";
 import { beginClaim, findAnswer, storeAnswer, transactionStatus } from "./queries.ts";
+import type { Owner } from "../storage/owner.ts";
 
-export type Owner = { accountId: Uuid; environment: Environment };
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
 
 /** What a write answers, and what is stored of it: the bytes, or the event whose record they are. */

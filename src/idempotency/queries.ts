@@ -1,8 +1,8 @@
 /** All SQL of idempotency keys. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type StoredAnswer = { fingerprint: Buffer; status: number; location: string | null; body: string };
 

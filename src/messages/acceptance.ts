@@ -1,9 +1,7 @@
 /** One request to send, decided, as what is stored of it: the message with its event, place and fallback, or a refusal. */
-import type { Environment } from "../access/environment.ts";
 import type { NewFallback, Step } from "../fallback/fallback.ts";
 import type { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
-import type { Owner } from "../idempotency/once.ts";
 import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -16,6 +14,7 @@ import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { tooLarge } from "./new-message.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 
 /** A message with its event, or a refusal that only its key remembers. */
 export type Acceptance = {

@@ -2,7 +2,6 @@
 import type { Step } from "../fallback/fallback.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
-import type { Owner } from "../idempotency/once.ts";
 import type { Trace } from "../lib/trace.ts";
 import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Link } from "../routing/link.ts";
@@ -14,6 +13,7 @@ import { contentOf, type Content } from "./content.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** `secret` is what the carrier is to be given where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };

@@ -4,11 +4,11 @@ import { encodeId, type IdPrefix } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Environment } from "../access/environment.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Segments } from "../lib/segments.ts";
 import { STATUSES, type Status } from "./states.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
 export type Priority = (typeof PRIORITIES)[number];

@@ -1,6 +1,5 @@
 /** What a carrier says of one part of a message that went in several: the part is moved, and the message where all of them
  *  together move it. In one transaction with the message locked, so that of two parts that arrive at once one sees the other. */
-import type { Owner } from "../idempotency/once.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Part } from "../parts/part.ts";
 import { readParts, storePart } from "../parts/queries.ts";
@@ -10,6 +9,7 @@ import { changeBy, noteOn, type Change, type Signal } from "./change.ts";
 import type { MessageError } from "./message.ts";
 import { lockMessage } from "./queries.ts";
 import { hasEndedBadly, mayBecome, type Status } from "./states.ts";
+import type { Owner } from "../storage/owner.ts";
 
 type MessagePart = Part<Status, MessageError>;
 

@@ -1,5 +1,4 @@
 /** All SQL of messages but the accept and the advance statement, which have files of their own. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { queueDeliveries } from "../outbox/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
@@ -8,6 +7,7 @@ import { prepare, sql, type Sql } from "../storage/sql.ts";
 import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
+import type { Environment } from "../storage/owner.ts";
 
 const receive = batchStatement<{ message: Message; record: string }>(
   [

@@ -2,13 +2,13 @@
  *  writer may be written to. All in the transaction of whoever brings it. */
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
-import type { Owner } from "../idempotency/once.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
 import type { Tx } from "../storage/database.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { segmentsOf } from "../lib/segments.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** What was written, by whom, to which number of ours, and how it came. */
 export type Received = {

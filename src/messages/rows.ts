@@ -1,5 +1,4 @@
 /** A message as rows of the database have it. */
-import type { Environment } from "../access/environment.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
@@ -7,6 +6,7 @@ import type { Direction, Message, Priority } from "./message.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Encoding } from "../lib/segments.ts";
 import type { Status } from "./states.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export type MessageRow = {
   account_id: Uuid;

@@ -2,7 +2,6 @@
  *  right to begin it, on the message as it then is, so a step begins once on any number of nodes. */
 import { takeFallback } from "../fallback/queries.ts";
 import { Problem } from "../http/problem.ts";
-import type { Owner } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -18,6 +17,7 @@ import { storeAcceptances } from "./accept-statement.ts";
 import { lockMessage } from "./queries.ts";
 import { readSteps } from "./sealed.ts";
 import type { Status } from "./states.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export type FallbackParts = { composer: Composer; box: SecretBox; nowMs: number };
 

@@ -3,7 +3,6 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
-import type { Owner } from "../idempotency/once.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
 import type { Link } from "../routing/link.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -13,6 +12,7 @@ import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import { isGsm7 } from "../lib/gsm7.ts";
 import type { NewMessage } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
+import type { Owner } from "../storage/owner.ts";
 
 const Text = {
   channel: nullable(openEnum(CHANNELS)),

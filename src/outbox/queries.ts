@@ -1,10 +1,10 @@
 /** All SQL of the outbox: which endpoints are to be told of an event. Rows are written by the transaction of the event. */
-import type { Environment } from "../access/environment.ts";
 import { insertEvent, insertEvents, IS_EVENT } from "../events/queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
 import { prepare, type Sql } from "../storage/sql.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
 export const deliveryId = (eventId: string): string => `(left(${eventId}::text, 18) || right(gen_random_uuid()::text, 18))::uuid`;

@@ -1,9 +1,9 @@
 /** All SQL of parts: one row for each part of a message that went in several. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { KnownPart, Part } from "./part.ts";
+import type { Environment } from "../storage/owner.ts";
 
 type Whose = { accountId: Uuid; environment: Environment; id: Uuid };
 

@@ -1,10 +1,10 @@
 /** All SQL of the delivery queue: the messages that wait for a provider, or for their time. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
 import { QUEUE_STATE, SCHEDULED_LANE } from "./place.ts";
+import type { Environment } from "../storage/owner.ts";
 
 // A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
 export const MAX_ACCOUNTS = 32;

@@ -1,10 +1,10 @@
 /** All SQL of what carriers say later: the names they gave to messages, and receipts that came before a name was known. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Name } from "./reference.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** Whose message a carrier speaks of: the row of the name in `item`. */
 export const namedMessage = `

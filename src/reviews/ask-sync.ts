@@ -3,8 +3,9 @@
 import type { Log } from "../lib/log.ts";
 import type { Link } from "../routing/link.ts";
 import type { Queryable } from "../storage/database.ts";
-import type { Desks, Owner } from "./desks.ts";
+import type { Desks } from "./desks.ts";
 import { hastenSyncs } from "./queries.ts";
+import type { Owner } from "../storage/owner.ts";
 
 // Several changes in a row are one visit.
 const CHANGE_GAP_MS = 2_000;

@@ -1,14 +1,11 @@
 /** The desks there are: accounts at carriers that have templates reviewed, each with the links that lead to it. */
-import type { Environment } from "../access/environment.ts";
 import type { Log } from "../lib/log.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateDesk } from "../providers/template-desk.ts";
 import type { Link } from "../routing/link.ts";
 import type { Routes } from "../routing/route.ts";
 import type { Place } from "./review.ts";
-
-export type Owner = { accountId: Uuid; environment: Environment };
+import type { Owner } from "../storage/owner.ts";
 
 /** The channel on which carriers want to see a template first. */
 export const REVIEWED = "whatsapp";

@@ -4,10 +4,11 @@ import { readImport } from "../templates/import-template.ts";
 import type { NewTemplate } from "../templates/new-template.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { TemplateStatus } from "../templates/template.ts";
-import { REVIEWED, type Owner } from "./desks.ts";
+import { REVIEWED } from "./desks.ts";
 import { findNamed, storeReview } from "./queries.ts";
 import { reviewStatus } from "./review.ts";
 import { asked, type Visit } from "./visit.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** False when the desk was lost meanwhile. */
 export async function importTemplates(visit: Visit, owner: Owner): Promise<boolean> {

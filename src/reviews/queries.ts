@@ -4,8 +4,7 @@ import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Category } from "../templates/template.ts";
 import type { Review, ReviewStatus } from "./review.ts";
-
-type Owner = Pick<Review, "accountId" | "environment">;
+import type { Owner } from "../storage/owner.ts";
 
 /** Those that are there stay as they are. */
 export const makeSyncs = async (db: Queryable, desks: readonly string[]): Promise<void> => {

@@ -5,7 +5,7 @@ import { unreachable } from "../lib/assert.ts";
 import type { CarrierTemplate } from "../providers/template-desk.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
-import { REVIEWED, type Desk, type Owner } from "./desks.ts";
+import { REVIEWED, type Desk } from "./desks.ts";
 import { handIn } from "./hand-in.ts";
 import { importTemplates } from "./import-templates.ts";
 import { nextStep, type Step } from "./next-step.ts";
@@ -14,6 +14,7 @@ import { readReviewsAt } from "./queries.ts";
 import { removeArchived } from "./remove-archived.ts";
 import { reviewStatus, type Review } from "./review.ts";
 import { asked, isUntouched, keyOf, placeIn, type Stop, type SyncParts, type Visit, type Visited } from "./visit.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** A carrier takes a hundred templates an hour: what is beyond this waits for the next visit. */
 const MAX_SUBMISSIONS = 25;

@@ -1,5 +1,4 @@
 /** The plan: links, senders and routes, as the configuration file has them. Every fault is told, and none is mended. */
-import type { Environment } from "../access/environment.ts";
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
@@ -8,6 +7,7 @@ import { senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
 import { isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
+import type { Environment } from "../storage/owner.ts";
 
 const ENVIRONMENTS = ["test", "live"] as const satisfies readonly Environment[];
 

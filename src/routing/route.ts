@@ -1,11 +1,11 @@
 /** Which link a message takes, and from whom: by environment, channel, country or prefix. */
 import { randomInt } from "node:crypto";
-import type { Environment } from "../access/environment.ts";
 import { countryOf } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "./channel.ts";
 import type { Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** What a route is found by. */
 export type Traveller = { accountId: Uuid; environment: Environment; channel: Channel; recipient: string; sender: string | null };

@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export type Owner = { pid: number; host: string; boot: string; startedAt: string; command: string };
+export type LockHolder = { pid: number; host: string; boot: string; startedAt: string; command: string };
 
 const TOUCH_EVERY_MS = 1_000;
 // Several touches may be late on a loaded machine before an owner counts as gone.
@@ -25,7 +25,7 @@ const readText = (path: string): string => {
 /** When a process began, in ticks since boot: tells it from a later one with the same number. Empty where /proc is not. */
 const processStart = (pid: number): string => readText(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19] ?? "";
 
-const self = (command: string): Owner => ({
+const self = (command: string): LockHolder => ({
   pid: process.pid,
   host: hostname(),
   boot: readText("/proc/sys/kernel/random/boot_id"),
@@ -36,15 +36,15 @@ const self = (command: string): Owner => ({
 export const lockPath = (dataDir: string): string => join(dataDir, "godwit.lock");
 
 /** The living owner of the lock, or undefined. May take some seconds when the owner is on another machine. */
-export async function lockOwner(path: string): Promise<Owner | undefined> {
+export async function lockOwner(path: string): Promise<LockHolder | undefined> {
   return judge(path, readText(path));
 }
 
-async function judge(path: string, text: string): Promise<Owner | undefined> {
+async function judge(path: string, text: string): Promise<LockHolder | undefined> {
   if (text === "") return undefined;
-  let owner: Owner;
+  let owner: LockHolder;
   try {
-    owner = JSON.parse(text) as Owner;
+    owner = JSON.parse(text) as LockHolder;
   } catch {
     return undefined;
   }
@@ -53,7 +53,7 @@ async function judge(path: string, text: string): Promise<Owner | undefined> {
   return (await isTouched(path)) ? owner : undefined;
 }
 
-function isRunning({ pid, startedAt }: Owner): boolean {
+function isRunning({ pid, startedAt }: LockHolder): boolean {
   if (startedAt !== "") return processStart(pid) === startedAt;
   try {
     process.kill(pid, 0);
@@ -74,7 +74,7 @@ async function isTouched(path: string): Promise<boolean> {
 }
 
 /** Takes the lock, or tells who has it. */
-export async function takeLock(dataDir: string, command: string): Promise<DirectoryLock | { owner: Owner }> {
+export async function takeLock(dataDir: string, command: string): Promise<DirectoryLock | { owner: LockHolder }> {
   const path = lockPath(dataDir);
   // Process numbers are not unique where containers share a volume.
   const mine = `${path}.${randomBytes(6).toString("hex")}`;

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
 import { clusterPath, explainDiskError, linkCluster, makeDataDir, makeSocketDir, placeCluster, socketDir } from "./data-directory.ts";
 import type { DatabaseTarget } from "./database.ts";
-import { takeLock, type DirectoryLock, type Owner } from "./directory-lock.ts";
+import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
 import { chooseUser, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
@@ -98,9 +98,9 @@ export class EmbeddedPostgres {
   }
 
   /** Starts the server of a data directory, or tells who else is using it. */
-  static async start({ dataDir, command, say, onLog, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: Owner }> {
+  static async start({ dataDir, command, say, onLog, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
     makeDataDir(dataDir);
-    let lock: DirectoryLock | { owner: Owner };
+    let lock: DirectoryLock | { owner: LockHolder };
     try {
       lock = await takeLock(dataDir, command);
     } catch (error) {

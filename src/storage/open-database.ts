@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/wait.ts";
 import { clusterPath, socketDir } from "./data-directory.ts";
 import { Database, DatabaseUnavailable } from "./database.ts";
-import { lockOwner, lockPath, type Owner } from "./directory-lock.ts";
+import { lockOwner, lockPath, type LockHolder } from "./directory-lock.ts";
 import { EmbeddedPostgres, embeddedTarget } from "./embedded-postgres.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
@@ -68,8 +68,8 @@ async function closeBoth(db: Database, server: EmbeddedPostgres): Promise<void> 
   }
 }
 
-const isServer = ({ command }: Owner): boolean => command === "serve";
-const inUse = (dataDir: string, { pid, host }: Owner): string =>
+const isServer = ({ command }: LockHolder): boolean => command === "serve";
+const inUse = (dataDir: string, { pid, host }: LockHolder): string =>
   `${dataDir} is in use by another godwit (process ${pid} on ${host}): stop it, or choose another GODWIT_DATA_DIR`;
 
 async function answers(db: Database): Promise<boolean> {

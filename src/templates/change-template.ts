@@ -12,9 +12,10 @@ import { applyEdit, toButtons } from "./edit-template.ts";
 import type { Templates } from "./find-template.ts";
 import type { EditTemplate, NewTemplate } from "./new-template.ts";
 import { noSuchTemplate, whichTemplate } from "./own-template.ts";
-import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate, type Owner } from "./queries.ts";
+import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate } from "./queries.ts";
 import { review, type Review } from "./review.ts";
 import { MAX_TEMPLATES_EACH, toRecord, type Template } from "./template.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export type TemplateChangerParts = {
   db: Database;

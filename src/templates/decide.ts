@@ -3,8 +3,9 @@ import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { publishEvent } from "../outbox/queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
-import { lockTemplate, storeTemplate, type Owner } from "./queries.ts";
+import { lockTemplate, storeTemplate } from "./queries.ts";
 import { toRecord, type Template, type TemplateStatus } from "./template.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export type Verdict = {
   status: "approved" | "rejected" | "paused";

@@ -2,8 +2,9 @@
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
 import { whichTemplate } from "./own-template.ts";
-import { findTemplate, findVersion, listTemplates, type Owner, type Which } from "./queries.ts";
+import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
 import { MAX_TEMPLATES_EACH, type Template } from "./template.ts";
+import type { Owner } from "../storage/owner.ts";
 
 // A template that was paused or archived must not be sent "within a second or so" on every node.
 const TRUST_MS = 1_000;

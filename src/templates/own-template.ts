@@ -3,8 +3,9 @@ import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Queryable } from "../storage/database.ts";
-import { findTemplate, type Owner, type Which } from "./queries.ts";
+import { findTemplate, type Which } from "./queries.ts";
 import { NAME_PATTERN, type Template } from "./template.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export const TemplateParams = Type.Object({
   id: Type.String({ description: "The template's id, or its name; an archived template has only its id." }),

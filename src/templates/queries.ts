@@ -1,12 +1,10 @@
 /** All SQL of templates. */
-import type { Environment } from "../access/environment.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
-
-export type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 /** By its id, archived or not; or by its name, which an archived one has lost. */
 export type Which = { id: Uuid } | { name: string };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Environment } from "../access/environment.ts";
 import type { Channel } from "../routing/channel.ts";
 import { review } from "./review.ts";
+import type { Environment } from "../storage/owner.ts";
 
 const SMS: readonly Channel[] = ["sms"];
 const BOTH: readonly Channel[] = ["sms", "whatsapp"];

@@ -2,7 +2,8 @@
 import { newUuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
-import { insertTemplate, type Owner } from "./queries.ts";
+import { insertTemplate } from "./queries.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** For an environment that is being made. Those that were there before got theirs by migration 0004. */
 export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environment }: Owner): Promise<void> {

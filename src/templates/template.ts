@@ -1,12 +1,12 @@
 /** A template: a text with places to fill in, which is reviewed before it may be sent. Its words, its record as the outside sees it,
  *  and the schema of that. */
-import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../routing/channel.ts";
 import { variablesOf } from "./placeholders.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const TEMPLATE_STATUSES = ["draft", "pending", "approved", "rejected", "paused", "archived"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];

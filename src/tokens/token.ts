@@ -2,13 +2,13 @@
 import { errors, jwtVerify, SignJWT } from "jose";
 import { isScope, type Scope } from "../access/scope.ts";
 import type { ReadToken, TokenClaims } from "../access/token.ts";
-import type { Environment } from "../access/environment.ts";
 import { decodeId, encodeId } from "../lib/id.ts";
 import { newUuid, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { findInstallation } from "./queries.ts";
 import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
+import type { Environment } from "../storage/owner.ts";
 
 const TYPE = "at+jwt";
 

@@ -1,10 +1,10 @@
 /** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours
  *  and minutes, and how they are read as one with those. */
-import type { Environment } from "../access/environment.ts";
 import { assert } from "../lib/assert.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
+import type { Environment } from "../storage/owner.ts";
 
 // One node folds at a time. 1 and 2 are taken: migrations and partitions.
 const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(7361, 3)`);

@@ -1,12 +1,10 @@
-/** The HTTP face of usage: what was counted, and what is under way. */
+/** The HTTP routes of usage. */
 import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
-import { nullable, oneOf, openEnum, optional, timeParameter, timestamp, Type, type Static } from "../http/schema.ts";
-import { isoTime } from "../lib/time.ts";
-import { oldestDue } from "../queue/depth.ts";
+import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { minutesKeptSince, readDepth, readUsage, type UsageRange } from "./queries.ts";
+import { minutesKeptSince, readUsage, type UsageRange } from "./queries.ts";
 import { DEFAULT_DAYS, MAX_DAYS, rangeOf, refused } from "./range.ts";
 import { INTERVALS, toReport, usageReport, type Words } from "./report.ts";
 
@@ -32,19 +30,6 @@ const usageQuery = ({ channels, statuses }: Words) =>
 
 type UsageQuery = Static<ReturnType<typeof usageQuery>>;
 
-const Queue = Type.Object(
-  {
-    object: Type.Literal("queue"),
-    environment: openEnum(["test", "live"]),
-    scheduled: Type.Integer({ description: "Messages that wait for their `send_at`." }),
-    queued: Type.Integer({ description: "Messages that wait to be handed to a carrier." }),
-    sending: Type.Integer({ description: "Messages that are being handed to a carrier." }),
-    oldest_due_at: nullable(timestamp("Since when the longest waiting queued message could have been sent. Null when none waits.")),
-    oldest_due_seconds: Type.Integer({ minimum: 0, description: "The same in seconds until now; 0 when none waits." }),
-  },
-  { title: "Queue", description: "What is under way." },
-);
-
 export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] => [
   route({
     method: "GET",
@@ -61,18 +46,6 @@ export const usageRoutes = (db: Database, clock: Clock, words: Words): Route[] =
     reply: { status: 200, description: "The counts.", schema: usageReport(words) },
     problems: [],
     handle: async ({ query, credential }) => ({ status: 200, body: JSON.stringify(await report(db, credential, query, clock.now())) }),
-  }),
-  route({
-    method: "GET",
-    path: "/v1/queue",
-    summary: "Read the queue's depth",
-    description: "How many messages of this environment are under way, and how long the oldest that is due has been waiting.",
-    tag: "Usage",
-    scope: "usage:read",
-    isIdempotent: false,
-    reply: { status: 200, description: "The depth.", schema: Queue },
-    problems: [],
-    handle: async ({ credential }) => ({ status: 200, body: JSON.stringify(await depth(db, credential, clock)) }),
   }),
 ];
 
@@ -92,17 +65,4 @@ async function keptPart(db: Database, range: UsageRange): Promise<UsageRange> {
   if (range.interval !== "minute") return range;
   const sinceMs = await minutesKeptSince(db);
   return { ...range, fromMs: Math.min(Math.max(range.fromMs, sinceMs), range.toMs) };
-}
-
-async function depth(db: Database, { accountId, environment }: Credential, clock: Clock): Promise<Static<typeof Queue>> {
-  const [counts, dueAtMs] = await Promise.all([readDepth(db, accountId, environment), oldestDue(db, accountId, environment)]);
-  return {
-    object: "queue",
-    environment,
-    scheduled: counts.scheduled,
-    queued: counts.queued,
-    sending: counts.sending,
-    oldest_due_at: dueAtMs === null ? null : isoTime(dueAtMs),
-    oldest_due_seconds: dueAtMs === null ? 0 : Math.max(0, Math.floor((clock.now() - dueAtMs) / 1_000)),
-  };
 }

@@ -1,9 +1,9 @@
 /** Codes: how they are made, kept and compared. */
 import { randomInt } from "node:crypto";
-import type { Environment } from "../access/environment.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Content } from "../messages/content.ts";
+import type { Environment } from "../storage/owner.ts";
 
 export const MIN_LENGTH = 4;
 export const MAX_LENGTH = 10;

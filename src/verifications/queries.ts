@@ -1,13 +1,11 @@
 /** All SQL of verifications. */
-import type { Environment } from "../access/environment.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../routing/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
-
-type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 type VerificationRow = {
   account_id: Uuid;

@@ -1,10 +1,10 @@
 /** A verification: a code that was sent to a recipient, and whether it came back. */
-import type { Environment } from "../access/environment.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../routing/channel.ts";
+import type { Environment } from "../storage/owner.ts";
 
 /** Of a million codes of six digits, five tries find one in two hundred thousand times. */
 export const MAX_ATTEMPTS = 5;

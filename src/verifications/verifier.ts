@@ -2,7 +2,7 @@
  *  answer. The code itself is nowhere but in the message, sealed, until a carrier has it. */
 
 import { Problem, type Fault } from "../http/problem.ts";
-import { Once, type Executed, type Owner, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
@@ -20,6 +20,7 @@ import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
 import { MAX_ATTEMPTS, statusOf, toRecord, type Verification } from "./verification.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export type VerifierParts = {
   db: Database;

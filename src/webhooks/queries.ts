@@ -1,5 +1,4 @@
 /** All SQL of deliveries: what waits, what is claimed, and what became of it. */
-import type { Environment } from "../access/environment.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow } from "../endpoints/queries.ts";
 import type { StoredEvent } from "../events/event.ts";
@@ -13,8 +12,7 @@ import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
-
-type Owner = { accountId: Uuid; environment: Environment };
+import type { Environment, Owner } from "../storage/owner.ts";
 
 const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
 

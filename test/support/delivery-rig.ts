@@ -1,7 +1,6 @@
 /** Delivery in the test's own process, on a database of its own, with carriers that the test scripts. */
 import assert from "node:assert/strict";
 import type { Credential } from "../../src/access/authenticate.ts";
-import type { Environment } from "../../src/access/environment.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { Doors } from "../../src/delivery/doors.ts";
 import { Delivery, type DeliveryWatch } from "../../src/delivery/delivery.ts";
@@ -29,6 +28,7 @@ import { migrate } from "../../src/storage/migrate.ts";
 import { atEnd } from "./at-end.ts";
 import { until } from "./expect.ts";
 import { createDatabase } from "./database.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 /** The lane that messages take unless the test says otherwise. */
 export const LINK = "first";

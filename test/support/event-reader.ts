@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { encodeId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { listAccounts } from "../../src/access/queries.ts";
-import type { Environment } from "../../src/access/environment.ts";
 import { until } from "./expect.ts";
 import type { Godwit } from "./harness.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 export type Streamed = { id: string; type: string; data: string };
 

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createAccount } from "../../src/access/accounts.ts";
 import { createKey } from "../../src/access/keys.ts";
-import type { Environment } from "../../src/access/environment.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { parseInput } from "../../src/cli/command.ts";
@@ -22,6 +21,7 @@ import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase } from "./database.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");

@@ -6,12 +6,12 @@ import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import type { Environment } from "../../src/access/environment.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
 import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 export type Json = Record<string, unknown>;
 

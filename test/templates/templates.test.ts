@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import type { Environment } from "../../src/access/environment.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { findTemplateVersion } from "../../src/templates/find-template.ts";
 import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
@@ -10,6 +9,7 @@ import { uuidFromText } from "../../src/lib/uuid.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { BOTH, lockTemplates, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
 let key: string;

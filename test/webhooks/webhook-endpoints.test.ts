@@ -1,13 +1,13 @@
 /** Endpoints through the door: what may be said of one, what becomes of it, and who may see it. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Environment } from "../../src/access/environment.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { MAX_ENDPOINTS_EACH } from "../../src/endpoints/endpoint.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
 import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
 let key: string;

@@ -1,0 +1,10 @@
+/** The owner of a row. Every table of customers' data begins its key with the account and the environment. */
+import type { Uuid } from "../lib/uuid.ts";
+
+/** `test` never leaves the machine; `live` does. */
+export const ENVIRONMENTS = ["test", "live"] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+export const isEnvironment = (text: unknown): text is Environment => text === "test" || text === "live";
+
+export type Owner = { accountId: Uuid; environment: Environment };
