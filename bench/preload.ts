@@ -1,6 +1,6 @@
 /** Fills a database with messages, their keys, events and queue rows, as a busy day leaves them. */
 import type { Priority } from "../src/messages/message.ts";
-import { PRIORITY_RANK } from "../src/queue/place.ts";
+import { PRIORITY_RANK } from "../src/messages/queue-entry.ts";
 import { openBenchDatabase } from "./godwit.ts";
 
 const CHUNK = 100_000;

@@ -8,7 +8,7 @@ import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
 import { toMessage } from "../../src/messages/compose.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
-import { simulatorLink } from "../../src/routing/link.ts";
+import { simulatorLink } from "../../src/links/link.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
 

@@ -12,7 +12,7 @@ import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts"
 import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";

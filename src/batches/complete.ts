@@ -2,8 +2,8 @@
 import { newUuid } from "../lib/uuid.ts";
 import { Turns } from "../lib/turns.ts";
 import { isFinished, type Status } from "../messages/states.ts";
-import type { Bell } from "../outbox/bell.ts";
-import { publishEvent } from "../outbox/queries.ts";
+import type { Bell } from "../events/bell.ts";
+import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { toRecord, type Batch } from "./batch.ts";

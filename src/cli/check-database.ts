@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
-import { laneDepths } from "../queue/depth.ts";
+import { laneDepths } from "../delivery/queue-depth.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/durability.ts";

@@ -3,7 +3,7 @@
 import { listLinks } from "../links/list-links.ts";
 import type { LinkRecord } from "../links/link-record.ts";
 import { reach, type Address } from "../lib/reach.ts";
-import type { Link } from "../routing/link.ts";
+import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { fail, lookAtAll, ok, reason, warn, type Check } from "./check.ts";
 

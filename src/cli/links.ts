@@ -1,6 +1,6 @@
 /** godwit links: how every link is doing, as the nodes that have it open said within the last seconds. */
 import { listLinks } from "../links/list-links.ts";
-import { simulatorLink } from "../routing/link.ts";
+import { simulatorLink } from "../links/link.ts";
 import { print, type Command } from "./command.ts";
 import { withDatabase } from "./with-database.ts";
 

@@ -1,6 +1,6 @@
 /** godwit listen: shows events as they happen, and can pass them on to a local URL as a webhook would. */
 import { EVENT_TYPES } from "../events/event.ts";
-import { newSecret, signatureOf, signingKey } from "../endpoints/signature.ts";
+import { newSecret, signatureOf, signingKey } from "../webhooks/signature.ts";
 import { parseObject, reasonOf } from "./api.ts";
 import { readClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type Command } from "./command.ts";

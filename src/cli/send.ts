@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
 import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
-import { CHANNELS } from "../routing/channel.ts";
+import { CHANNELS } from "../links/channel.ts";
 import { explainProblem } from "./api.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
 import { EXIT, neededFlag, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";

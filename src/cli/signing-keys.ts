@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import type { Database } from "../storage/database.ts";
 import { isoTime } from "../lib/time.ts";
-import { SigningKeys, type SigningKey } from "../tokens/signing-keys.ts";
+import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
 import { print, UsageError, type Command } from "./command.ts";
 import { withDatabase } from "./with-database.ts";
 

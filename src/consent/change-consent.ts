@@ -2,7 +2,7 @@
  *  transaction, with its history and its event, and only where it changes something; whoever commits rings the bell. */
 import { assert } from "../lib/assert.ts";
 import { newUuid, uuidSequence, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import { publishEvents } from "../outbox/queries.ts";
+import { publishEvents } from "../events/publish.ts";
 import type { Tx } from "../storage/database.ts";
 import { insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
 import { pairName, toRecord, type Pair, type Source, type Suppression } from "./suppression.ts";

@@ -2,7 +2,7 @@
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
+import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import type { Pair } from "./suppression.ts";
 import type { Environment } from "../storage/owner.ts";
 

@@ -4,7 +4,7 @@ import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging
 import { route, toAnswer, type Route } from "../api/route.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
-import { recipientField, senderField } from "../routing/address.ts";
+import { recipientField, senderField } from "../links/address.ts";
 import type { Database } from "../storage/database.ts";
 import { ImportRecord } from "./import-suppressions.ts";
 import { checkImport, checkSuppression, ImportBody, NewSuppressionBody } from "./new-suppression.ts";

@@ -5,7 +5,7 @@ import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { lift, optOut } from "./change-consent.ts";

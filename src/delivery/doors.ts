@@ -2,11 +2,11 @@
  *  what comes over HTTP comes to any. */
 import type { Log } from "../lib/log.ts";
 import { Advancer } from "../messages/advance.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Host } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Link } from "../links/link.ts";
+import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";

@@ -3,9 +3,9 @@ import type { Handover } from "../messages/handover.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { startFallback } from "../messages/start-fallback.ts";
-import type { Bell } from "../outbox/bell.ts";
-import { claimDueFallbacks, type DueFallback } from "../fallback/queries.ts";
-import { LEASE_MS } from "../queue/place.ts";
+import type { Bell } from "../events/bell.ts";
+import { claimDueFallbacks, type DueFallback } from "../messages/fallback-queries.ts";
+import { LEASE_MS } from "../messages/queue-entry.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 

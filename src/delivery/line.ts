@@ -2,8 +2,8 @@
  *  wait behind it, and whose turn comes next. Each priority is a line of its own. */
 import type { Uuid } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
-import { PRIORITY_RANK } from "../queue/place.ts";
-import { MAX_ACCOUNTS, type Claim } from "../queue/queries.ts";
+import { PRIORITY_RANK } from "../messages/queue-entry.ts";
+import { MAX_ACCOUNTS, type Claim } from "./queue.ts";
 import type { Claimed } from "./queries.ts";
 
 type Rank = 0 | 1 | 2;

@@ -1,7 +1,7 @@
 /** What delivery counts, for Prometheus. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import { readLaneDepths } from "../queue/queries.ts";
+import { readLaneDepths } from "./queue.ts";
 import { remembered } from "../lib/remembered.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";

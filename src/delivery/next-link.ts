@@ -1,7 +1,7 @@
 /** Where a message may go when its link cannot have it, and who it comes from there. */
 import type { Message } from "../messages/message.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Link } from "../links/link.ts";
+import type { Routes } from "../links/choose-links.ts";
 
 /** The link that a message may take next; none where a try of it may have left. */
 export function nextLink(routes: Routes, message: Message, current: string, isFit: (link: Link) => boolean = () => true): Link | undefined {

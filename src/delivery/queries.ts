@@ -2,10 +2,10 @@
 import type { Uuid } from "../lib/uuid.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
-import { QUEUE_STATE, type QueueState } from "../queue/place.ts";
-import { claimScheduledStatement, claimStatement, waitingStatement, type Claim, type QueueCursor } from "../queue/queries.ts";
-import { nameColumns, namedMessage } from "../receipts/queries.ts";
-import type { Name } from "../receipts/reference.ts";
+import { QUEUE_STATE, type QueueState } from "../messages/queue-entry.ts";
+import { claimScheduledStatement, claimStatement, waitingStatement, type Claim, type QueueCursor } from "./queue.ts";
+import { nameColumns, namedMessage } from "./receipt-queries.ts";
+import type { Name } from "../messages/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";

@@ -2,7 +2,7 @@
  *  seconds, and most of them need not ask the database whose they are. A message may have changed since: whoever changes it
  *  finds that out when the change does not hold. */
 import type { Message } from "../messages/message.ts";
-import type { Name } from "../receipts/reference.ts";
+import type { Name } from "../messages/reference.ts";
 
 // Some seconds of a busy link; a few megabytes.
 const MAX_MESSAGES = 8_192;

@@ -2,9 +2,9 @@
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { LEASE_MS } from "../queue/place.ts";
-import type { Link } from "../routing/link.ts";
-import type { NoWay, Routes } from "../routing/route.ts";
+import { LEASE_MS } from "../messages/queue-entry.ts";
+import type { Link } from "../links/link.ts";
+import type { NoWay, Routes } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queries.ts";
 

@@ -7,7 +7,7 @@ import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import type { SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../routing/link.ts";
+import type { Link } from "../links/link.ts";
 import { afterHold, holdChange, lapsedSignal, settleChange, writtenSignal } from "./settle.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);

@@ -9,7 +9,7 @@ import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../routing/link.ts";
+import type { Link } from "../links/link.ts";
 import { unreachable } from "../lib/assert.ts";
 
 // Ten refusals over about half an hour: what a carrier still refuses then is not a passing fault.

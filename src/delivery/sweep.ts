@@ -2,8 +2,8 @@
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { findLapsed } from "../queue/queries.ts";
-import { dropOldInbound, dropOldParked, findOverdue, forgetReferences } from "../receipts/queries.ts";
+import { findLapsed } from "./queue.ts";
+import { dropOldInbound, dropOldParked, findOverdue, forgetReferences } from "./receipt-queries.ts";
 import type { Database } from "../storage/database.ts";
 import { readMessages } from "./queries.ts";
 import { lapsedSignal } from "./settle.ts";

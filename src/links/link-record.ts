@@ -1,7 +1,7 @@
 /** A link as those who watch it see it. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { CHANNELS } from "../routing/channel.ts";
-import type { Link } from "../routing/link.ts";
+import { CHANNELS } from "./channel.ts";
+import type { Link } from "./link.ts";
 import type { StateRow } from "./queries.ts";
 
 /** A node that has said nothing for so long is gone. */

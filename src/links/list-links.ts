@@ -1,5 +1,5 @@
 /** How every link is doing. */
-import type { Link } from "../routing/link.ts";
+import type { Link } from "./link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { FRESH_SECONDS, toRecord, type LinkRecord } from "./link-record.ts";
 import { readStates } from "./queries.ts";

@@ -1,7 +1,7 @@
 /** How every link is doing, for Prometheus: the same on every node. */
 import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Routes } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { LINK_STATES } from "./link-record.ts";
 import { listLinks } from "./list-links.ts";

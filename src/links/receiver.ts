@@ -2,8 +2,8 @@
  *  signature of its own. Whatever node they reach takes what they say. */
 import { Problem } from "../http/problem.ts";
 import type { CarrierReply, CarrierRequest, Host, Provider } from "../providers/provider.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Link } from "./link.ts";
+import type { Routes } from "./choose-links.ts";
 
 export type ReceiverParts = { routes: Routes; providers: Readonly<Record<string, Provider<never>>>; hostFor: (link: Link) => Host };
 

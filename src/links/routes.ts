@@ -1,8 +1,8 @@
 /** The HTTP face of links. */
 import { route, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
-import { SIMULATOR_LINK } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import { SIMULATOR_LINK } from "./link.ts";
+import type { Routes } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { LinkRecord } from "./link-record.ts";
 import { listLinks } from "./list-links.ts";

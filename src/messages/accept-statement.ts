@@ -1,8 +1,8 @@
 /** The accept statement: key, message, events, queue row, fallback, webhook deliveries and usage of a batch of requests, in one
  *  statement and so in one transaction. docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
-import { queueDeliveries, readOrdinals, type Ordinals } from "../outbox/queries.ts";
-import { PRIORITY_RANK } from "../queue/place.ts";
+import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
+import { PRIORITY_RANK } from "./queue-entry.ts";
 import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";

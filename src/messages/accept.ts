@@ -3,7 +3,7 @@ import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";

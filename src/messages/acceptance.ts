@@ -1,12 +1,12 @@
 /** One request to send, decided, as what is stored of it: the message with its event, place and fallback, or a refusal. */
-import type { NewFallback, Step } from "../fallback/fallback.ts";
+import type { NewFallback, Step } from "./fallback.ts";
 import type { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { SCHEDULED_LANE, type Place } from "../queue/place.ts";
-import type { Link } from "../routing/link.ts";
+import { SCHEDULED_LANE, type Place } from "./queue-entry.ts";
+import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
 import { startOf, type Composed } from "./compose.ts";

@@ -2,8 +2,8 @@
  *  of changes, in one statement and so in one transaction. It is the only statement that changes a status.
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
 import { consentRefusal } from "../consent/refusal.ts";
-import { queueDeliveries, readOrdinals, type Ordinals } from "../outbox/queries.ts";
-import { QUEUE_STATE, type QueueMove } from "../queue/place.ts";
+import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
+import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";

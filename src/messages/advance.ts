@@ -1,7 +1,7 @@
 /** The only writer of a status. A change is decided on what is known of a message, and holds only if that is still so when
  *  it is written: status, time fields, sequence, timeline, queue and counts together, many changes in one commit. */
 import { existingEntries } from "../events/queries.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";

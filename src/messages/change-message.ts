@@ -1,16 +1,16 @@
 /** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. Each in one
  *  transaction with its key, event and stored answer, on the message as it then is. */
 import type { Credential } from "../access/authenticate.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
-import { shiftFallback, takeFallback } from "../fallback/queries.ts";
+import { shiftFallback, takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";

@@ -1,11 +1,11 @@
 /** From a request to the message it makes: what it says, which way it takes, and what business rules have against it. */
-import type { Step } from "../fallback/fallback.ts";
+import type { Step } from "./fallback.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
 import type { Trace } from "../lib/trace.ts";
 import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes, Traveller } from "../routing/route.ts";
+import type { Link } from "../links/link.ts";
+import type { Routes, Traveller } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";

@@ -1,7 +1,7 @@
 /** What a message says: a text of its own, or a template's with its variables filled in. */
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "../templates/fill-template.ts";
 import { variablesByPart } from "../templates/placeholders.ts";
 import type { Category, Template } from "../templates/template.ts";

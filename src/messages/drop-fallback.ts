@@ -1,5 +1,5 @@
 /** Nothing else needs to be tried for a message. */
-import { takeFallback } from "../fallback/queries.ts";
+import { takeFallback } from "./fallback-queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 

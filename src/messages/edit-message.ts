@@ -1,13 +1,13 @@
 /** The request to edit a scheduled message, and what it makes of the message. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
-import { PRIORITY_RANK, type QueueMove } from "../queue/place.ts";
+import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
-import { MAX_BODY } from "../routing/channel.ts";
+import { MAX_BODY } from "../links/channel.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
 

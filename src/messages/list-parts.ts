@@ -1,8 +1,8 @@
 /** The parts of a message on the wire, as the outside sees them. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
-import type { KnownPart } from "../parts/part.ts";
-import { readParts } from "../parts/queries.ts";
+import type { KnownPart } from "./part.ts";
+import { readParts } from "./part-queries.ts";
 import type { Queryable } from "../storage/database.ts";
 import { MessageError, type Message } from "./message.ts";
 import { STATUSES, type Status } from "./states.ts";

@@ -4,7 +4,7 @@ import { encodeId, type IdPrefix } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
+import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Segments } from "../lib/segments.ts";
 import { STATUSES, type Status } from "./states.ts";

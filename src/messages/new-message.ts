@@ -1,8 +1,8 @@
 /** The request to send: what it may say, and every rule that holds between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
-import { recipientFaults, recipientField, senderField } from "../routing/address.ts";
-import { CHANNELS, MAX_BODY } from "../routing/channel.ts";
+import { recipientFaults, recipientField, senderField } from "../links/address.ts";
+import { CHANNELS, MAX_BODY } from "../links/channel.ts";
 import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
 
 const body = Type.String({

@@ -1,8 +1,8 @@
 /** What a carrier says of one part of a message that went in several: the part is moved, and the message where all of them
  *  together move it. In one transaction with the message locked, so that of two parts that arrive at once one sees the other. */
 import type { Uuid } from "../lib/uuid.ts";
-import type { Part } from "../parts/part.ts";
-import { readParts, storePart } from "../parts/queries.ts";
+import type { Part } from "./part.ts";
+import { readParts, storePart } from "./part-queries.ts";
 import type { Tx } from "../storage/database.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "./change.ts";

@@ -1,6 +1,6 @@
 /** All SQL of messages but the accept and the advance statement, which have files of their own. */
 import type { Uuid } from "../lib/uuid.ts";
-import { queueDeliveries } from "../outbox/queries.ts";
+import { queueDeliveries } from "../events/publish.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";

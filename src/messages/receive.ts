@@ -3,7 +3,7 @@
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import type { Tx } from "../storage/database.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";

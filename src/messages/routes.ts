@@ -7,7 +7,7 @@ import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
-import { CHANNELS } from "../routing/channel.ts";
+import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";
 import type { ChangeCall, MessageChanger } from "./change-message.ts";

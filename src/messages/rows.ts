@@ -1,7 +1,7 @@
 /** A message as rows of the database have it. */
 import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import type { Direction, Message, Priority } from "./message.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Encoding } from "../lib/segments.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Step } from "../fallback/fallback.ts";
+import type { Step } from "./fallback.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import { newUuid } from "../lib/uuid.ts";
 import type { Content } from "./content.ts";

@@ -1,6 +1,6 @@
 /** What only the carrier is to see: it lies sealed beside a message that waits to be handed over, and beside the steps of its
  *  fallback, and nowhere else. */
-import type { Step } from "../fallback/fallback.ts";
+import type { Step } from "./fallback.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Content } from "./content.ts";

@@ -1,6 +1,6 @@
 /** The next step of a fallback: a message of its own in place of one that did not get delivered. In one transaction with the
  *  right to begin it, on the message as it then is, so a step begins once on any number of nodes. */
-import { takeFallback } from "../fallback/queries.ts";
+import { takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -11,7 +11,7 @@ import { advance } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import type { Composed, Composer } from "./compose.ts";
 import type { Content } from "./content.ts";
-import type { Step } from "../fallback/fallback.ts";
+import type { Step } from "./fallback.ts";
 import { toRecord, type Message } from "./message.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { lockMessage } from "./queries.ts";

@@ -3,8 +3,8 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
-import { CHANNELS, SegmentsRecord, type Channel } from "../routing/channel.ts";
-import type { Link } from "../routing/link.ts";
+import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
+import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { toAcceptance } from "./acceptance.ts";
 import { refusalOf, type Composer, type Judgement } from "./compose.ts";

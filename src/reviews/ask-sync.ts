@@ -1,7 +1,7 @@
 /** Asks for templates to be synced sooner than by the clock: one was submitted here, or a carrier seems to have it otherwise. Whoever
  *  syncs finds it in the table, on whatever node. */
 import type { Log } from "../lib/log.ts";
-import type { Link } from "../routing/link.ts";
+import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Desks } from "./desks.ts";
 import { hastenSyncs } from "./queries.ts";

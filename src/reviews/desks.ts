@@ -2,8 +2,8 @@
 import type { Log } from "../lib/log.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateDesk } from "../providers/template-desk.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Link } from "../links/link.ts";
+import type { Routes } from "../links/choose-links.ts";
 import type { Place } from "./review.ts";
 import type { Owner } from "../storage/owner.ts";
 

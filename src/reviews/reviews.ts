@@ -2,11 +2,11 @@
 import type { Registry } from "prom-client";
 import type { Log } from "../lib/log.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
-import type { Link } from "../routing/link.ts";
-import type { Routes } from "../routing/route.ts";
+import type { Link } from "../links/link.ts";
+import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";

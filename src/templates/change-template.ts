@@ -3,7 +3,7 @@ import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { assertContent } from "./content.ts";

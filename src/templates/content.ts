@@ -1,7 +1,7 @@
 /** The rules between the fields of a template: what a new one and a changed one must keep alike. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
-import { MAX_BODY, type Channel } from "../routing/channel.ts";
+import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { variableFaults, variablesOf } from "./placeholders.ts";
 import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, toRecord, type Template } from "./template.ts";
 

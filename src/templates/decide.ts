@@ -1,6 +1,6 @@
 /** What a review says of a template, and the event that tells of it. */
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import { publishEvent } from "../outbox/queries.ts";
+import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";

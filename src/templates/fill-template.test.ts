@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
 import { newUuid } from "../lib/uuid.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "./fill-template.ts";
 import { TEMPLATE_STATUSES, toRecord, type Template } from "./template.ts";
 

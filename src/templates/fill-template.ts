@@ -1,7 +1,7 @@
 /** A template with its variables filled in, for one channel; or everything that keeps it from being sent. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
-import { MAX_BODY, type Channel } from "../routing/channel.ts";
+import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { fill, variablesOf } from "./placeholders.ts";
 import { MAX_HEADER, MAX_WHATSAPP_BODY, type Template } from "./template.ts";
 

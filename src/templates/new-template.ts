@@ -2,8 +2,8 @@
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { escapePointer } from "../http/validate.ts";
-import { recipientFaults, recipientField } from "../routing/address.ts";
-import { CHANNELS, MAX_BODY, type Channel } from "../routing/channel.ts";
+import { recipientFaults, recipientField } from "../links/address.ts";
+import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
 import { contentFaults } from "./content.ts";
 import { hasBraces, MAX_VARIABLES, placeholderFaults, variablesOf } from "./placeholders.ts";
 import { BUTTON_TYPES, CATEGORIES, MAX_FOOTER, MAX_HEADER, NAME_PATTERN } from "./template.ts";

@@ -4,7 +4,7 @@ import { nullable, oneOf, openEnum, optional, recordOf, Type, type Static } from
 import { assert } from "../lib/assert.ts";
 import { encodeId } from "../lib/id.ts";
 import { segmentsOf } from "../lib/segments.ts";
-import { CHANNELS, SegmentsRecord } from "../routing/channel.ts";
+import { CHANNELS, SegmentsRecord } from "../links/channel.ts";
 import { channelMismatch, fillTemplate } from "./fill-template.ts";
 import { fill, MAX_VARIABLES } from "./placeholders.ts";
 import type { Template } from "./template.ts";

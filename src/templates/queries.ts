@@ -1,6 +1,6 @@
 /** All SQL of templates. */
 import type { Uuid } from "../lib/uuid.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";

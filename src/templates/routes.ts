@@ -2,7 +2,7 @@
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toAnswer, type Route } from "../api/route.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
-import { CHANNELS } from "../routing/channel.ts";
+import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../storage/database.ts";
 import type { TemplateChanger } from "./change-template.ts";
 import { checkEditTemplate, checkNewTemplate, EditTemplateBody, NewTemplateBody } from "./new-template.ts";

@@ -4,7 +4,7 @@ import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import { CHANNELS, type Channel } from "../routing/channel.ts";
+import { CHANNELS, type Channel } from "../links/channel.ts";
 import { variablesOf } from "./placeholders.ts";
 import type { Environment } from "../storage/owner.ts";
 

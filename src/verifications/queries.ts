@@ -1,6 +1,6 @@
 /** All SQL of verifications. */
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";

@@ -1,7 +1,7 @@
 /** What a client may have told again: one delivery, or all that an endpoint missed since a moment. */
-import { shownPlain, type EndpointChanger } from "../endpoints/change-endpoint.ts";
-import type { Endpoint } from "../endpoints/endpoint.ts";
-import { storeEndpoint } from "../endpoints/queries.ts";
+import { shownPlain, type EndpointChanger } from "./change-endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { storeEndpoint } from "./endpoint-queries.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";

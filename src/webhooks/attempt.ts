@@ -6,7 +6,7 @@ import { childOf, traceHeaders } from "../lib/trace.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
-import type { Endpoint } from "../endpoints/endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import type { Outbound, Reply } from "./outbound.ts";
 import type { ClaimedRow, Settlement } from "./queries.ts";
 import { parseRetryAfter, retryDelayMs } from "./schedule.ts";

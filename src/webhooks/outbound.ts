@@ -4,7 +4,7 @@
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { isAllowed } from "../endpoints/reachable.ts";
+import { isAllowed } from "./reachable.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import type { Resolve } from "./resolve.ts";
 

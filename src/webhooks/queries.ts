@@ -1,10 +1,10 @@
 /** All SQL of deliveries: what waits, what is claimed, and what became of it. */
-import type { Endpoint } from "../endpoints/endpoint.ts";
-import { ENDPOINT_COLUMNS, type EndpointRow } from "../endpoints/queries.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
 import type { StoredEvent } from "../events/event.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../outbox/queries.ts";
+import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../events/publish.ts";
 import { EVENT_COLUMNS, IS_EVENT } from "../events/queries.ts";
 import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";

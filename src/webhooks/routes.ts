@@ -1,9 +1,9 @@
 /** The HTTP face of deliveries: what became of events at their endpoints. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toAnswer, type Route } from "../api/route.ts";
-import type { EndpointChanger } from "../endpoints/change-endpoint.ts";
-import { EndpointRecord } from "../endpoints/endpoint.ts";
-import { EndpointParams, findOwnEndpoint } from "../endpoints/own-endpoint.ts";
+import type { EndpointChanger } from "./change-endpoint.ts";
+import { EndpointRecord } from "./endpoint.ts";
+import { EndpointParams, findOwnEndpoint } from "./own-endpoint.ts";
 import { findEvent } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";

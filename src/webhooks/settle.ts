@@ -1,10 +1,10 @@
 /** Puts on record what became of deliveries, many in one commit; and disables endpoints for which that was one failure too many. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { disableEndpoint } from "../endpoints/disable.ts";
-import type { DisabledReason, Endpoint } from "../endpoints/endpoint.ts";
+import { disableEndpoint } from "./disable-endpoint.ts";
+import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { Bell } from "../outbox/bell.ts";
+import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isRowRefused, type Database } from "../storage/database.ts";
 import { GroupCommit } from "../storage/group-commit.ts";

@@ -1,8 +1,8 @@
 /** Opens the secrets of endpoints and signs by them. Opening costs more than signing, so what was opened is kept for a while. */
 import type { KeyObject } from "node:crypto";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { secretPlace, type Endpoint } from "../endpoints/endpoint.ts";
-import { signatureOf, signingKey, type Signed } from "../endpoints/signature.ts";
+import { secretPlace, type Endpoint } from "./endpoint.ts";
+import { signatureOf, signingKey, type Signed } from "./signature.ts";
 
 const MAX_KEPT = 5_000;
 

@@ -88,7 +88,7 @@ function follow(folder: string): void {
     ["PROVIDERS = { ", "PROVIDERS = { acme, "],
   ]);
   const kinds = "export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {\n";
-  edit(join(folder, "src", "routing", "link-settings.ts"), [[kinds, `${kinds}${row ?? ""}\n`]]);
+  edit(join(folder, "src", "links", "link-settings.ts"), [[kinds, `${kinds}${row ?? ""}\n`]]);
   const toml = `[[link]]\\nname = "acme"\\nprovider = "acme"\\nurl = "https://acme.example"\\ntoken_env = "ACME_TOKEN"`;
   const configured = `
 import assert from "node:assert/strict";

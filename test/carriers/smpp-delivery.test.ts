@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import type { Provider } from "../../src/providers/provider.ts";
 import { smpp } from "../../src/providers/smpp/smpp.ts";
 import type { SmppSettings } from "../../src/providers/smpp/settings.ts";
-import type { Link } from "../../src/routing/link.ts";
+import type { Link } from "../../src/links/link.ts";
 import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type Script } from "../support/fakes/smsc.ts";

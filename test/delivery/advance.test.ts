@@ -5,7 +5,7 @@ import { Advancer, advance } from "../../src/messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Status } from "../../src/messages/states.ts";
-import { renewLeases } from "../../src/queue/queries.ts";
+import { renewLeases } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { deafBell, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";

@@ -1,7 +1,7 @@
 /** What people write to us, through the door that every carrier uses: stored once, told once, and with what its words mean for whether
  *  its writer may be written to. */
-import { simulatorLink } from "../../src/routing/link.ts";
-import { Routes } from "../../src/routing/route.ts";
+import { simulatorLink } from "../../src/links/link.ts";
+import { Routes } from "../../src/links/choose-links.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { findRefusal } from "../../src/consent/refusal.ts";

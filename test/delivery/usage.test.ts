@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { firstUuidAt, newUuid, type Uuid } from "../../src/lib/uuid.ts";
-import { oldestDue } from "../../src/queue/depth.ts";
+import { oldestDue } from "../../src/delivery/queue-depth.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { keepFolding } from "../../src/usage/fold.ts";

@@ -9,7 +9,7 @@ import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
-import { renewLeases } from "../../src/queue/queries.ts";
+import { renewLeases } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
 import { writtenSignal } from "../../src/delivery/settle.ts";
 import { linkTo, LINK, publicId, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";

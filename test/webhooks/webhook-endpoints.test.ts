@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
-import { MAX_ENDPOINTS_EACH } from "../../src/endpoints/endpoint.ts";
+import { MAX_ENDPOINTS_EACH } from "../../src/webhooks/endpoint.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
 import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";

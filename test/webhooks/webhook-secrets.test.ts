@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { secretPlace } from "../../src/endpoints/endpoint.ts";
+import { secretPlace } from "../../src/webhooks/endpoint.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";

@@ -1,5 +1,5 @@
 /** What is tried when a message does not get delivered, as it is kept until then. */
-import type { Channel } from "../routing/channel.ts";
+import type { Channel } from "../links/channel.ts";
 
 /** Decided when the message was accepted: a template that changes meanwhile changes nothing. */
 export type Step<Content> = {

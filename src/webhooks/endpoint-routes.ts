@@ -8,7 +8,7 @@ import type { EndpointChanger } from "./change-endpoint.ts";
 import { EndpointRecord, EndpointWithSecret, toRecord } from "./endpoint.ts";
 import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
 import { EndpointParams, findOwnEndpoint, noSuchEndpoint } from "./own-endpoint.ts";
-import { deleteEndpoint, listEndpoints } from "./queries.ts";
+import { deleteEndpoint, listEndpoints } from "./endpoint-queries.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 

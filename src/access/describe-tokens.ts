@@ -1,5 +1,5 @@
 /** What the OpenAPI document says of tokens: two paths that are no rows of the API, since one takes a form and neither a bearer. */
-import { SCOPES } from "../access/scope.ts";
+import { SCOPES } from "./scope.ts";
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";

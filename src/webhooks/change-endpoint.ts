@@ -7,14 +7,14 @@ import type { AddressSet } from "../lib/addresses.ts";
 import { encodeId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import type { Bell } from "../outbox/bell.ts";
-import { publishEventTo } from "../outbox/queries.ts";
+import type { Bell } from "../events/bell.ts";
+import { publishEventTo } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { MAX_ENDPOINTS_EACH, secretPlace, toRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import { noSuchEndpoint } from "./own-endpoint.ts";
-import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./queries.ts";
+import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
 import { newSecret } from "./signature.ts";
 import type { Owner } from "../storage/owner.ts";
 

@@ -3,7 +3,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { Name } from "./reference.ts";
+import type { Name } from "../messages/reference.ts";
 import type { Environment } from "../storage/owner.ts";
 
 /** Whose message a carrier speaks of: the row of the name in `item`. */

@@ -1,7 +1,7 @@
 /** An API key as the outside sees it: its secret is shown when it is made, and never again. */
-import type { KeyRow } from "../access/queries.ts";
-import { keyRecord } from "../access/keys.ts";
-import { SCOPES } from "../access/scope.ts";
+import type { KeyRow } from "./queries.ts";
+import { keyRecord } from "./keys.ts";
+import { SCOPES } from "./scope.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 
 const fields = {

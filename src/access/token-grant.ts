@@ -1,16 +1,16 @@
 /** POST /v1/oauth/token: an API key buys an access token (RFC 6749 client credentials). The one route that takes a form and whose errors
  *  are that RFC's, with our members beside them. */
-import { hashApiKey, isApiKey } from "../access/api-key.ts";
-import { toCredential, type Authenticator, type Credential } from "../access/authenticate.ts";
-import type { Limiter } from "../access/limiter.ts";
-import { findCredential, type CredentialRow } from "../access/queries.ts";
-import { overQuota, quotaHeaders } from "../access/quota-answer.ts";
-import { isScope, type Scope } from "../access/scope.ts";
+import { hashApiKey, isApiKey } from "./api-key.ts";
+import { toCredential, type Authenticator, type Credential } from "./authenticate.ts";
+import type { Limiter } from "./limiter.ts";
+import { findCredential, type CredentialRow } from "./queries.ts";
+import { overQuota, quotaHeaders } from "./quota-answer.ts";
+import { isScope, type Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { CHALLENGE, readAsk, refusal, type Client, type TokenRequest } from "./form.ts";
-import type { Tokens } from "./token.ts";
+import { CHALLENGE, readAsk, refusal, type Client, type TokenRequest } from "./token-form.ts";
+import type { Tokens } from "./tokens.ts";
 
 export type GrantParts = {
   db: Database;

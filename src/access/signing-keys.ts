@@ -5,7 +5,14 @@ import { assert } from "../lib/assert.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { deleteSigningKeys, insertSigningKey, listSigningKeys, lockSigningKeys, storePrivateKey, type SigningKeyRow } from "./queries.ts";
+import {
+  deleteSigningKeys,
+  insertSigningKey,
+  listSigningKeys,
+  lockSigningKeys,
+  storePrivateKey,
+  type SigningKeyRow,
+} from "./signing-key-queries.ts";
 
 export const ALGORITHM = "EdDSA";
 export const TOKEN_LIFE_SECONDS = 3_600;

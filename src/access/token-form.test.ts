@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { readAsk, type Ask, type TokenRequest } from "./form.ts";
+import { readAsk, type Ask, type TokenRequest } from "./token-form.ts";
 
 const TYPE = "application/x-www-form-urlencoded";
 const GRANT = "grant_type=client_credentials";

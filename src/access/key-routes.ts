@@ -1,5 +1,5 @@
 /** The HTTP face of API keys. */
-import { listKeysOf } from "../access/queries.ts";
+import { listKeysOf } from "./queries.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toAnswer, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
@@ -7,7 +7,7 @@ import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { findOwn, type KeyChanger } from "./change-key.ts";
 import { CredentialRecord, readCredential } from "./credential.ts";
-import { KeyRecord, KeyWithSecret, toRecord } from "./key.ts";
+import { KeyRecord, KeyWithSecret, toRecord } from "./key-record.ts";
 import { checkNewKey, NewKeyBody, RotateKeyBody } from "./new-key.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });

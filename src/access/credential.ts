@@ -1,7 +1,7 @@
 /** The credential that asks, as it is told to itself: what it may do, how often, and until when. */
-import { invalidToken, type Credential } from "../access/authenticate.ts";
-import { findCredentialOf } from "../access/queries.ts";
-import { SCOPES } from "../access/scope.ts";
+import { invalidToken, type Credential } from "./authenticate.ts";
+import { findCredentialOf } from "./queries.ts";
+import { SCOPES } from "./scope.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";

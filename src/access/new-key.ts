@@ -1,5 +1,5 @@
 /** What a request may say of a key: which one is made, and how one is rotated. */
-import { SCOPES } from "../access/scope.ts";
+import { SCOPES } from "./scope.ts";
 import type { Fault } from "../http/problem.ts";
 import { oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
 

@@ -1,7 +1,7 @@
 /** How the endpoints of all accounts are doing, for the operator. */
 import { encodeId } from "../lib/id.ts";
 import type { Queryable } from "../storage/database.ts";
-import { countHealth, listEnabled, type EndpointHealth } from "./queries.ts";
+import { countHealth, listEnabled, type EndpointHealth } from "./endpoint-queries.ts";
 
 export type { EndpointHealth };
 

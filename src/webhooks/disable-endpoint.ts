@@ -1,10 +1,10 @@
 /** An endpoint that is told nothing more: because it said so (410), or because it had nothing but failures for days. */
 import { newUuid, type Uuid } from "../lib/uuid.ts";
-import { publishEvent } from "../outbox/queries.ts";
+import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { toRecord, type DisabledReason, type Endpoint } from "./endpoint.ts";
-import { lockEndpoint, storeEndpoint } from "./queries.ts";
+import { lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
 import type { Environment } from "../storage/owner.ts";
 
 type Place = { accountId: Uuid; environment: Environment; id: Uuid };

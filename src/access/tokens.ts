@@ -1,12 +1,12 @@
 /** Access tokens: RFC 9068 JWTs, good for an hour at this installation, and no longer than the API key that bought them. */
 import { errors, jwtVerify, SignJWT } from "jose";
-import { isScope, type Scope } from "../access/scope.ts";
-import type { ReadToken, TokenClaims } from "../access/token.ts";
+import { isScope, type Scope } from "./scope.ts";
+import type { ReadToken, TokenClaims } from "./token.ts";
 import { decodeId, encodeId } from "../lib/id.ts";
 import { newUuid, uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { findInstallation } from "./queries.ts";
+import { findInstallation } from "./signing-key-queries.ts";
 import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 import type { Environment } from "../storage/owner.ts";
 

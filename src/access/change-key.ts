@@ -1,9 +1,9 @@
 /** What a client may do to the keys of its environment. No credential gives more than it has: neither scopes, nor time. Each write is one
  *  transaction with its key and its stored answer, which is sealed where it shows a secret. */
-import { invalidToken, type Authenticator, type Credential } from "../access/authenticate.ts";
-import { createKeyIn, rotateKeyIn, type CreatedKey } from "../access/keys.ts";
-import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "../access/queries.ts";
-import type { Scope } from "../access/scope.ts";
+import { invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
+import { createKeyIn, rotateKeyIn, type CreatedKey } from "./keys.ts";
+import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "./queries.ts";
+import type { Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteCall, type Written } from "../idempotency/once.ts";
 import { encodeId } from "../lib/id.ts";
@@ -11,7 +11,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { toRecord } from "./key.ts";
+import { toRecord } from "./key-record.ts";
 import { DEFAULT_OVERLAP_SECONDS, type NewKey, type RotateKey } from "./new-key.ts";
 
 // Enough for a key each for many services; few enough to be looked through.

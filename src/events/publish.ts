@@ -1,5 +1,5 @@
 /** All SQL of the outbox: which endpoints are to be told of an event. Rows are written by the transaction of the event. */
-import { insertEvent, insertEvents, IS_EVENT } from "../events/queries.ts";
+import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { newUuid } from "../lib/uuid.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import { Routes, type Traveller } from "./route.ts";
+import { Routes, type Traveller } from "./choose-links.ts";
 
 const HOUSE = newUuid(1);
 const OTHER = newUuid(2);

@@ -5,7 +5,7 @@ import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { findEndpoint } from "./queries.ts";
+import { findEndpoint } from "./endpoint-queries.ts";
 
 export const EndpointParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
 

@@ -1,7 +1,7 @@
 /** How long the queue has been waiting, for those who watch it. */
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
-import { findOldestDue, readLaneDepths, type LaneDepth } from "./queries.ts";
+import { findOldestDue, readLaneDepths, type LaneDepth } from "./queue.ts";
 import type { Environment } from "../storage/owner.ts";
 
 /** When the longest waiting of the messages that are due became due; null when none is. */

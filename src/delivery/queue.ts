@@ -3,7 +3,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { prepare, sql, type Sql } from "../storage/sql.ts";
-import { QUEUE_STATE, SCHEDULED_LANE } from "./place.ts";
+import { QUEUE_STATE, SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { Environment } from "../storage/owner.ts";
 
 // A claim looks at so many accounts of a priority at most; the next one goes on where it ended.

@@ -3,7 +3,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { secretPlace, type Endpoint } from "./endpoint.ts";
-import { listSealed, storeEndpoint } from "./queries.ts";
+import { listSealed, storeEndpoint } from "./endpoint-queries.ts";
 
 const PAGE = 500;
 
