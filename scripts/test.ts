@@ -1,14 +1,15 @@
-/** Runs the tests, the most expensive files first, and prints how long they took.
+/** Runs tests, the most expensive files first, and prints how long they took.
  *
- *  node scripts/test.ts               every test but those of pace
+ *  node scripts/test.ts               the checks of the code, then every test but those of pace
  *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console
  *  node scripts/test.ts FILE…         these files */
+import { spawnSync } from "node:child_process";
 import { existsSync, globSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { cachedFolder } from "../test/support/cache.ts";
-import { reportOf } from "../test/support/reporter.ts";
+import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 // Most files wait for something half of the time.
@@ -32,6 +33,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   src: "src/**/*.test.ts",
 };
 
+/** Groups that run only when they are named. */
 const SEPARATE: Readonly<Record<string, string>> = { pace: "test/pace/*.test.ts" };
 
 function filesOf(name: string): string[] {
@@ -40,25 +42,37 @@ function filesOf(name: string): string[] {
     const size = (file: string): number => statSync(join(ROOT, file)).size;
     return globSync(pattern, { cwd: ROOT }).toSorted((one, other) => size(other) - size(one));
   }
-  if (existsSync(name)) return [relative(ROOT, name)];
-  process.stderr.write(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}\n`);
-  process.exit(2);
+  if (existsSync(name)) return [relative(ROOT, resolve(name))];
+  throw new Error(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}`);
+}
+
+function checkCode(): boolean {
+  const startedAt = performance.now();
+  const { status } = spawnSync(process.execPath, [join(ROOT, "scripts", "check-code.ts")], { stdio: "inherit" });
+  process.stdout.write(`the checks of the code took ${seconds(performance.now() - startedAt)}\n\n`);
+  return status === 0;
+}
+
+async function runTests(names: readonly string[]): Promise<boolean> {
+  const startedAt = performance.now();
+  const files = names.flatMap(filesOf);
+  process.env["NODE_COMPILE_CACHE"] ??= cachedFolder("compiled");
+  const options = {
+    files: files.map((file) => join(ROOT, file)),
+    // Tests of pace have the machine to themselves.
+    concurrency: names.includes("pace") ? 1 : FILES_AT_ONCE,
+    timeout: FILE_TIMEOUT_MS,
+    // The types of this option are not published yet.
+    globalSetupPath: join(ROOT, "test", "support", "global-setup.ts"),
+  };
+  const { isGreen, closing } = await reportOf(run(options), ROOT);
+  process.stdout.write(`\n${files.length} test files took ${seconds(performance.now() - startedAt)}\n${closing}\n`);
+  return isGreen;
 }
 
 const names = process.argv.slice(2);
-const files = (names.length === 0 ? Object.keys(GROUPS) : names).flatMap(filesOf);
-process.env["NODE_COMPILE_CACHE"] ??= cachedFolder("compiled");
-const isPace = names.includes("pace");
 const startedAt = performance.now();
-const { isGreen, closing } = await reportOf(
-  run({
-    files: files.map((file) => join(ROOT, file)),
-    concurrency: isPace ? 1 : FILES_AT_ONCE,
-    timeout: FILE_TIMEOUT_MS,
-    // The types of this option are not published yet.
-    ...{ globalSetupPath: join(ROOT, "test", "support", "global-setup.ts") },
-  }),
-  ROOT,
-);
-process.stdout.write(`${files.length} test files took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s\n${closing}\n`);
+const isWhole = names.length === 0;
+const isGreen = (!isWhole || checkCode()) && (await runTests(isWhole ? Object.keys(GROUPS) : names));
+if (isWhole) process.stdout.write(`all of it took ${seconds(performance.now() - startedAt)}\n`);
 if (!isGreen) process.exitCode = 1;

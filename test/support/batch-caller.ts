@@ -7,7 +7,7 @@ import { until, type Fault } from "./expect.ts";
 import type { Godwit, Reply, RequestOptions } from "./harness.ts";
 
 export type Json = Reply["json"];
-export type Result = {
+type Result = {
   index: number;
   status: "accepted" | "refused";
   message_id: string | null;

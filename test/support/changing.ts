@@ -10,7 +10,7 @@ import { assertOneExecution } from "./replay.ts";
 
 export type Json = Reply["json"];
 
-export type Attempt = {
+type Attempt = {
   number: number;
   link: string;
   outcome: string;

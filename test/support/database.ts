@@ -14,17 +14,12 @@ export function adminUrl(): string {
 /** The URL of a database beside the one that a URL names. */
 export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
-/** A new database with the current schema and this month's partitions. */
-export const createDatabase = (): Promise<string> => create(`template ${TEMPLATE} strategy file_copy`);
-
-/** A new database without a schema. */
-export const createEmptyDatabase = (): Promise<string> => create("");
-
 const created: string[] = [];
 
-async function create(source: string): Promise<string> {
+/** A new database with the current schema and this month's partitions. */
+export async function createDatabase(): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await asAdmin((client) => client.query(`create database ${name} ${source}`));
+  await asAdmin((client) => client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`));
   // At the end of the file and not with the service: some tests start a second one on the same database.
   if (created.length === 0) process.once("beforeExit", () => void dropAll());
   created.push(name);

@@ -19,7 +19,7 @@ const RETRIES_AT_ONCE = 32;
 /** `status` is undefined when the connection broke before an answer. */
 export type Sent = { key: string; status: number | undefined; id: string | undefined; isReplay: boolean };
 
-export async function sendWithKey(godwit: Godwit, apiKey: string, key: string = randomUUID()): Promise<Sent> {
+async function sendWithKey(godwit: Godwit, apiKey: string, key: string = randomUUID()): Promise<Sent> {
   let reply: Reply | undefined;
   try {
     reply = await within(godwit.send(apiKey, { client_reference: key }, { idempotencyKey: key }), ANSWER_LIMIT_MS);
@@ -77,7 +77,7 @@ type Effects = { key: string; messages: number; events: number; queued: number; 
 /** What the database holds for these keys: one row for each that has a message. Of services that only accept (roles `api`, as
  *  they are started unless told otherwise): a message that is delivered leaves the queue, and one that a carrier turned away for
  *  now is queued a second time. `journeysOf` tells what became of those. */
-export const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
+const effectsOf = (db: Queryable, keys: readonly string[]): Promise<Effects[]> =>
   db.rows<Effects>(
     query(
       `select m.client_reference as key, count(distinct m.id)::integer as messages, count(distinct e.id)::integer as events,

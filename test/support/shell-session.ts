@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./doc-samples.ts";
 
-export type Exchange = { status: string; body: string };
+type Exchange = { status: string; body: string };
 export type Ran = { code: number; output: string; exchanges: Exchange[] };
 
 // A curl that leaves each status and body in a folder, and the id of the answer in ID, as the pages tell the reader to do.

@@ -94,7 +94,7 @@ export function drip(socket: Socket, text: string): void {
   socket.on("close", () => clearInterval(timer));
 }
 
-export const never: Resolve = (name) => {
+const never: Resolve = (name) => {
   throw new Error(`${name} was looked up`);
 };
 

@@ -23,7 +23,7 @@ export const startTelling = ({ env, ...options }: StartOptions = {}): Promise<Go
     env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", ...env },
   });
 
-export type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
+type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
 
 /** One call of an endpoint. */
 export type Call = { path: string; method: string; headers: IncomingHttpHeaders; text: string; event: Event; at: number };
@@ -103,7 +103,7 @@ export function verify({ headers, text }: Call, secret: string): void {
   new SvixWebhook(secret).verify(text, given);
 }
 
-export type Attempt = {
+type Attempt = {
   attempted_at: string;
   duration_ms: number;
   response_status: number | null;
@@ -301,4 +301,4 @@ export class Endpoint {
 }
 
 /** What every node says that has put something into the outbox. */
-export const wake = (godwit: Godwit): Promise<unknown> => godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");
+const wake = (godwit: Godwit): Promise<unknown> => godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");

@@ -21,7 +21,7 @@ export const deliverSm = (fields: Partial<Short>): Short => ({
   ...fields,
 });
 
-export const receiptText = (id: string, stat: string, err = "000"): string =>
+const receiptText = (id: string, stat: string, err = "000"): string =>
   `id:${id} sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:${stat} err:${err} text:Your code is`;
 
 export const receiptSm = (id: string, stat = "DELIVRD", err = "000"): Short =>

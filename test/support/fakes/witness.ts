@@ -18,7 +18,7 @@ export type Told =
   | { kind: "receipt"; number: number; receipt: Receipt };
 
 /** What becomes of a line. */
-export type Plan = {
+type Plan = {
   /** `silent`: it is taken, and nobody is ever told. */
   answer: "accepted" | "refused" | "silent";
   answerAfterMs: number;
