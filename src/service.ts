@@ -70,6 +70,7 @@ import { tokenPages } from "./access/token-pages.ts";
 import { resealSigningKeys, SigningKeys } from "./access/signing-keys.ts";
 import { Tokens } from "./access/tokens.ts";
 import { allRoutes, apiSurroundings } from "./routes.ts";
+import { TIMINGS, type Timings } from "./timings.ts";
 import { VERSION } from "./version.ts";
 
 export type Service = {
@@ -83,7 +84,12 @@ export type Service = {
   stop(): Promise<void>;
 };
 
-export async function startService(config: Config, { log, writeLine }: LogOutput, say: (line: string) => void): Promise<Service> {
+export async function startService(
+  config: Config,
+  { log, writeLine }: LogOutput,
+  say: (line: string) => void,
+  timings: Timings = TIMINGS,
+): Promise<Service> {
   const node = randomBytes(6).toString("hex");
   // What was started, newest last.
   const stops: (() => unknown)[] = [];
@@ -129,7 +135,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
     stops.push(() => announcer.stop());
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
     stops.push(() => tracing?.stop());
-    const parts: Parts = { config, db, clock, announcer, metrics, log, stops, tracing };
+    const parts: Parts = { config, timings, db, clock, announcer, metrics, log, stops, tracing };
     const bell = startWebhooks(parts, box);
     const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
     watchLinks(metrics.registry, db, routing);
@@ -246,6 +252,7 @@ export async function startService(config: Config, { log, writeLine }: LogOutput
 /** What the parts of a process are made of. */
 type Parts = {
   config: Config;
+  timings: Timings;
   db: Database;
   clock: DatabaseClock;
   announcer: Announcer;
@@ -260,7 +267,7 @@ type Delivering = { routing: Routes; doors: Doors; watch: DeliveryWatch; compose
 
 /** The lanes of this process, or, where it only accepts, a word to those that have some. */
 async function startDelivery(
-  { config, db, clock, node, announcer, metrics, log, stops, tracing }: Parts & { node: string },
+  { config, timings, db, clock, node, announcer, metrics, log, stops, tracing }: Parts & { node: string },
   { routing, doors, watch, composer, box, bell }: Delivering,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
@@ -278,6 +285,8 @@ async function startDelivery(
     box,
     receiptWaitMs: config.receiptWaitMs,
     answerWithinMs: ANSWER_WITHIN_MS,
+    queueLeaseMs: timings.queueLeaseMs,
+    linkLeaseMs: timings.linkLeaseMs,
     watch,
     log,
     tracing,
@@ -306,7 +315,7 @@ async function findAccounts(db: Database, { senders, routes }: Plan): Promise<Ac
 const WEBHOOK_LANE = "@webhooks";
 
 /** Tells endpoints in this process, where that is its role; and rings for the others. */
-function startWebhooks({ config, db, clock, announcer, metrics, log, stops, tracing }: Parts, box: SecretBox): Bell {
+function startWebhooks({ config, timings, db, clock, announcer, metrics, log, stops, tracing }: Parts, box: SecretBox): Bell {
   watchOutbox(metrics.registry, db);
   if (!config.roles.has("webhooks")) return { ring: () => announcer.announce(WEBHOOK_LANE) };
   const bell: Bell = {
@@ -322,6 +331,8 @@ function startWebhooks({ config, db, clock, announcer, metrics, log, stops, trac
     signer: new Signer(box),
     bell,
     watch: webhookWatch(metrics.registry),
+    leaseMs: timings.webhookLeaseMs,
+    callMs: timings.webhookCallMs,
     log,
     tracing,
   });

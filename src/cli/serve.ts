@@ -3,6 +3,7 @@ import { isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service.ts";
+import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
 import { say } from "./say.ts";
 
@@ -26,34 +27,37 @@ export const serve: Command = {
     1: "could not start, or was stopped before it had",
     2: "a fault in the configuration; nothing was started",
   },
-  async run({ flags }) {
-    const config = readConfig(flags, "serve");
-    const output = createLog(config.log);
-    const { log, flush } = output;
-    const stopped = stopSignal();
-    try {
-      // A reload that comes while we start finds the certificate just read.
-      let service: Service | undefined;
-      let reloading: Promise<void> = Promise.resolve();
-      // One after the other: the last file is the one that holds.
-      process.on("SIGHUP", () => {
-        reloading = reloading.then(() => service && reload(service, flags));
-      });
-      const starting = startService(config, output, say);
-      // A stop during a long start (a migration, a recovery) does not wait for its end: the next start goes on with it.
-      service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
-      if (service === undefined) return EXIT_UNFINISHED;
-      say(welcome(service));
-      const signal = await stopped;
-      log.info({ signal }, "stopping");
-      await service.stop();
-      log.info("stopped");
-      return 0;
-    } finally {
-      flush();
-    }
-  },
+  run: ({ flags }) => runService(flags, TIMINGS),
 };
+
+/** Runs the service until a signal stops it, and returns the exit code. */
+export async function runService(flags: Flags, timings: Timings): Promise<number> {
+  const config = readConfig(flags, "serve");
+  const output = createLog(config.log);
+  const { log, flush } = output;
+  const stopped = stopSignal();
+  try {
+    // A reload that comes while we start finds the certificate just read.
+    let service: Service | undefined;
+    let reloading: Promise<void> = Promise.resolve();
+    // One after the other: the last file is the one that holds.
+    process.on("SIGHUP", () => {
+      reloading = reloading.then(() => service && reload(service, flags));
+    });
+    const starting = startService(config, output, say, timings);
+    // A stop during a long start (a migration, a recovery) does not wait for its end: the next start goes on with it.
+    service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
+    if (service === undefined) return EXIT_UNFINISHED;
+    say(welcome(service));
+    const signal = await stopped;
+    log.info({ signal }, "stopping");
+    await service.stop();
+    log.info("stopped");
+    return 0;
+  } finally {
+    flush();
+  }
+}
 
 const START_AFTER_STOP_MS = 15_000;
 const EXIT_UNFINISHED = 1;

@@ -14,7 +14,7 @@ import type { Message } from "../messages/message.ts";
 import type { Bell } from "../events/bell.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
-import { LEASE_MS, SCHEDULED_LANE } from "../messages/queue-entry.ts";
+import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import { readRecentNames } from "./receipt-queries.ts";
 import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
@@ -60,6 +60,9 @@ export type DeliveryParts = {
   receiptWaitMs: number;
   /** How long a provider has for an answer. */
   answerWithinMs: number;
+  /** How long a claim of the queue holds, and the lease of a link that one node has open at a time. */
+  queueLeaseMs: number;
+  linkLeaseMs: number;
   /** After how long a link that no node has up counts as down; some seconds unless said. */
   downAfterMs?: number;
   watch: DeliveryWatch;
@@ -110,12 +113,12 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, downAfterMs } = this.#parts;
+    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, queueLeaseMs, downAfterMs } = this.#parts;
     for (const link of routes.links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#reporter.start();
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
-      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes });
+      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes, leaseMs: queueLeaseMs });
       for (const lane of lanes) this.#wake(lane);
       return released > 0 ? 0 : POLL_MS;
     };
@@ -130,11 +133,12 @@ export class Delivery {
       advancer: this.#advancer,
       receipts: this.#receipts,
       receiptWaitMs,
+      leaseMs: queueLeaseMs,
       wake: (lane) => this.#wake(lane),
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.#turns.every(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
-    const fallbacks = { db, clock, composer, box, handover: this.handover, bell };
+    const fallbacks = { db, clock, composer, box, handover: this.handover, bell, leaseMs: queueLeaseMs };
     this.#turns.every(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#turns.every(paced(() => expireLapsed(db, this.#advancer)));
     this.#turns.every(paced(() => expireUnanswered(db, this.#advancer)));
@@ -146,7 +150,7 @@ export class Delivery {
   /** New messages come to the lanes of this process through here. */
   get handover(): Handover {
     return {
-      leaseMs: LEASE_MS,
+      leaseMs: this.#parts.queueLeaseMs,
       reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message),
       release: (lane, reservation) => this.#lanes.get(lane)?.release(reservation),
       withdraw: (lane, message, reservation) => this.#lanes.get(lane)?.withdraw(message, reservation),
@@ -204,7 +208,7 @@ export class Delivery {
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, routes, watch, receiptWaitMs, tracing, log } = this.#parts;
+    const { db, box, routes, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
     const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
@@ -218,18 +222,18 @@ export class Delivery {
       tracing,
       stopping: this.#stopping.signal,
     });
-    return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), log });
+    return new Lane({ db, link, connection, attempts, now: () => this.#advancer.now(), leaseMs: queueLeaseMs, log });
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, node, doors, providers, receiptWaitMs, log } = this.#parts;
+    const { db, node, doors, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
     const host = doors.hostFor(link, changed);
     if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
     const { window = 1 } = link.settings as { window?: number };
-    const lease = new LinkLease(db, link.name, node);
+    const lease = new LinkLease({ db, link: link.name, node, leaseMs: linkLeaseMs });
     const leasedHost: LeasedHost = {
       ...host,
       isOurs: () => lease.isHeld,

@@ -5,7 +5,7 @@ import type { Uuid } from "../lib/uuid.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { LEASE_MS, SCHEDULED_LANE } from "../messages/queue-entry.ts";
+import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import { listLanes, takeRows, type QueueCursor } from "./queue.ts";
 import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
@@ -30,6 +30,7 @@ export type FailoverParts = {
   advancer: Advancer;
   receipts: Receipts;
   receiptWaitMs: number;
+  leaseMs: number;
   wake: (lane: string) => void;
   downAfterMs?: number;
 };
@@ -88,7 +89,7 @@ export class Failover {
     const changes = waiting.flatMap((each) => this.#decide(lane, each, up) ?? []);
     if (changes.length === 0) return 0;
     const ids = changes.map(({ before }) => before.id);
-    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, LEASE_MS)).map(keyOf));
+    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(keyOf));
     return this.#make(changes.filter(({ before }) => taken.has(keyOf(before.id))));
   }
 

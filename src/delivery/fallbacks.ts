@@ -5,18 +5,25 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { startFallback } from "../messages/start-fallback.ts";
 import type { Bell } from "../events/bell.ts";
 import { claimDueFallbacks, type DueFallback } from "../messages/fallback-queries.ts";
-import { LEASE_MS } from "../messages/queue-entry.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 
 const BATCH = 20;
 
-export type FallbacksParts = { db: Database; clock: Clock; composer: Composer; box: SecretBox; handover: Handover; bell: Bell };
+export type FallbacksParts = {
+  db: Database;
+  clock: Clock;
+  composer: Composer;
+  box: SecretBox;
+  handover: Handover;
+  bell: Bell;
+  leaseMs: number;
+};
 
 /** Returns how many were due: there may be more until it is none. One that cannot be begun holds up no other, and is due again when
  *  its lease has run out. */
 export async function startDueFallbacks(parts: FallbacksParts): Promise<number> {
-  const due = await claimDueFallbacks(parts.db, LEASE_MS, BATCH);
+  const due = await claimDueFallbacks(parts.db, parts.leaseMs, BATCH);
   const failures: unknown[] = [];
   for (const each of due) {
     try {

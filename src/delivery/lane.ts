@@ -11,7 +11,6 @@ import type { LinkError } from "../links/report-states.ts";
 import type { Change } from "../messages/change.ts";
 import type { Reservation } from "../messages/handover.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
-import { LEASE_MS } from "../messages/queue-entry.ts";
 import { dropRows, renewLeases, type Claim } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
@@ -21,7 +20,6 @@ import { Line } from "./line.ts";
 import { claimDue, type Claimed } from "./queries.ts";
 import { throttleMs } from "./settle.ts";
 
-const RENEW_EVERY_MS = LEASE_MS / 3;
 // What may be in hand besides the window: claimed ahead, or answered and not yet on record.
 const AHEAD = 100;
 // How much of the room each priority may fill.
@@ -61,6 +59,8 @@ export type LaneParts = {
   attempts: Attempts;
   /** The database's time. */
   now: () => number;
+  /** How long a claim holds. */
+  leaseMs: number;
   log: Log;
 };
 
@@ -88,11 +88,14 @@ export class Lane {
   #isStopping = false;
   #lastError: LinkError | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #renewEveryMs: number;
   readonly #renewing: NodeJS.Timeout;
 
   constructor(parts: LaneParts) {
     this.#parts = parts;
-    this.#renewing = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
+    // Two renewals may fail before the lease ends.
+    this.#renewEveryMs = parts.leaseMs / 3;
+    this.#renewing = setInterval(() => void this.#renew(), this.#renewEveryMs);
   }
 
   get link(): Link {
@@ -340,10 +343,10 @@ export class Lane {
   }
 
   async #claimUpTo(room: number): Promise<void> {
-    const { db, link } = this.#parts;
+    const { db, link, leaseMs } = this.#parts;
     const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
     const bulk = Math.min(most("bulk"), this.#bulkAllowance());
-    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs: LEASE_MS, after: this.#line.after };
+    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs, after: this.#line.after };
     const claimed = await claimDue(db, request);
     if (this.#line.learn(claimed, request)) this.#hasMore = true;
     if (this.#isStopping) return this.#giveBack(claimed.map(({ message }) => message.id));
@@ -354,13 +357,13 @@ export class Lane {
 
   async #renew(): Promise<void> {
     const now = performance.now();
-    const due = [...this.#inHand.values()].filter(({ leasedAt }) => now - leasedAt > RENEW_EVERY_MS);
+    const due = [...this.#inHand.values()].filter(({ leasedAt }) => now - leasedAt > this.#renewEveryMs);
     if (due.length === 0) return;
     try {
       await renewLeases(
         this.#parts.db,
         due.map(({ id }) => id),
-        LEASE_MS,
+        this.#parts.leaseMs,
       );
       for (const each of due) each.leasedAt = now;
     } catch (error) {

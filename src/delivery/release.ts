@@ -2,7 +2,6 @@
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { LEASE_MS } from "../messages/queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import type { NoWay, Routes } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
@@ -10,11 +9,11 @@ import { claimReleasable } from "./queries.ts";
 
 const BATCH = 100;
 
-export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes };
+export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes; leaseMs: number };
 
 /** Releases what is due; returns the lanes that have new work, and how many it were: there may be more until it is none. */
-export async function releaseDue({ db, advancer, routes }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
-  const claimed = await claimReleasable(db, LEASE_MS, BATCH);
+export async function releaseDue({ db, advancer, routes, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
+  const claimed = await claimReleasable(db, leaseMs, BATCH);
   const lanes = new Set<string>();
   await Promise.all(
     claimed.map(async (message) => {

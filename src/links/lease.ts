@@ -5,25 +5,33 @@ import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";
 import { dropLease, takeLease } from "./queries.ts";
 
-export const LEASE_MS = 6_000;
-export const RENEW_EVERY_MS = 1_500;
-// Who cannot renew it gives it up before another can have it: a carrier's goodbye takes a moment.
-const MARGIN_MS = 1_000;
-// A database that needs longer says nothing in time, and a look at the clock is due again.
-const ASK_MS = 1_000;
+export type LinkLeaseParts = { db: Queryable; link: string; node: string; leaseMs: number };
 
 export class LinkLease {
   readonly #db: Queryable;
   readonly #link: string;
+  readonly #leaseMs: number;
+  /** A lease that cannot be renewed is given up so long before another node can have it: a carrier's goodbye takes a moment. */
+  readonly #marginMs: number;
+  /** A database that needs longer says nothing in time, and a look at the clock is due again. */
+  readonly #askMs: number;
   /** The node, and which of its connections: one that is being opened anew does not have what the one before it had. */
   readonly #holder: string;
   /** On this process's own steady clock, counted from before it asked. */
   #heldUntil = 0;
 
-  constructor(db: Queryable, link: string, node: string) {
+  constructor({ db, link, node, leaseMs }: LinkLeaseParts) {
     this.#db = db;
     this.#link = link;
+    this.#leaseMs = leaseMs;
+    this.#marginMs = leaseMs / 6;
+    this.#askMs = leaseMs / 6;
     this.#holder = `${node}/${randomBytes(4).toString("hex")}`;
+  }
+
+  /** How often a holder renews it, and another node asks for it. */
+  get renewEveryMs(): number {
+    return this.#leaseMs / 4;
   }
 
   /** Certainly ours: whoever asks the database now is told so. */
@@ -40,9 +48,9 @@ export class LinkLease {
   async hold(): Promise<boolean> {
     const askedAt = performance.now();
     // Not beyond what is left: whoever waits for the answer has to close the link by then.
-    const isOurs = await within(this.#take(), this.isHeld ? Math.min(ASK_MS, this.leftMs) : ASK_MS);
+    const isOurs = await within(this.#take(), this.isHeld ? Math.min(this.#askMs, this.leftMs) : this.#askMs);
     // The database is away: what we had we have until its time is over.
-    if (isOurs !== undefined) this.#heldUntil = isOurs ? askedAt + LEASE_MS - MARGIN_MS : 0;
+    if (isOurs !== undefined) this.#heldUntil = isOurs ? askedAt + this.#leaseMs - this.#marginMs : 0;
     return this.isHeld;
   }
 
@@ -53,6 +61,6 @@ export class LinkLease {
 
   /** Undefined when nobody can tell. */
   #take(): Promise<boolean | undefined> {
-    return takeLease(this.#db, this.#link, this.#holder, LEASE_MS).catch(() => undefined);
+    return takeLease(this.#db, this.#link, this.#holder, this.#leaseMs).catch(() => undefined);
   }
 }

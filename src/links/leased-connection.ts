@@ -4,7 +4,7 @@ import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
 import { notSent } from "../providers/not-sent.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
-import { RENEW_EVERY_MS, type LinkLease } from "./lease.ts";
+import type { LinkLease } from "./lease.ts";
 
 // A carrier that hangs at the goodbye must not keep the link from the next node for long.
 const CLOSE_MS = 4_000;
@@ -29,8 +29,8 @@ export class LeasedConnection implements Connection {
   start(): void {
     this.#turns.every(async () => {
       await this.#turn();
-      const { isHeld, leftMs } = this.#parts.lease;
-      return isHeld ? Math.min(RENEW_EVERY_MS, leftMs) : RENEW_EVERY_MS;
+      const { isHeld, leftMs, renewEveryMs } = this.#parts.lease;
+      return isHeld ? Math.min(renewEveryMs, leftMs) : renewEveryMs;
     });
   }
 

@@ -1,8 +1,5 @@
 /** A place in the queue: the lane a message waits in, for what, and until when. */
 
-/** How long a claim holds. Seconds, so that what a dead node had in hand is soon taken by another; renewed while the work goes on. */
-export const LEASE_MS = 15_000;
-
 /** Lower goes first. */
 export const PRIORITY_RANK = { high: 0, normal: 1, bulk: 2 } as const;
 

@@ -120,9 +120,6 @@ select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${E
 export const findWaiting = (db: Queryable, afterNew: Uuid, afterRetry: Uuid): Promise<WaitingRow[]> =>
   db.rows<WaitingRow>(waiting(afterNew, afterRetry));
 
-/** How long a claim holds: longer than a call may take, and seconds, so that what a dead node had in hand is soon another's. */
-export const LEASE_MS = 25_000;
-
 export type ClaimedRow = {
   id: Uuid;
   account_id: Uuid;
@@ -137,19 +134,22 @@ export type ClaimedRow = {
     trace: Trace | null;
   };
 
-const claim = claimSharesStatement(
-  LEASE_MS,
-  `
+export type ClaimShares = (db: Queryable, shares: readonly Share[]) => Promise<ClaimedRow[]>;
+
+const CLAIMED = `
 select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id, event.trace
   from claimed
   left join lateral (select ${EVENT_COLUMNS}, ${traceOfEvent("e")} as trace
                        from events e
                       where e.account_id = claimed.account_id and e.environment = claimed.environment and e.id = claimed.event_id
                       limit 1) event on true
- order by claimed.id`,
-);
+ order by claimed.id`;
 
-export const claimShares = (db: Queryable, shares: readonly Share[]): Promise<ClaimedRow[]> => db.rows<ClaimedRow>(claim(shares));
+/** Claims what is due of the shares, for as long as a lease lasts. */
+export function claimSharesFor(leaseMs: number): ClaimShares {
+  const claim = claimSharesStatement(leaseMs, CLAIMED);
+  return (db, shares) => db.rows<ClaimedRow>(claim(shares));
+}
 
 const VERDICT = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 

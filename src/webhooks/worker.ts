@@ -15,7 +15,7 @@ import { toEndpoint } from "./endpoint-queries.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { Load, type Health, type Slot } from "./load.ts";
 import type { Outbound, Reply } from "./outbound.ts";
-import { claimShares, findWaiting, LEASE_MS, type ClaimedRow, type WaitingRow } from "./queries.ts";
+import { claimSharesFor, findWaiting, type ClaimedRow, type ClaimShares, type WaitingRow } from "./queries.ts";
 import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
 import type { Signer } from "./signer.ts";
@@ -33,6 +33,9 @@ export type WorkerParts = {
   signer: Signer;
   bell: Bell;
   watch: WebhookWatch;
+  /** How long a claim holds, and how much of it must be left for a call to begin. */
+  leaseMs: number;
+  callMs: number;
   log: Log;
   tracing?: Tracing | undefined;
 };
@@ -42,8 +45,6 @@ const POLL_MS = 1_000;
 const GAP_MS = 3;
 const SLOW_MS = 1_000;
 const SLOW_LOOK_MS = 250;
-// A call may take so long, and its outcome some time to be written: with less of its lease left a delivery is not begun.
-const NEEDED_LEASE_MS = 18_000;
 // Of endpoints that are gone or disabled: there is nothing to call.
 const MOST_TO_DROP = 100;
 // Together with what stops before it, within what a stop may take.
@@ -57,6 +58,7 @@ type Call = { slot: Slot; startedAt: number };
 
 export class WebhookWorker {
   readonly #parts: WorkerParts;
+  readonly #claimShares: ClaimShares;
   readonly #load = new Load();
   readonly #turns: Turns;
   readonly #settler: Settler;
@@ -83,6 +85,7 @@ export class WebhookWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    this.#claimShares = claimSharesFor(parts.leaseMs);
     this.#turns = new Turns((error) => this.#trouble(error));
     this.#settler = new Settler({ ...parts, onDisabled: (reason) => parts.watch.disabled(reason) });
   }
@@ -178,8 +181,8 @@ export class WebhookWorker {
     const due = rows.filter((row) => row.is_due || !isCallable(row));
     const shares = this.#sharesOf(due);
     if (shares.length === 0) return 0;
-    const until = performance.now() + LEASE_MS;
-    const claimed = await claimShares(this.#parts.db, shares);
+    const until = performance.now() + this.#parts.leaseMs;
+    const claimed = await this.#claimShares(this.#parts.db, shares);
     const endpoints = new Map(due.map((row) => [nameOf(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
     for (const row of claimed) this.#take(row, endpoints.get(nameOf(row.endpoint_id)), until);
     // Whoever got all that it asked for may have more.
@@ -235,7 +238,7 @@ export class WebhookWorker {
       let slot: Slot | undefined;
       while (held.length > 0 && (slot = this.#load.begin(name)) !== undefined) {
         const next = held.shift() as Held;
-        if (next.until - performance.now() > NEEDED_LEASE_MS) void this.#call(next, slot);
+        if (next.until - performance.now() > this.#parts.callMs) void this.#call(next, slot);
         else {
           this.#load.end(slot);
           void this.#giveBack([next, ...held.splice(0)]);

@@ -25,8 +25,9 @@ import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
+import { TIMINGS } from "../../src/timings.ts";
 import { atEnd } from "./at-end.ts";
-import { until } from "./expect.ts";
+import { LIMIT_MS, until } from "./expect.ts";
 import { createDatabase } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
@@ -92,6 +93,7 @@ export type DeliveryOptions = {
   routes?: Routes;
   receiptWaitMs?: number;
   downAfterMs?: number;
+  linkLeaseMs?: number;
   answerWithinMs?: number;
   /** Another connection to the same database. */
   db?: Database;
@@ -147,7 +149,15 @@ export class Rig {
 
   /** Delivery through these carriers, by the names of their links. */
   async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: DeliveryOptions = {}): Promise<Delivery> {
-    const { node = "node-1", links, receiptWaitMs = 3_600_000, answerWithinMs = 60_000, db = this.db, downAfterMs } = options;
+    const {
+      node = "node-1",
+      links,
+      receiptWaitMs = 3_600_000,
+      answerWithinMs = 60_000,
+      db = this.db,
+      downAfterMs,
+      linkLeaseMs = TIMINGS.linkLeaseMs,
+    } = options;
     const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
     const announcer = new Announcer(db, node);
     this.atEnd(() => announcer.stop());
@@ -163,6 +173,8 @@ export class Rig {
       composer: this.#composer(routes),
       box: new SecretBox(Buffer.alloc(32)),
       answerWithinMs,
+      queueLeaseMs: TIMINGS.queueLeaseMs,
+      linkLeaseMs,
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.atEnd(() => delivery.stop());
@@ -239,7 +251,7 @@ export class Rig {
     return found;
   }
 
-  async untilStatus(message: Message, status: Status, timeoutMs = 5_000): Promise<Message> {
+  async untilStatus(message: Message, status: Status, timeoutMs = LIMIT_MS): Promise<Message> {
     let seen = "";
     const ask = async (): Promise<Message | undefined> => {
       const now = await this.message(message);

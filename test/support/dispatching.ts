@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createAccount, type Furnish } from "../../src/access/accounts.ts";
@@ -27,8 +26,6 @@ import { spawnGodwit, type Run } from "./harness.ts";
 import { seeded } from "./seed.ts";
 
 const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
-// Where Node keeps it by itself: dozens of processes are started here, each from source.
-const COMPILE_CACHE = join(tmpdir(), "node-compile-cache");
 // Far beyond what anything here takes: who runs into it hangs.
 const LIMIT_MS = 40_000;
 const STOP_LIMIT_MS = 30_000;
@@ -156,7 +153,7 @@ export class Scene {
       port: this.witness.port,
       onUnknown: this.onUnknown,
     };
-    const run = spawnGodwit([JSON.stringify(settings)], { NODE_COMPILE_CACHE: COMPILE_CACHE }, { main: MAIN });
+    const run = spawnGodwit([JSON.stringify(settings)], {}, { main: MAIN });
     const node = { name, run, pid: run.child.pid ?? 0 };
     this.#nodes.push(node);
     await run.waitFor(({ msg }) => msg === "delivering");

@@ -17,14 +17,17 @@ import { poll } from "../../src/lib/wait.ts";
 import { startService } from "../../src/service.ts";
 import { Database } from "../../src/storage/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
+import { TIMINGS, type Timings } from "../../src/timings.ts";
 import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
+import { cachedFolder } from "./cache.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
+const SERVE_NODE = join(import.meta.dirname, "fakes", "serve-node.ts");
 const START_TIMEOUT_MS = 60_000;
 
 export type LogLine = Record<string, unknown> & { msg?: string };
@@ -192,10 +195,13 @@ export type StartOptions = {
   roles?: string;
   /** In a process of its own, which the test can kill, stop and signal. */
   asProcess?: boolean;
+  /** Those of production, but for these. */
+  timings?: Partial<Timings>;
 };
 
 /** Starts the service on a new database, or on the given one; with GODWIT_DATA_DIR as a process with its embedded server. */
-export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "api", asProcess }: StartOptions = {}): Promise<Godwit> {
+export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
+  const { databaseUrl, env = {}, args = [], roles = "api", asProcess, timings } = options;
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
   const settings = {
     GODWIT_PORT: "0",
@@ -204,7 +210,7 @@ export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "a
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
     ...env,
   };
-  const started = await ((asProcess ?? url === undefined) ? startProcess(args, settings) : startHere(args, settings));
+  const started = await ((asProcess ?? url === undefined) ? startProcess(args, settings, timings) : startHere(args, settings, timings));
   // The proxy cannot be made to trust a test's certificate.
   const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
   const godwit = new Godwit({ ...started, proxy, databaseUrl: url });
@@ -212,14 +218,14 @@ export async function startGodwit({ databaseUrl, env = {}, args = [], roles = "a
   return godwit;
 }
 
-async function startHere(args: readonly string[], env: Record<string, string>): Promise<Started> {
+async function startHere(args: readonly string[], env: Record<string, string>, timings?: Partial<Timings>): Promise<Started> {
   const logs: LogLine[] = [];
   const output: string[] = [];
   const keep = (lines: string): void => {
     for (const line of lines.split("\n")) if (line !== "") logs.push(JSON.parse(line) as LogLine);
   };
   const config = readConfig(parseInput(serve, args).flags, "serve", env);
-  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line));
+  const service = await startService(config, logTo({ write: keep }), (line) => output.push(line), { ...TIMINGS, ...timings });
   let stopped: Promise<number> | undefined;
   const stop = (signal: NodeJS.Signals): Promise<number> => {
     if (signal !== "SIGTERM") throw new Error(`a service in the test's process takes no ${signal}: start it with asProcess`);
@@ -228,8 +234,11 @@ async function startHere(args: readonly string[], env: Record<string, string>): 
   return { url: service.url, child: undefined, logs, output, stop };
 }
 
-async function startProcess(args: readonly string[], env: Record<string, string>): Promise<Started> {
-  const { child, logs, output, waitFor, exit } = spawnGodwit(["serve", ...args], env);
+async function startProcess(args: readonly string[], env: Record<string, string>, timings?: Partial<Timings>): Promise<Started> {
+  const { child, logs, output, waitFor, exit } =
+    timings === undefined
+      ? spawnGodwit(["serve", ...args], env)
+      : spawnGodwit([JSON.stringify({ ...TIMINGS, ...timings }), ...args], env, { main: SERVE_NODE });
   const listening = await waitFor((line) => line.msg === "listening");
   const stop = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
@@ -247,6 +256,12 @@ export type Run = {
   exit: Promise<number | null>;
 };
 
+/** The environment of every process. The compile cache saves most of the time that a process takes to start. */
+const surroundings = (): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "",
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
+});
+
 /** Any godwit command, as a process with nothing in its environment but what is given. */
 export function spawnGodwit(
   args: readonly string[],
@@ -256,7 +271,7 @@ export function spawnGodwit(
   const { main = MAIN, ...options } = identity;
   const child = spawn(process.execPath, [main, ...args], {
     ...options,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { ...surroundings(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const logs: LogLine[] = [];
@@ -284,7 +299,7 @@ export async function runGodwit(
   stdin?: string,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { ...surroundings(), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   // One that ends without reading it is no fault.

@@ -35,6 +35,7 @@ const RANKS: Readonly<Record<string, number>> = {
   providers: 1,
   tracing: 1,
   lib: 0,
+  "timings.ts": 0,
   "version.ts": 0,
 };
 

@@ -10,6 +10,7 @@ import { Routes } from "../../../src/links/choose-links.ts";
 import { Announcer } from "../../../src/storage/announce.ts";
 import { DatabaseClock } from "../../../src/storage/database-clock.ts";
 import { Database } from "../../../src/storage/database.ts";
+import { TIMINGS } from "../../../src/timings.ts";
 import { witnessed } from "./witness-client.ts";
 
 export type DispatchSettings = {
@@ -58,6 +59,8 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     composer: new Composer({ clock, routes, templates: new Templates(db) }),
     box: new SecretBox(Buffer.alloc(32)),
     answerWithinMs,
+    queueLeaseMs: TIMINGS.queueLeaseMs,
+    linkLeaseMs: TIMINGS.linkLeaseMs,
   });
   await delivery.start();
   const tell = (msg: string): void => {
