@@ -46,15 +46,11 @@ class Follower {
   }
 
   async connected(times = 1): Promise<void> {
-    await until(
-      `it is connected, time ${times}`,
-      () => this.states.filter((kind) => kind === "connected").length >= times || undefined,
-      15_000,
-    );
+    await until(`it is connected, time ${times}`, () => this.states.filter((kind) => kind === "connected").length >= times || undefined);
   }
 
   async has(ids: readonly string[]): Promise<void> {
-    await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.events.map(({ id }) => id))) || undefined, 15_000);
+    await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.events.map(({ id }) => id))) || undefined);
     assert.equal(new Set(this.events.map(({ id }) => id)).size, this.events.length, "none came twice");
   }
 

@@ -44,7 +44,7 @@ export class FaultyProxy {
   }
 
   async hears(count: number): Promise<void> {
-    await until(`${count} requests`, () => this.heard.length >= count || undefined, 10_000);
+    await until(`${count} requests`, () => this.heard.length >= count || undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -643,7 +643,7 @@ describe("the end of a batch", () => {
   test("of a thousand is told once, with all of them", async () => {
     const { own, heard, endpoint } = await client();
     const { id } = await own.send(items(1_000));
-    assert.deepEqual((await own.completed(id, 30_000))["statuses"], { delivered: 1_000 });
+    assert.deepEqual((await own.completed(id))["statuses"], { delivered: 1_000 });
     await until("the webhook", () => (heard().length > 0 ? true : undefined));
     await endpoint.test();
     assert.equal(heard().length, 1);

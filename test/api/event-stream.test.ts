@@ -163,11 +163,11 @@ describe("the event stream", { concurrency: true }, () => {
     assert.ok(!reader.ids.includes(eventId(late)), "nothing is told before it is committed");
     await client.query("commit");
     await client.end();
-    await reader.has([eventId(late)], 8_000);
+    await reader.has([eventId(late)]);
     // Over the next whole look it is remembered.
     const next = madeAgo(12_000);
     await insertEvents(godwit, owner, [next]);
-    await reader.has([eventId(next)], 8_000);
+    await reader.has([eventId(next)]);
     assert.deepEqual(reader.ids, [anchor, ...early, eventId(late), eventId(next)]);
   });
 
@@ -256,7 +256,7 @@ describe("the event stream", { concurrency: true }, () => {
     using reader = await EventReader.open(godwit, owner.key);
     await godwit.rows("update api_keys set revoked_at = now() where account_id = $1", [uuidToText(owner.accountId)]);
     const startedAt = performance.now();
-    assert.equal(await reader.ended(9_000), "closed");
+    assert.equal(await reader.ended(), "closed");
     assert.ok(performance.now() - startedAt < 8_000);
     assertProblem(await godwit.request("GET", STREAM, { key: owner.key }), "unauthorized_invalid_token");
   });
@@ -319,7 +319,7 @@ describe("places for streams", () => {
     const first = await insertBulk(godwit, owner);
     const readAll = async (): Promise<void> => {
       using reader = await EventReader.open(godwit, owner.key, { after: first });
-      await until("all events", () => reader.events.length > BULK.count || undefined, 20_000);
+      await until("all events", () => reader.events.length > BULK.count || undefined);
     };
     const memoryMb = (): number =>
       Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${godwit.child.pid}/status`, "utf8"))?.[1]) / 1_024;
@@ -509,7 +509,7 @@ describe("a service that stops", () => {
     const first = await insertBulk(godwit, owner);
     const socket = await stalledClient(godwit, owner, first);
     await streamsAre(godwit, 2);
-    await reader.has([await newest(godwit, owner)], 20_000);
+    await reader.has([await newest(godwit, owner)]);
     const startedAt = performance.now();
     assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
     assert.ok(performance.now() - startedAt < 4_000, `it took ${performance.now() - startedAt} ms`);

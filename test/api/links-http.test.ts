@@ -74,14 +74,10 @@ describe("GET /v1/links", () => {
 
   test("shows every link of live, with state, rate and window, and no secret", async () => {
     const key = await godwit.key({ environment: "live", scopes: ["links:read"] });
-    const links = await until(
-      "all to be told",
-      async () => {
-        const found = await linksOf(key);
-        return found.every(({ state }) => state !== "down") ? found : undefined;
-      },
-      8_000,
-    );
+    const links = await until("all to be told", async () => {
+      const found = await linksOf(key);
+      return found.every(({ state }) => state !== "down") ? found : undefined;
+    });
     assert.deepEqual(
       links.map(({ name }) => name),
       ["simulator", "acme", "fake"],
@@ -146,7 +142,7 @@ describe("GET /v1/links", () => {
       env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
     });
     const rows = () => other.rows<{ link: string }>("select link from link_states");
-    await until("it to say something", async () => (await rows()).length === 3 || undefined, 8_000);
+    await until("it to say something", async () => (await rows()).length === 3 || undefined);
     await using api = await startGodwit({
       databaseUrl: other.databaseUrl,
       roles: "api",
@@ -154,14 +150,10 @@ describe("GET /v1/links", () => {
     });
     const key = await api.key({ environment: "live" });
     other.child.kill("SIGTERM");
-    const links = await until(
-      "nothing to be left",
-      async () => {
-        const { data } = (await api.request("GET", "/v1/links", { key })).json as { data: Json[] };
-        return data.every(({ state }) => state === "down") ? data : undefined;
-      },
-      15_000,
-    );
+    const links = await until("nothing to be left", async () => {
+      const { data } = (await api.request("GET", "/v1/links", { key })).json as { data: Json[] };
+      return data.every(({ state }) => state === "down") ? data : undefined;
+    });
     assert.deepEqual(await api.rows("select link from link_states"), [], "taken back, and not only old");
     assert.deepEqual(
       links.map(({ nodes, reason, in_flight: inFlight }) => [nodes, reason, inFlight]),
@@ -327,9 +319,8 @@ describe("SIGHUP", () => {
     const key = await godwit.key({ environment: "live" });
     const names = async (): Promise<unknown[]> =>
       ((await godwit.request("GET", "/v1/links", { key })).json["data"] as Json[]).map(({ name }) => name);
-    const said = (pattern: RegExp): Promise<string> =>
-      until(String(pattern), () => godwit.output.find((line) => pattern.test(line)), 15_000);
-    await until("both to be connected to", () => (kept.open === 1 && gone.open === 1) || undefined, 8_000);
+    const said = (pattern: RegExp): Promise<string> => until(String(pattern), () => godwit.output.find((line) => pattern.test(line)));
+    await until("both to be connected to", () => (kept.open === 1 && gone.open === 1) || undefined);
     const connections = kept.connections;
 
     write(
@@ -338,7 +329,7 @@ describe("SIGHUP", () => {
     );
     godwit.child.kill("SIGHUP");
     await said(/^links, senders and routes reloaded$/);
-    await until("the new one to be connected to, and the old one not", () => (added.open === 1 && gone.open === 0) || undefined, 8_000);
+    await until("the new one to be connected to, and the old one not", () => (added.open === 1 && gone.open === 0) || undefined);
     assert.deepEqual(await names(), ["simulator", "kept", "added"]);
     assert.deepEqual([kept.connections, kept.open], [connections, 1]);
 

@@ -269,7 +269,7 @@ describe("a message that is just leaving", () => {
     context.diagnostic(`${edited} edited, ${ends.length - edited} left`);
     assert.ok(edited > 0 && edited < ends.length, "both happened");
     for (const { id, isEdited } of ends) {
-      const { body } = await callers[0].reached(id, "delivered", 20_000);
+      const { body } = await callers[0].reached(id, "delivered");
       assert.equal(body, isEdited ? "second" : "first");
       const events = (await eventsOf(first, id)).filter((event) => !event.is_ignored);
       assert.deepEqual(

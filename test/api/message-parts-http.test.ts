@@ -38,7 +38,7 @@ const read = async (node: Godwit, key: string, id: string): Promise<Reply["json"
   (await node.request("GET", `/v1/messages/${id}`, { key })).json;
 
 const untilIs = (node: Godwit, key: string, id: string, status: string): Promise<Reply["json"]> =>
-  until(`${id} to be ${status}`, async () => [await read(node, key, id)].find((record) => record["status"] === status), 10_000);
+  until(`${id} to be ${status}`, async () => [await read(node, key, id)].find((record) => record["status"] === status));
 
 /** The one part of a message that its carrier knows by one name, as its record has it. */
 const asRecordSays = ({ provider, status, error, updated_at }: Reply["json"]): unknown[] => [
@@ -72,7 +72,7 @@ describe("through a service with an SMPP link, and the simulator", () => {
     smsc = await Smsc.start(script);
     godwit = await startNode(writePlan(smppTable("acme", smsc) + OUR_NUMBER), { env: { GODWIT_SIMULATOR_SPEED: "100" } });
     await godwit.unlimited();
-    await until("it to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
+    await until("it to be bound", () => smsc.bound.length === 1 || undefined);
     [live, simulated] = [await godwit.key({ environment: "live" }), await godwit.key()];
   });
   after(async () => {
@@ -277,7 +277,7 @@ describe("after an outcome that nobody knew", () => {
 
   test("one that had failed when the carrier's answer came has the parts of that answer, and their receipts still deliver it", async () => {
     const { message, id } = await accept(TOO_LATE, "strict");
-    await rig.untilStatus(message, "failed", 8_000);
+    await rig.untilStatus(message, "failed");
     assert.deepEqual(await partsOf(node, key, id), []);
     late.resolve(acceptedParts("a-1", "a-2"));
     await until("the late answer", async () => (await rig.message(message)).provider?.messageId ?? undefined);

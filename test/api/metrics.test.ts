@@ -12,14 +12,10 @@ import { withoutDatabase } from "../support/without-database.ts";
 test("the pool and the links are seen, and a process without certificate and without embedded database has no figures of them", async () => {
   await using godwit = await startGodwit({ roles: "api,dispatch" });
   const connected = '{link="simulator",state="connected"}';
-  const metrics = await until(
-    "the link to be connected",
-    async () => {
-      const read = await readMetrics(godwit);
-      return read.get(`godwit_link_state${connected}`) === 1 ? read : undefined;
-    },
-    15_000,
-  );
+  const metrics = await until("the link to be connected", async () => {
+    const read = await readMetrics(godwit);
+    return read.get(`godwit_link_state${connected}`) === 1 ? read : undefined;
+  });
   assert.deepEqual(seriesOf(metrics, "godwit_link_state"), { [connected]: 1 }, "one state at a time");
   assert.equal(metrics.get('godwit_link_state{link="simulator",state="down"}'), 0);
   assert.equal(metrics.get("godwit_database_up"), 1);
@@ -38,7 +34,7 @@ test("/metrics answers while the database is away, and says so", async () => {
   await using godwit = await startGodwit();
   assert.equal((await readMetrics(godwit)).get("godwit_database_up"), 1);
   await withoutDatabase(godwit, async () => {
-    await until("it to be told", async () => (await readMetrics(godwit)).get("godwit_database_up") === 0 || undefined, 15_000);
+    await until("it to be told", async () => (await readMetrics(godwit)).get("godwit_database_up") === 0 || undefined);
   });
 });
 
@@ -53,12 +49,8 @@ test("of an embedded database the disk is told, and how often it had to be start
   assert.equal(before.get("godwit_embedded_postgres_restarts_total"), 0);
 
   process.kill(Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]), "SIGQUIT");
-  await until(
-    "a restart to be counted, and the database to be back",
-    async () => {
-      const metrics = await readMetrics(godwit);
-      return (metrics.get("godwit_embedded_postgres_restarts_total") === 1 && metrics.get("godwit_database_up") === 1) || undefined;
-    },
-    20_000,
-  );
+  await until("a restart to be counted, and the database to be back", async () => {
+    const metrics = await readMetrics(godwit);
+    return (metrics.get("godwit_embedded_postgres_restarts_total") === 1 && metrics.get("godwit_database_up") === 1) || undefined;
+  });
 });

@@ -155,8 +155,8 @@ describe("a token dies", () => {
     using expired = await EventReader.open(other, await buy(godwit, await newClient(godwit, { expiresAt: new Date(expiresAt) })));
     using spared = await EventReader.open(other, await buy(godwit, client));
     assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
-    assert.equal(await revoked.ended(8_000), "closed");
-    assert.equal(await expired.ended(10_000), "closed");
+    assert.equal(await revoked.ended(), "closed");
+    assert.equal(await expired.ended(), "closed");
     assert.ok(Date.now() >= expiresAt, "not before its time");
     assert.equal(spared.state, "open");
   });

@@ -36,7 +36,7 @@ describe("a trace", () => {
   let endpoint: Endpoint;
   const about = async (id: string, count: number): Promise<Call[]> => {
     const told = (): Call[] => endpoint.calls.filter((call) => messageOf(call)?.["id"] === id);
-    return until(`${count} calls about ${id}`, () => (told().length >= count ? told() : undefined), 10_000);
+    return until(`${count} calls about ${id}`, () => (told().length >= count ? told() : undefined));
   };
   before(async () => {
     godwit = await startTelling();
@@ -132,14 +132,10 @@ describe("a trace", () => {
     const reply = await post(customer, "/v1/messages", body, { traceparent: parent.traceparent });
     assert.equal(reply.status, 202, reply.text);
     const id = String(reply.json["id"]);
-    const children = await until(
-      "the fallback is told",
-      () => {
-        const found = endpoint.calls.filter((call) => messageOf(call)?.["fallback_of"] === id);
-        return found.length > 0 ? found : undefined;
-      },
-      15_000,
-    );
+    const children = await until("the fallback is told", () => {
+      const found = endpoint.calls.filter((call) => messageOf(call)?.["fallback_of"] === id);
+      return found.length > 0 ? found : undefined;
+    });
     assertWithin(children, parent);
   });
 

@@ -44,7 +44,7 @@ const named = (spans: readonly SeenSpan[], name: string): SeenSpan => {
 
 /** Waits for the whole trace of a message that was delivered, and of whom everybody was told. */
 const wholeTrace = (collector: Collector, traceId: string): Promise<SeenSpan[]> =>
-  until(`the spans of ${traceId}`, () => (collector.of(traceId).length >= NAMES.length ? collector.of(traceId) : undefined), 15_000);
+  until(`the spans of ${traceId}`, () => (collector.of(traceId).length >= NAMES.length ? collector.of(traceId) : undefined));
 
 function assertOneTrace(spans: readonly SeenSpan[], parentSpanId: string | undefined): void {
   assert.deepEqual(namesOf(spans), NAMES);
@@ -152,7 +152,7 @@ describe("a message on one node, which is sending from birth", () => {
     await other.makeDue();
     await other.tried(2);
     const about = (): SeenSpan[] => collector.of(traceId).filter(({ attributes }) => attributes["godwit.endpoint_id"] === other.id);
-    const spans = await until("two calls", () => (about().length >= 2 ? about() : undefined), 10_000);
+    const spans = await until("two calls", () => (about().length >= 2 ? about() : undefined));
     assert.deepEqual(
       spans.map(({ attributes, status }) => [attributes["godwit.attempt"], attributes["http.response.status_code"], status.code]),
       [
@@ -220,9 +220,9 @@ test("a collector that is away is waited for, told of once, and gets what waits 
   const traceId = newTraceId();
   assert.equal((await sendWithin(customer, traceId)).status, 202);
   const told = (): number => godwit.logs.filter(({ msg }) => msg === "traces cannot be exported; this is told once").length;
-  await until("it is told", () => (told() > 0 ? true : undefined), 10_000);
+  await until("it is told", () => (told() > 0 ? true : undefined));
   await using collector = await Collector.listen(port);
-  await until("they come", () => (collector.of(traceId).length >= 4 ? true : undefined), 15_000);
+  await until("they come", () => (collector.of(traceId).length >= 4 ? true : undefined));
   assert.equal(told(), 1);
   assert.ok(((await spansOf(godwit))['{outcome="exported"}'] ?? 0) >= 4);
   assert.equal((await spansOf(godwit))['{outcome="dropped"}'], undefined);
@@ -251,7 +251,7 @@ test("what a collector refuses is dropped and counted", async () => {
   await using godwit = await startTelling({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   await sendWithin(customer, newTraceId());
-  await until("it is counted", async () => ((await spansOf(godwit))['{outcome="dropped"}'] ?? 0) > 0 || undefined, 10_000);
+  await until("it is counted", async () => ((await spansOf(godwit))['{outcome="dropped"}'] ?? 0) > 0 || undefined);
 });
 
 test("what was recorded last is sent when the service stops", async () => {

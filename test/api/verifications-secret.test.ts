@@ -69,19 +69,13 @@ describe("nobody can read it", () => {
     await assertNowhere(api);
 
     await using all = await startTelling({ databaseUrl: api.databaseUrl, env: NO_LIMITS });
-    const delivered = await until(
-      "the code to be delivered by sms",
-      async () => (await caller.messagesTo("+15005550015")).find(({ channel, status }) => channel === "sms" && status === "delivered"),
-      15_000,
+    const delivered = await until("the code to be delivered by sms", async () =>
+      (await caller.messagesTo("+15005550015")).find(({ channel, status }) => channel === "sms" && status === "delivered"),
     );
     assert.equal(delivered["fallback_of"], verification["message_id"]);
     assert.equal(delivered["body"], `${"*".repeat(10)} is your verification code. Do not share it with anyone.`);
     assert.deepEqual(delivered["template_variables"], { code: "*".repeat(10) });
-    await until(
-      "the other",
-      async () => ((await caller.message(plain["message_id"]))["status"] === "delivered" ? true : undefined),
-      15_000,
-    );
+    await until("the other", async () => ((await caller.message(plain["message_id"]))["status"] === "delivered" ? true : undefined));
     assert.deepEqual(await sealedOf(api), []);
     assert.deepEqual(await api.rows("select from fallbacks"), []);
     await until("its events", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
@@ -288,7 +282,7 @@ describe("a secret key that was changed", () => {
     assert.equal((await again.checked(first["id"], WRONG))["valid"], false);
     assert.equal((await again.checked(first["id"]))["valid"], true);
     for (const { message_id: id } of [first, second])
-      await until("it to be delivered", async () => ((await again.message(id))["status"] === "delivered" ? true : undefined), 15_000);
+      await until("it to be delivered", async () => ((await again.message(id))["status"] === "delivered" ? true : undefined));
     const third = await again.started();
     assert.equal((await again.checked(third["id"]))["valid"], true);
   });

@@ -26,7 +26,7 @@ async function onLink(of: SmppSettings, run: (connection: Connection, host: Reco
   const host = new RecordingHost();
   const connection = await settled(smpp.open(of, host), "open");
   try {
-    await until("the bind", () => connection.isReady || undefined, 10_000);
+    await until("the bind", () => connection.isReady || undefined);
     await run(connection, host);
   } finally {
     await settled(connection.close(), "close");
@@ -71,7 +71,7 @@ describe("the SMSC driver of kannel-extras", () => {
     try {
       // It knows transmitters and receivers alone.
       await onLink(settings(port, { bindMode: "pair" }), async (connection, host) => {
-        await until("what it brings", () => (host.messages.length >= 20 ? true : undefined), 15_000);
+        await until("what it brings", () => (host.messages.length >= 20 ? true : undefined));
         assert.ok(host.messages.every(({ channel, from, text }) => channel === "sms" && from !== "" && text !== ""));
         const outcomes = await Promise.all(
           Array.from({ length: 10 }, () => connection.send(outgoing({ recipient: RECIPIENT, sender: "12345" }), signal)),

@@ -26,7 +26,7 @@ async function withBound(
     const config = writePlan(smppTable("acme", smsc, table) + OUR_NUMBER);
     await using godwit = await startNode(config, { asProcess: true });
     await godwit.unlimited();
-    await until("it to be bound", () => smsc.bound.length === 1 || undefined, 20_000);
+    await until("it to be bound", () => smsc.bound.length === 1 || undefined);
     await run({ smsc, godwit, config, key: await godwit.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
@@ -45,7 +45,7 @@ async function reload(godwit: Godwit, config: string, text: string): Promise<voi
   const before = count();
   writePlan(text, config);
   godwit.child.kill("SIGHUP");
-  await until("it to be reloaded", () => count() > before || undefined, 15_000);
+  await until("it to be reloaded", () => count() > before || undefined);
 }
 
 // Most of the time they wait. Each has connections to the database, of which there are not many.
@@ -63,7 +63,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
         (await standings(godwit)).map(({ status }) => status),
         ["sent"],
       );
-      await until("it to be bound", () => smsc.bound.length === 1 || undefined, 15_000);
+      await until("it to be bound", () => smsc.bound.length === 1 || undefined);
       for (const short of said) assert.equal(await smsc.session.deliver(short), STATUS.ok);
       // And the receipt once more, as carriers do.
       assert.equal(await smsc.session.deliver(said[0] ?? assert.fail()), STATUS.ok);
@@ -147,9 +147,9 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       isHolding = false;
       for (const each of held) first?.accept(each);
       await reloading;
-      await until("it to be bound anew", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined), 8_000);
+      await until("it to be bound anew", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
       assert.equal(first?.heard.at(-1)?.command, "unbind", "after the answers, and in the carrier's manner");
-      await untilAll(godwit, "all to be sent", isSent, 15_000);
+      await untilAll(godwit, "all to be sent", isSent);
       const texts = textsAt(smsc);
       assert.deepEqual([texts.length, new Set(texts).size, smsc.mostBound], [20, 20, 1]);
       assert.deepEqual([(await linkNow(godwit, key, "acme"))["rate"], first?.submits.length], [500, 2]);
@@ -166,7 +166,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       await using godwit = await startNode(config, { asProcess: true });
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
-      await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined, 20_000);
+      await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined);
       // One is at the carrier without an answer when that changes its mind about us.
       a.script = {
         submit: () => undefined,
@@ -175,12 +175,12 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       await sendTexts(godwit, key, 1);
       await until("it to be at the carrier", () => a.submits.length === 1 || undefined);
       a.session.socket.destroy();
-      await until("the link to be paused", async () => (await linkNow(godwit, key, "a"))["state"] === "paused" || undefined, 8_000);
+      await until("the link to be paused", async () => (await linkNow(godwit, key, "a"))["state"] === "paused" || undefined);
       assert.match(String((await linkNow(godwit, key, "a"))["reason"]), /bind refused with 0x0E/);
       const binds = a.binds.length;
       await sendTexts(godwit, key, 3, 1);
       await sendTexts(godwit, key, 2, 9_000);
-      await until("the next link to have what may go there", () => b.submits.length === 3 || undefined, 25_000);
+      await until("the next link to have what may go there", () => b.submits.length === 3 || undefined);
       await until("the unknown one to wait for its link", async () => (await standings(godwit))[0]?.status === "queued" || undefined);
       assert.deepEqual(textsAt(b).toSorted(), ["text 1", "text 2", "text 3"]);
       assert.deepEqual(
@@ -191,7 +191,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
 
       a.script = { bind: a.script.bind ?? (() => STATUS.ok) };
       await reload(godwit, config, planWith("RIGHT_PASSWORD"));
-      await untilAll(godwit, "all to be sent", isSent, 15_000);
+      await untilAll(godwit, "all to be sent", isSent);
       assert.deepEqual(textsAt(a), ["text 0", ...textsAt(a).slice(1)]);
       assert.deepEqual(textsAt(a).slice(1).toSorted(), ["text 0", "text 9000", "text 9001"], "the unknown one is sent again where it was");
       assert.deepEqual([b.submits.length, b.sessions.length], [3, 1], "and the other link was left alone");

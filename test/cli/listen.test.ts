@@ -76,7 +76,7 @@ class Listener {
   }
 
   async has(count: number): Promise<void> {
-    await until(`${count} lines`, () => this.lines.length >= count || undefined, 10_000);
+    await until(`${count} lines`, () => this.lines.length >= count || undefined);
   }
 
   async says(text: RegExp, timeoutMs = 10_000): Promise<RegExpExecArray> {
@@ -203,9 +203,9 @@ describe("events on the output", { concurrency: 2 }, () => {
       const children = [atTerminal({}), atTerminal({ NO_COLOR: "1" })];
       const outputs = children.map(() => "");
       children.forEach((child, index) => child.stdout?.on("data", (chunk: Buffer) => (outputs[index] += chunk.toString())));
-      await until("both to listen", () => outputs.every((text) => text.includes("listening to")) || undefined, 15_000);
+      await until("both to listen", () => outputs.every((text) => text.includes("listening to")) || undefined);
       await godwit.send(key);
-      await until("both to show it", () => outputs.every((text) => text.includes("message.delivered")) || undefined, 15_000);
+      await until("both to show it", () => outputs.every((text) => text.includes("message.delivered")) || undefined);
       for (const child of children) child.kill("SIGKILL");
       assert.ok(outputs[0]?.includes("\u001b[32mmessage.delivered"), outputs[0]);
       assert.ok(!outputs[1]?.includes("\u001b[32m"), outputs[1]);

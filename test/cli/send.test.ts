@@ -349,7 +349,7 @@ describe("--wait", { concurrency: 3 }, () => {
     });
     let stdout = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    await until("it to be sent", () => statesIn(stdout).includes("sent") || undefined, 10_000);
+    await until("it to be sent", () => statesIn(stdout).includes("sent") || undefined);
     const startedAt = performance.now();
     child.kill("SIGINT");
     assert.deepEqual(await once(child, "exit"), [3, null]);

@@ -250,7 +250,7 @@ describe("the carrier's answer", () => {
     await rig.untilStatus(message, "queued");
     const pausedAt = performance.now();
     assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) < 0, "it is due again at once");
-    await until("everything to be sent", async () => ((await rig.count("sent")) === 6 ? true : undefined), 10_000);
+    await until("everything to be sent", async () => ((await rig.count("sent")) === 6 ? true : undefined));
     const [first, second] = carrier.sends;
     assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= PAUSE_MS - 10, "nothing was handed over in the pause");
     assert.ok((second?.atMs ?? 0) - pausedAt < PAUSE_MS + 1_000, "and it was not longer than the carrier asked for");
@@ -267,7 +267,7 @@ describe("the carrier's answer", () => {
     carrier.answers(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
-    await rig.untilStatus(message, "sent", 10_000);
+    await rig.untilStatus(message, "sent");
     const [first = 0, second = 0, third = 0] = carrier.sends.map(({ atMs }) => atMs);
     assert.ok(second - first >= 490 && second - first < 2_500, `the first pause: ${second - first} ms`);
     assert.ok(third - second >= 990 && third - second < 3_500, `the second pause, doubled: ${third - second} ms`);
@@ -276,7 +276,7 @@ describe("the carrier's answer", () => {
 
 describe("a provider that does not keep its word", () => {
   const isHeld = (rig: Rig, message: Message) =>
-    until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined, 10_000);
+    until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
 
   test("one that throws has said unknown", async () => {
     await using rig = await Rig.open();

@@ -87,7 +87,7 @@ describe("a refusal for now", () => {
     carriers.b.otherwise = refused(false);
     const message = await send(rig, routes, { recipient: recipientNo(1) });
     await rig.deliver(carriers, { routes });
-    const sent = await rig.untilStatus(message, "sent", 10_000);
+    const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["a", "AAA", 3]);
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [2, 1]);
   });
@@ -124,7 +124,7 @@ test("a message of unknown outcome stays with its link, also when it is sent aga
   carriers.a.answers(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
   const message = await send(rig, routes, { recipient: recipientNo(1) });
   await rig.deliver(carriers, { routes });
-  const sent = await rig.untilStatus(message, "sent", 12_000);
+  const sent = await rig.untilStatus(message, "sent");
   assert.deepEqual([sent.provider?.link, sent.attempts, sent.hasUnknown], ["a", 3, true]);
   assert.equal(carriers.b.sends.length, 0);
 });
@@ -147,7 +147,7 @@ describe("a link that no node has up", () => {
     const messages = await Promise.all([1, 2, 3].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
     await rig.deliver(carriers, { routes, ...DOWN });
     for (const message of messages) {
-      const sent = await rig.untilStatus(message, "sent", 10_000);
+      const sent = await rig.untilStatus(message, "sent");
       assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["c", "CCC", 1]);
       assert.deepEqual(await reasonsOf(rig, message), ["a is down: c takes it"]);
       assert.deepEqual(
@@ -175,7 +175,7 @@ describe("a link that no node has up", () => {
     const stay = await send(rig, routes, { recipient: recipientNo(1) });
     const move = await send(rig, routes, { recipient: "+12125550123" });
     await rig.deliver(carriers, { routes, ...DOWN });
-    await rig.untilStatus(move, "sent", 10_000);
+    await rig.untilStatus(move, "sent");
     const row = await until("it to be given back", async () => {
       const now = await rig.queueRow(stay);
       return now !== undefined && now.due_in_ms < 0 ? now : undefined;
@@ -185,7 +185,7 @@ describe("a link that no node has up", () => {
     carriers.a.isReady = true;
     carriers.a.state = { kind: "connected", reason: null };
     carriers.a.changed();
-    const sent = await rig.untilStatus(stay, "sent", 5_000);
+    const sent = await rig.untilStatus(stay, "sent");
     assert.deepEqual([sent.provider?.link, carriers.b.sends.length], ["a", 1]);
   });
 
@@ -201,7 +201,7 @@ describe("a link that no node has up", () => {
     const carriers = { ...carriersOf(), a: paused };
     const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
     await rig.deliver(carriers, { routes, ...DOWN });
-    for (const message of messages) assert.equal((await rig.untilStatus(message, "sent", 10_000)).provider?.link, "b");
+    for (const message of messages) assert.equal((await rig.untilStatus(message, "sent")).provider?.link, "b");
   });
 
   test("loses what may go elsewhere, however much stands before it that may not", async () => {
@@ -216,7 +216,7 @@ describe("a link that no node has up", () => {
     const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
     const move = await send(rig, routes, { recipient: "+12125550123" });
     await rig.deliver(carriers, { routes, ...DOWN });
-    await rig.untilStatus(move, "sent", 15_000);
+    await rig.untilStatus(move, "sent");
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
   });
 
@@ -227,7 +227,7 @@ describe("a link that no node has up", () => {
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
     await rig.deliver(carriers, { routes, ...DOWN });
     // What is in a lane of no link is looked at after the links: both have been by then.
-    await rig.untilStatus(marker, "sent", 10_000);
+    await rig.untilStatus(marker, "sent");
     assert.equal((await rig.queueRow(message))?.link, "a");
     assert.deepEqual(await reasonsOf(rig, message), []);
   });
@@ -243,7 +243,7 @@ describe("a link that no node has up", () => {
     assert.deepEqual(await advance(rig.db, [written]), [true]);
     await rig.makeDue(message);
     await rig.deliver(carriers, { routes, ...DOWN });
-    const failed = await rig.untilStatus(message, "failed", 12_000);
+    const failed = await rig.untilStatus(message, "failed");
     assert.equal(failed.error?.code, "outcome_unknown");
     assert.deepEqual(
       (await rig.timeline(message)).map(({ type }) => type),
@@ -259,7 +259,7 @@ describe("a link that no node has up", () => {
     const message = await send(rig, routes);
     routes.replace({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
     await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { routes, ...DOWN });
-    const sent = await rig.untilStatus(message, "sent", 10_000);
+    const sent = await rig.untilStatus(message, "sent");
     assert.equal(sent.provider?.link, "b");
     assert.equal(carriers.simulator.sends.length, 0);
   });
@@ -272,7 +272,6 @@ describe("a link that no node has up", () => {
     await until(
       "the owner to have it, and to say so",
       async () => (await rig.rows("select 1 from link_states where link = 'a' and state = 'connected'")).length > 0 || undefined,
-      8_000,
     );
     const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
     await rig.deliver(other, { routes, ...DOWN, node: "node-2", db: rig.connect("node-2") });
@@ -280,7 +279,7 @@ describe("a link that no node has up", () => {
     owner.a.answers(recipientNo(1), "never");
     const waiting = await send(rig, routes, { recipient: recipientNo(1) });
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
-    await until("the marker to be looked at", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined, 10_000);
+    await until("the marker to be looked at", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);
     assert.equal((await rig.queueRow(waiting))?.link, "a");
     assert.deepEqual([owner.b.sends.length, other.b.sends.length, other.a.opens], [0, 0, 0]);
     assert.equal(first.lanes.get("a")?.connection.isReady, true);
@@ -297,7 +296,7 @@ describe("a scheduled message", () => {
     assert.equal(message.status, "scheduled");
     routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
     await rig.deliver(carriers, { routes });
-    const sent = await rig.untilStatus(message, "sent", 8_000);
+    const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, carriers.a.sends.length], ["b", 0]);
   });
 
@@ -310,7 +309,7 @@ describe("a scheduled message", () => {
     assert.equal(message.sender, "+15550001");
     routes.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
     await rig.deliver(carriers, { routes });
-    const sent = await rig.untilStatus(message, "sent", 8_000);
+    const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
   });
 
@@ -320,7 +319,7 @@ describe("a scheduled message", () => {
     const message = await send(rig, routes, { send_at: soon() });
     routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
     await rig.deliver(carriers, { routes });
-    const failed = await rig.untilStatus(message, "failed", 8_000);
+    const failed = await rig.untilStatus(message, "failed");
     assert.deepEqual([failed.error?.code, failed.attempts], ["no_route", 0]);
     assert.equal(await rig.queueRow(message), undefined);
     for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
@@ -337,7 +336,7 @@ describe("a scheduled message", () => {
       const accounts = new Map([["other", newUuid(Date.now())]]);
       routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
       await rig.deliver(carriers, { routes });
-      const failed = await rig.untilStatus(message, "failed", 8_000);
+      const failed = await rig.untilStatus(message, "failed");
       assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
       for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);
     });

@@ -356,10 +356,8 @@ describe("through the door", () => {
     await using hook = await Hook.listen();
     const endpoint = await customer.endpoint(hook, ["message.*"]);
     const sent = await customer.send({ recipient: "+15005550015", channel: "whatsapp", body: "Hello", fallback: BY_SMS });
-    const child = await until(
-      "the sms to be delivered",
-      () => endpoint.calls.map(messageOf).find((message) => message["fallback_of"] === sent.id && message["status"] === "delivered"),
-      10_000,
+    const child = await until("the sms to be delivered", () =>
+      endpoint.calls.map(messageOf).find((message) => message["fallback_of"] === sent.id && message["status"] === "delivered"),
     );
     await endpoint.idle();
     const started = endpoint.calls.filter(({ event }) => event.type === "message.fallback_started");
@@ -403,14 +401,10 @@ describe("through the door", () => {
     });
     await customer.done("PATCH", `/v1/messages/${id}`, { metadata: { a: "1" }, priority: "high", ttl_seconds: 77 });
     await customer.done("PATCH", `/v1/messages/${id}`, { send_at: new Date().toISOString() });
-    const page = await until(
-      "the next step",
-      async () => {
-        const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550002");
-        return (data as Json[]).find((message) => message["fallback_of"] === id);
-      },
-      10_000,
-    );
+    const page = await until("the next step", async () => {
+      const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550002");
+      return (data as Json[]).find((message) => message["fallback_of"] === id);
+    });
     assert.deepEqual([page["metadata"], page["priority"], page["send_at"]], [{ a: "1" }, "high", null]);
     assert.equal(Date.parse(String(page["expires_at"])) - Date.parse(String(page["created_at"])), 77_000);
   });
@@ -484,14 +478,10 @@ describe("through the door", () => {
       await templates.edit(id, { body: "Goodbye {{name}}" });
       await templates.archive(id);
       await customer.done("PATCH", `/v1/messages/${sent.id}`, { send_at: new Date().toISOString() });
-      const child = await until(
-        "the next step",
-        async () => {
-          const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550003");
-          return (data as Json[]).find((message) => message["fallback_of"] === sent.id);
-        },
-        10_000,
-      );
+      const child = await until("the next step", async () => {
+        const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550003");
+        return (data as Json[]).find((message) => message["fallback_of"] === sent.id);
+      });
       assert.deepEqual(
         [child["body"], child["template_id"], child["template_version"], child["template_variables"]],
         ["Hello Ada", id, 1, { name: "Ada" }],

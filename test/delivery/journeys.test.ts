@@ -183,14 +183,10 @@ describe("the ways of the simulated carrier", () => {
       JOURNEYS.map(async (journey) => {
         const { recipient, channel, entries } = journey;
         const { id } = await caller.send({ recipient, channel });
-        const all = await until(
-          `${recipient} on ${channel} comes to its end`,
-          async () => {
-            const known = await caller.timeline(id);
-            return known.length >= entries.length ? known : undefined;
-          },
-          15_000,
-        );
+        const all = await until(`${recipient} on ${channel} comes to its end`, async () => {
+          const known = await caller.timeline(id);
+          return known.length >= entries.length ? known : undefined;
+        });
         ended.set(journey, { record: await caller.read(id), entries: all });
       }),
     );
@@ -338,7 +334,7 @@ describe("a carrier that never speaks again", () => {
     const caller = callerOf(godwit, await godwit.key());
     const sent = await Promise.all((["sms", "whatsapp"] as const).map((channel) => caller.send({ recipient: "+15005550007", channel })));
     for (const { id } of sent) {
-      const record = await caller.reached(id, "expired", 20_000);
+      const record = await caller.reached(id, "expired");
       const entries = await caller.timeline(id);
       assert.deepEqual(entries.map(inShort), [...SENT, "message.expired"]);
       assert.equal(entries.at(-1)?.reason, "no receipt came in time");

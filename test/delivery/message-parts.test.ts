@@ -280,7 +280,7 @@ describe("a message that is sent again", () => {
     again.answers(recipientNo(1), () => late.promise, acceptedParts("b-1", "b-2"));
     const message = await own.accept({ recipient: recipientNo(1) });
     await own.deliver({ [LINK]: again }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })], answerWithinMs: 200 });
-    await own.untilStatus(message, "sent", 8_000);
+    await own.untilStatus(message, "sent");
     await again.receive([receipt("b-1", "delivered")]);
     late.resolve(acceptedParts("a-1", "a-2"));
     await until("the late names", async () => {

@@ -376,14 +376,11 @@ test("of two hundred sends around an opt-out each is refused, fails, or was on i
   for (const reply of replies) if (reply.status !== 202) assertProblem(reply, "recipient_opted_out");
   for (let index = 0; index < 4; index += 1) assertProblem(await send(index), "recipient_opted_out");
   const taken = replies.filter(({ status }) => status === 202).length;
-  await until(
-    "all to come to an end",
-    async () =>
-      (await godwit.rows("select from messages where status not in ('failed', 'delivered')")).length === 0 &&
-      (await godwit.rows("select from delivery_queue")).length === 0
-        ? true
-        : undefined,
-    20_000,
+  await until("all to come to an end", async () =>
+    (await godwit.rows("select from messages where status not in ('failed', 'delivered')")).length === 0 &&
+    (await godwit.rows("select from delivery_queue")).length === 0
+      ? true
+      : undefined,
   );
   const messages = await godwit.rows<{ status: string; code: string | null; sending: number; sendingId: Buffer | null; attempts: number }>(
     `select m.status, m.error ->> 'code' as code, m.attempts,

@@ -167,7 +167,7 @@ describe("a service that is killed in the midst of batches", () => {
       const load = loadUntilGone(batchCaller(node, apiKey), random);
       // Any moment will do, once there is traffic.
       const already = Number((await everything(node))["batches"]);
-      await until("batches to be stored", async () => (Number((await everything(node))["batches"]) > already ? true : undefined), 15_000);
+      await until("batches to be stored", async () => (Number((await everything(node))["batches"]) > already ? true : undefined));
       await sleep(random() * 400);
       node.child.kill("SIGKILL");
       all.push(...(await load));
@@ -213,7 +213,7 @@ describe("a service that is killed in the midst of batches", () => {
     await doomed.stop("SIGKILL");
     await using node = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     const caller = batchCaller(node, apiKey);
-    assert.deepEqual((await caller.completed(id, 30_000))["statuses"], { delivered: 1_000 });
+    assert.deepEqual((await caller.completed(id))["statuses"], { delivered: 1_000 });
     assert.equal((await caller.completions(id)).length, 1);
   });
 
@@ -232,7 +232,7 @@ describe("a service that is killed in the midst of batches", () => {
     const caller = batchCaller(node, apiKey);
     // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
     await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
-    const { statuses } = await caller.completed(id, 60_000);
+    const { statuses } = await caller.completed(id);
     const messages = await caller.messages(id);
     assert.equal(messages.length, 1_000);
     const tally = Map.groupBy(messages, ({ status, error }) => `${String(status)} ${(error as { code: string } | null)?.code ?? ""}`);

@@ -66,7 +66,7 @@ async function inTraffic(db: Database | undefined, random: () => number): Promis
   assert.ok(db !== undefined);
   const count = async (): Promise<number> => (await db.rows(query("select from messages where status = 'delivered'"))).length;
   const already = await count();
-  await until("messages to be delivered", async () => (await count()) > already || undefined, 15_000);
+  await until("messages to be delivered", async () => (await count()) > already || undefined);
   await sleep(random() * 1_000);
 }
 

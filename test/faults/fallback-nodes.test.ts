@@ -36,7 +36,7 @@ const families = (node: Rig | Godwit): Promise<Family[]> => familiesOf({ rows: (
 
 /** Nothing is left to be begun. */
 const workedOff = (node: Rig | Godwit): Promise<true> =>
-  until("all fallbacks to be worked off", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined), 30_000);
+  until("all fallbacks to be worked off", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
 
 const hurry = (node: Rig | Godwit): Promise<unknown> => node.rows("update fallbacks set due_at = now()");
 
@@ -53,7 +53,7 @@ async function twoNodes(rig: Rig): Promise<[ScriptedCarrier, ScriptedCarrier]> {
 /** Messages that are with a carrier. */
 async function sentMessages(rig: Rig, count: number): Promise<Message[]> {
   const messages = await rig.acceptMany(count, (index) => ({ ...STEPS, recipient: recipientNo(index), body: "First" }));
-  await until("all to be sent", async () => ((await rig.count("sent")) >= count ? true : undefined), 20_000);
+  await until("all to be sent", async () => ((await rig.count("sent")) >= count ? true : undefined));
   return Promise.all(messages.map((message) => rig.message(message)));
 }
 
@@ -63,9 +63,9 @@ describe("two nodes", () => {
     const carriers = await twoNodes(rig);
     for (const carrier of carriers) carrier.otherwise = ({ message: { body } }) => (body === "First" ? refused(true) : accepted());
     await rig.acceptMany(200, (index) => ({ ...STEPS, recipient: recipientNo(index), body: "First" }));
-    await until("all to have failed", async () => ((await rig.count("failed")) === 200 ? true : undefined), 20_000);
+    await until("all to have failed", async () => ((await rig.count("failed")) === 200 ? true : undefined));
     await workedOff(rig);
-    await until("all to be sent", async () => ((await rig.count("sent")) === 200 ? true : undefined), 20_000);
+    await until("all to be sent", async () => ((await rig.count("sent")) === 200 ? true : undefined));
     for (const { children, started } of await families(rig)) assert.deepEqual([children, started], [1, 1]);
     const seconds = carriers.flatMap(({ sends }) => sends).filter(({ message: { body } }) => body === "Second");
     assert.equal(seconds.length, 200);
@@ -157,7 +157,7 @@ describe("a node that is killed", () => {
       // What the node before had in its hands, it had for some seconds.
       await api.rows("update delivery_queue set due_at = now() where due_at > now()");
       await hurry(api);
-      await until(`${enough} to have begun`, async () => ((await begun()) >= enough ? true : undefined), 20_000);
+      await until(`${enough} to have begun`, async () => ((await begun()) >= enough ? true : undefined));
       await node.stop("SIGKILL");
       counts.push(await begun());
     }

@@ -30,7 +30,7 @@ describe("an exclusive link on two nodes", () => {
     await Promise.all(
       [owner.handover, other.handover].map((handover) => rig.acceptMany(50, (index) => ({ recipient: recipientNo(index) }), { handover })),
     );
-    await until("all to be sent", async () => (await rig.count("sent")) === 100 || undefined, 10_000);
+    await until("all to be sent", async () => (await rig.count("sent")) === 100 || undefined);
     assert.deepEqual([mine.sends.length, theirs.sends.length, theirs.opens], [100, 0, 0]);
     assert.equal(new Set(exchange.sends.map(({ id }) => id)).size, 100);
     assert.deepEqual([exchange.opened, exchange.highWater], [1, 1]);
@@ -50,7 +50,7 @@ describe("an exclusive link on two nodes", () => {
     await accepting;
     await stopping;
     assert.ok(mine.sends.length < 300, "it stopped in the middle");
-    await until("all to be sent", async () => (await rig.count("sent")) === 300 || undefined, 30_000);
+    await until("all to be sent", async () => (await rig.count("sent")) === 300 || undefined);
     assert.equal(exchange.sends.length, 300);
     assert.equal(new Set(exchange.sends.map(({ id }) => id)).size, 300);
     assert.deepEqual([mine.opens, theirs.opens, exchange.highWater], [1, 1, 1]);
@@ -74,7 +74,7 @@ describe("an exclusive link on two nodes", () => {
     await rig.deliver({ [LINK]: theirs }, second(rig));
     // Long before a lease on a message would run out that its node renews.
     await until("it to be given back", () => owner.lanes.get(LINK)?.inHand === 1 || undefined, 4_000);
-    await rig.untilStatus(ahead, "sent", 10_000);
+    await rig.untilStatus(ahead, "sent");
     assert.equal(exchange.highWater, 1);
     assert.deepEqual(exchange.sends.filter(({ id }) => id === exchange.sends.at(-1)?.id).length, 1);
     assert.equal((await rig.message(stuck)).status, "sending", "what may have left is not sent again");
@@ -94,11 +94,11 @@ describe("what nodes say of their links", () => {
     const message = await rig.accept({ recipient: recipientNo(1) });
     await rig.untilStatus(message, "failed");
     const told = { link: LINK, node: "node-1", state: "throttled", reason: "less, please", in_flight: 0, last_error: "spam" };
-    await until("it to be told", async () => ((await statesIn(rig))[0]?.last_error === "spam" ? true : undefined), 5_000);
+    await until("it to be told", async () => ((await statesIn(rig))[0]?.last_error === "spam" ? true : undefined));
     assert.deepEqual(await statesIn(rig), [told]);
     await owner.stop();
     assert.ok((await statesIn(rig)).every(({ node }) => node !== "node-1"));
-    await until("the other to say it", async () => ((await statesIn(rig))[0]?.node === "node-2" ? true : undefined), 8_000);
+    await until("the other to say it", async () => ((await statesIn(rig))[0]?.node === "node-2" ? true : undefined));
     assert.deepEqual(await statesIn(rig), [{ ...told, node: "node-2", state: "connected", reason: null, last_error: null }]);
   });
 });
@@ -196,7 +196,7 @@ describe("another plan", () => {
     await reloading;
     carrier.isClosed = false;
     // Not after a lease of many seconds.
-    await rig.untilStatus(message, "sent", 5_000);
+    await rig.untilStatus(message, "sent");
     assert.equal(carrier.sendsTo(recipientNo(2)).length, 1);
     assert.equal(delivery.lanes.get(LINK)?.link.sender, "NEW");
   });

@@ -42,7 +42,7 @@ describe("two nodes", () => {
     };
     await rig.godwit.rows("update template_syncs set due_at = now() + interval '1 hour'");
     const made = [await rig.create(), await rig.create(), await rig.create()];
-    await until("one to be on its way", () => isHeard > 0 || undefined, 12_000);
+    await until("one to be on its way", () => isHeard > 0 || undefined);
     rig.godwit.child.kill("SIGKILL");
     const asked = await rig.godwit.rows<{ status: string }>("select status from template_reviews where status = 'asked'");
     assert.equal(asked.length, 1, "it is on record before it leaves");
@@ -64,7 +64,7 @@ describe("two nodes", () => {
     await rig.visited();
     rig.graph.templates.play = () => ({ kind: "is silent" });
     await rig.makeDue();
-    await until("it to be asked", () => rig.graph.templateCalls("GET").length > 1 || undefined, 12_000);
+    await until("it to be asked", () => rig.graph.templateCalls("GET").length > 1 || undefined);
     await using other = await rig.another("api");
     rig.godwit.child.kill("SIGTERM");
     await until("it to be given back", async () => {
@@ -78,26 +78,21 @@ describe("two business accounts", () => {
   test("both have to approve, and who does not is named", async () => {
     await using rig = await ReviewRig.start({ asProcess: true, config: twoAccounts });
     const made = await rig.create();
-    const [first, second] = await until(
-      "both to have it",
-      () => {
-        const both = [at(rig, "102290129340398", made["name"]), at(rig, SECOND, made["name"])] as const;
-        return both[0] !== undefined && both[1] !== undefined ? ([both[0], both[1]] as const) : undefined;
-      },
-      15_000,
-    );
+    const [first, second] = await until("both to have it", () => {
+      const both = [at(rig, "102290129340398", made["name"]), at(rig, SECOND, made["name"])] as const;
+      return both[0] !== undefined && both[1] !== undefined ? ([both[0], both[1]] as const) : undefined;
+    });
     // Told by the link of the other: an app has one address.
     rig.graph.decide(first, "APPROVED");
     await until(
       "that to be on record",
       async () => (await rig.godwit.rows("select from template_reviews where name = $1 and status = 'approved'", [made["name"]]))[0],
-      12_000,
     );
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     rig.graph.decide(second, "REJECTED", { reason: "SCAM" });
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "wb: SCAM");
     await rig.templates.edit(made["id"], { status: "pending" });
-    await until("it to be handed in there again", () => second.status === "PENDING" || undefined, 15_000);
+    await until("it to be handed in there again", () => second.status === "PENDING" || undefined);
     rig.graph.decide(second, "APPROVED");
     await rig.untilStatus(made["id"], "approved");
     assert.equal(first.status, "APPROVED", "where it was approved nobody asks again");
@@ -132,17 +127,13 @@ describe("two accounts of ours with one business account", () => {
     const other = templateCaller(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" }));
     const { template, theirs } = await rig.approved();
     const same = await other.create({ ...SHIPPED, name: String(template["name"]) });
-    await until("it to be taken over", async () => (await other.read(same["id"]))["status"] === "approved" || undefined, 12_000);
+    await until("it to be taken over", async () => (await other.read(same["id"]))["status"] === "approved" || undefined);
     assert.equal(rig.creations(template["name"]).length, 1);
     const edited = await other.edit(same["id"], { body: "Something else {{name}} {{order}}" });
-    const refused = await until(
-      "it to be refused",
-      async () => {
-        const now = await other.read(edited["id"]);
-        return now["status"] === "rejected" ? now : undefined;
-      },
-      12_000,
-    );
+    const refused = await until("it to be refused", async () => {
+      const now = await other.read(edited["id"]);
+      return now["status"] === "rejected" ? now : undefined;
+    });
     assert.match(String(refused["status_reason"]), /Another account of this service/);
     assert.equal(theirs.components[1]?.["text"], SHIPPED.body);
     // The first one's goes, and the other's stays there.
@@ -158,7 +149,7 @@ describe("two accounts of ours with one business account", () => {
     const { template, theirs } = await rig.approved();
     await rig.templates.archive(template["id"]);
     const anew = await rig.create({ body: "Anew {{name}} {{order}}" }, String(template["name"]));
-    await until("it to be in its place", () => theirs.status === "PENDING" || undefined, 12_000);
+    await until("it to be in its place", () => theirs.status === "PENDING" || undefined);
     rig.graph.decide(theirs, "APPROVED");
     await rig.untilStatus(anew["id"], "approved");
     assert.equal(rig.graph.templateCalls("DELETE").length, 0);
@@ -180,7 +171,7 @@ describe("a carrier in trouble", () => {
       for (let round = 0; round < 2; round += 1) {
         const before = (await rig.sync())?.failures ?? 0;
         await rig.makeDue();
-        await until("it to fail", async () => ((await rig.sync())?.failures ?? 0) > before || undefined, 12_000);
+        await until("it to fail", async () => ((await rig.sync())?.failures ?? 0) > before || undefined);
       }
       assert.match((await rig.sync())?.last_error ?? "", error);
       const [row] = await rig.godwit.rows<{ wait: number }>(
@@ -218,7 +209,7 @@ describe("a carrier in trouble", () => {
     const made = [await rig.create(), await rig.create()];
     theirs.status = "APPROVED";
     await rig.makeDue();
-    await until("it to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined, 12_000);
+    await until("it to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined);
     for (const each of made) assert.equal((await rig.templates.read(each["id"]))["status"], "pending");
     assert.equal((await rig.templates.read(decided["id"]))["status"], "approved");
     rig.graph.templates.play = undefined;

@@ -71,26 +71,22 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const endpoint = await customer.endpoint(hook);
     hook.behave = () => sleep(5, OK);
     const sending = sendMany(customer, 400).catch(() => []);
-    await until("some to have arrived", () => (hook.calls.length >= 300 ? true : undefined), 20_000);
+    await until("some to have arrived", () => (hook.calls.length >= 300 ? true : undefined));
     await godwit.stop("SIGKILL");
     await sending;
     const callsBefore = hook.calls.length;
     await using next = await startTelling({ asProcess: true, databaseUrl });
     // Leases last twenty-five seconds.
-    await until(
-      "every event to be acknowledged",
-      async () => {
-        const [left] = await next.rows<{ count: number }>(
-          `select (select count(*) from messages where status = 'queued') + (select count(*) from webhook_queue)
+    await until("every event to be acknowledged", async () => {
+      const [left] = await next.rows<{ count: number }>(
+        `select (select count(*) from messages where status = 'queued') + (select count(*) from webhook_queue)
                 + (select count(*)
                      from events e
                     where e.record is not null
                       and not exists (select from webhook_deliveries d where d.event_id = e.id and d.status = 'succeeded')) as count`,
-        );
-        return left?.count === 0 ? true : undefined;
-      },
-      50_000,
-    );
+      );
+      return left?.count === 0 ? true : undefined;
+    });
     const events = await eventsIn(next);
     context.diagnostic(`${events.length} events, ${callsBefore} calls before the kill, ${repeated(endpoint)} repeated`);
     assert.ok(callsBefore < events.length, "the kill came in the middle");
@@ -114,13 +110,13 @@ describe("no event is lost", { concurrency: 3 }, () => {
       const ids = await sendMany(customer, 600);
       hook.behave = () => sleep(20, OK);
       telling = await startTelling({ asProcess: true, roles: "webhooks", databaseUrl: wire.url });
-      await endpoint.heard(150, 15_000);
+      await endpoint.heard(150);
       await allow(false);
       wire.cutAll();
       await sleep(2_500);
       const away = hook.calls.length;
       await allow(true);
-      await endpoint.idle(45_000);
+      await endpoint.idle();
       context.diagnostic(`${away} calls before it was back, ${repeated(endpoint)} repeated`);
       assert.ok(away < 600);
       assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
@@ -156,7 +152,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     await using next = await startTelling({ asProcess: true, databaseUrl });
     const again = endpoint.at(next);
     // Long before its lease would have been over.
-    const [first, second] = await endpoint.heard(2, 5_000);
+    const [first, second] = await endpoint.heard(2);
     assert.equal(first?.event.id, second?.event.id);
     const delivery = await again.tried(1);
     assert.equal(delivery.status, "succeeded");
@@ -176,7 +172,7 @@ describe("two nodes", () => {
     const nodes = await Promise.all([startWebhooks(accepting.databaseUrl), startWebhooks(accepting.databaseUrl)]);
     try {
       ids.push(...(await sendMany(customer, 150)));
-      for (const endpoint of endpoints) await endpoint.idle(20_000);
+      for (const endpoint of endpoints) await endpoint.idle();
       for (const endpoint of endpoints) {
         assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
         assert.equal(repeated(endpoint), 0, "nothing failed, so nothing comes twice");
@@ -242,7 +238,7 @@ describe("a process that is told to stop", () => {
     const ids = await sendMany(customer, 600);
     hook.behave = () => sleep(20, OK);
     const first = await startWebhooks(accepting.databaseUrl);
-    await endpoint.heard(150, 15_000);
+    await endpoint.heard(150);
     assert.equal(await first.stop(), 0);
     const left = await endpoint.queue();
     assert.ok(left.length > 0, "it was stopped in the middle");
@@ -252,7 +248,7 @@ describe("a process that is told to stop", () => {
       "nothing is leased by a process that is gone",
     );
     await using second = await startWebhooks(accepting.databaseUrl);
-    await endpoint.idle(20_000);
+    await endpoint.idle();
     assert.equal(second.child.exitCode, null);
     assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
     assert.equal(repeated(endpoint), 0);
@@ -347,7 +343,7 @@ describe("one beside many", () => {
     }
     const startedAt = performance.now();
     await Promise.all(customers.map((customer) => customer.send()));
-    await until("all to be told", () => hook.calls.length >= 300 || undefined, 15_000);
+    await until("all to be told", () => hook.calls.length >= 300 || undefined);
     context.diagnostic(`told in ${Math.round(performance.now() - startedAt)} ms`);
     await Promise.all(endpoints.slice(0, 3).map((endpoint) => endpoint.idle()));
     assert.deepEqual(new Set(endpoints.map(({ calls }) => calls.length)), new Set([1]));

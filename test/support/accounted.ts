@@ -170,7 +170,7 @@ async function assertNothingForgotten(scene: Scene): Promise<void> {
     );
     return known.length === 0;
   };
-  await until("parked receipts are taken up", isEmpty, 10_000).catch(() => assert.fail(`parked for good: ${JSON.stringify(known)}`));
+  await until("parked receipts are taken up", isEmpty).catch(() => assert.fail(`parked for good: ${JSON.stringify(known)}`));
 }
 
 /** Everything that must hold, whatever happened. Returns the stories, for what must hold besides. */

@@ -43,15 +43,11 @@ export function batchCaller(node: Godwit, key: string) {
     send: async (list: readonly object[], defaults: object = DEFAULTS, options: RequestOptions = {}): Promise<Accepted> =>
       acceptedOf(await post({ defaults, items: list }, options)),
     /** Waits until it says that it is completed. */
-    completed: (id: unknown, timeoutMs = 15_000): Promise<Json> =>
-      until(
-        `${String(id)} is completed`,
-        async () => {
-          const record = await read(id);
-          return record["status"] === "completed" ? record : undefined;
-        },
-        timeoutMs,
-      ),
+    completed: (id: unknown): Promise<Json> =>
+      until(`${String(id)} is completed`, async () => {
+        const record = await read(id);
+        return record["status"] === "completed" ? record : undefined;
+      }),
     /** All messages of a batch, by all its pages. */
     messages: async (id: unknown, limit = 100): Promise<Json[]> => {
       const found: Json[] = [];

@@ -4,7 +4,7 @@ import pg from "pg";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { poll } from "../../src/lib/wait.ts";
-import { until } from "./expect.ts";
+import { LIMIT_MS, until } from "./expect.ts";
 import { sms, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
 import { assertOneExecution } from "./replay.ts";
 
@@ -59,15 +59,11 @@ export function callerOf(node: Godwit, key: string) {
       return (data as Entry[]).toReversed();
     },
     /** Waits for a status, and gives the record that has it. */
-    reached: (id: unknown, status: string, timeoutMs = 10_000): Promise<Json> =>
-      until(
-        `${String(id)} is ${status}`,
-        async () => {
-          const record = await read(id);
-          return record["status"] === status ? record : undefined;
-        },
-        timeoutMs,
-      ),
+    reached: (id: unknown, status: string): Promise<Json> =>
+      until(`${String(id)} is ${status}`, async () => {
+        const record = await read(id);
+        return record["status"] === status ? record : undefined;
+      }),
   };
 }
 
@@ -147,7 +143,7 @@ export class MessageHold {
       );
       return rowCount === 0 ? undefined : true;
     };
-    assert.ok(await poll(ask, { timeoutMs: 5_000, everyMs: 10 }), "nobody waits for the message");
+    assert.ok(await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 10 }), "nobody waits for the message");
   }
 
   /** Lets what waits go on. Twice is as good as once. */

@@ -40,11 +40,7 @@ export function endpointCaller(node: Godwit, key: string) {
       (await found(ask("GET", `/${String(id)}/deliveries?${new URLSearchParams(query).toString()}`))) as Page,
     /** Waits until what was missed is in the queue. */
     recovered: (id: unknown): Promise<Json> =>
-      until(
-        `${String(id)} to be done with its recovery`,
-        async () => [await read(id)].find((endpoint) => endpoint["recovery"] === null),
-        20_000,
-      ),
+      until(`${String(id)} to be done with its recovery`, async () => [await read(id)].find((endpoint) => endpoint["recovery"] === null)),
   };
 }
 

@@ -52,12 +52,12 @@ export class EventReader {
   }
 
   /** Waits for all of these. */
-  async has(ids: readonly string[], timeoutMs = 10_000): Promise<void> {
-    await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.ids)) || undefined, timeoutMs);
+  async has(ids: readonly string[]): Promise<void> {
+    await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.ids)) || undefined);
   }
 
-  async ended(timeoutMs = 5_000): Promise<"closed" | "cut"> {
-    return until("the end of the stream", () => (this.state === "open" ? undefined : this.state), timeoutMs);
+  async ended(): Promise<"closed" | "cut"> {
+    return until("the end of the stream", () => (this.state === "open" ? undefined : this.state));
   }
 
   leave(): void {

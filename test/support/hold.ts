@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import pg from "pg";
 import { poll } from "../../src/lib/wait.ts";
+import { LIMIT_MS } from "./expect.ts";
 
 /** Messages with this text wait while it is held; all others pass. */
 export const HELD_BODY = "held by the test";
@@ -36,7 +37,7 @@ export class Hold {
   /** Resolves once so many statements wait. */
   async waiting(count = 1): Promise<void> {
     const ask = async (): Promise<true | undefined> => ((await this.held()) >= count ? true : undefined);
-    assert.ok(await poll(ask, { timeoutMs: 5_000, everyMs: 10 }), "no statement reached the hold");
+    assert.ok(await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 10 }), "no statement reached the hold");
   }
 
   async held(): Promise<number> {

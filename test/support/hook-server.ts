@@ -52,7 +52,7 @@ export class HookServer {
   /** The n-th call about an event, counted from one. */
   told(id: unknown, number = 1, path = "/hook"): Promise<Call> {
     const about = (): Call | undefined => this.calls.filter((call) => call.id === id && call.path === path)[number - 1];
-    return until(`${String(id)} is told to ${path}, time ${number}`, about, 10_000);
+    return until(`${String(id)} is told to ${path}, time ${number}`, about);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

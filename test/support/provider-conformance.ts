@@ -12,6 +12,7 @@ import {
   type Receipt,
   type SendOutcome,
 } from "../../src/providers/provider.ts";
+import { LIMIT_MS } from "./expect.ts";
 import { has, outgoing, RecordingHost, settled } from "./recording-host.ts";
 
 type Channel = Outgoing["channel"];
@@ -225,7 +226,7 @@ class ListeningHost extends RecordingHost {
   }
 
   async untilBrought(what: string, isEnough: () => boolean): Promise<void> {
-    assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: 10_000, everyMs: 2 }), what);
+    assert.ok(await poll(async () => (isEnough() ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 2 }), what);
   }
 }
 

@@ -6,9 +6,7 @@ import { newUuid } from "../../src/lib/uuid.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 import type { TemplateVerdict } from "../../src/providers/template-desk.ts";
-
-// Far beyond what a carrier that is a fake needs: who runs into it hangs.
-const LIMIT_MS = 10_000;
+import { LIMIT_MS } from "./expect.ts";
 
 type HostBehaviour = "takes" | "rejects" | "hangs";
 

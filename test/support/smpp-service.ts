@@ -57,16 +57,12 @@ export const standings = (godwit: Godwit): Promise<Standing[]> =>
       order by id`,
   );
 
-export async function untilAll(godwit: Godwit, what: string, isSo: (each: Standing) => boolean, timeoutMs = 10_000): Promise<Standing[]> {
+export async function untilAll(godwit: Godwit, what: string, isSo: (each: Standing) => boolean): Promise<Standing[]> {
   let last: Standing[] = [];
-  return until(
-    what,
-    async () => {
-      last = await standings(godwit);
-      return last.length > 0 && last.every(isSo) ? last : undefined;
-    },
-    timeoutMs,
-  ).catch((error: unknown) => {
+  return until(what, async () => {
+    last = await standings(godwit);
+    return last.length > 0 && last.every(isSo) ? last : undefined;
+  }).catch((error: unknown) => {
     const odd = last.filter((each) => !isSo(each)).slice(0, 5);
     throw new Error(`${String(error)}; not so: ${JSON.stringify(odd)}`, { cause: error });
   });

@@ -61,8 +61,8 @@ export class Receiver {
   }
 
   /** Waits until the other side has let go of every connection. */
-  async isLeft(timeoutMs = 3_000): Promise<void> {
-    await until("the connections to be closed", () => (this.open === 0 ? true : undefined), timeoutMs);
+  async isLeft(): Promise<void> {
+    await until("the connections to be closed", () => (this.open === 0 ? true : undefined));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

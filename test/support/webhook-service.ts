@@ -8,7 +8,7 @@ import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
-import { until } from "./expect.ts";
+import { LIMIT_MS, until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
 import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
 import type { Environment } from "../../src/storage/owner.ts";
@@ -216,7 +216,7 @@ export class Endpoint {
   }
 
   /** Waits for so many calls, and says which they were. */
-  async heard(count: number, timeoutMs = 10_000): Promise<Call[]> {
+  async heard(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
     return until(`${count} calls of ${this.path}`, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs).catch(
       (error: unknown) => {
         throw new Error(`${String(error)}; there were ${this.calls.length}: ${typesOf(this.calls).slice(0, 50).join(", ")}`, {
@@ -258,7 +258,7 @@ export class Endpoint {
   }
 
   /** Waits until its only delivery is as the test wants it. */
-  async delivery(what: string, test: (delivery: DeliveryRecord) => boolean, timeoutMs = 5_000): Promise<DeliveryRecord> {
+  async delivery(what: string, test: (delivery: DeliveryRecord) => boolean): Promise<DeliveryRecord> {
     let seen: unknown;
     const ask = async (): Promise<DeliveryRecord | undefined> => {
       const deliveries = await this.deliveries();
@@ -266,13 +266,13 @@ export class Endpoint {
       assert.ok(deliveries.length <= 1);
       return deliveries.find(test);
     };
-    return until(`a delivery that ${what}`, ask, timeoutMs).catch((error: unknown) => {
+    return until(`a delivery that ${what}`, ask).catch((error: unknown) => {
       throw new Error(`${String(error)}; there is ${JSON.stringify(seen)}`, { cause: error });
     });
   }
 
-  tried(count: number, timeoutMs?: number): Promise<DeliveryRecord> {
-    return this.delivery(`was tried ${count} times`, ({ attempts }) => attempts.length === count, timeoutMs);
+  tried(count: number): Promise<DeliveryRecord> {
+    return this.delivery(`was tried ${count} times`, ({ attempts }) => attempts.length === count);
   }
 
   /** What waits for it. */
@@ -288,8 +288,8 @@ export class Endpoint {
   }
 
   /** Nothing waits for it any more. */
-  async idle(timeoutMs = 10_000): Promise<void> {
-    await until(`nothing to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined), timeoutMs);
+  async idle(): Promise<void> {
+    await until(`nothing to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined));
   }
 
   /** Makes what waits for it due, as the passing of time would, and says so. */

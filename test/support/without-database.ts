@@ -9,7 +9,7 @@ export async function withoutDatabase<T>(godwit: Godwit, work: () => Promise<T>)
   const admin = new pg.Client(adminUrl());
   await admin.connect();
   const readiness = (status: number): Promise<true> =>
-    until(`readiness to be ${status}`, async () => (await godwit.request("GET", "/readyz")).status === status || undefined, 8_000);
+    until(`readiness to be ${status}`, async () => (await godwit.request("GET", "/readyz")).status === status || undefined);
   try {
     await admin.query(`alter database ${name} with allow_connections false`);
     await admin.query("select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = $1", [name]);

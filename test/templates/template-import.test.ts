@@ -146,7 +146,7 @@ describe("templates that are there already", () => {
     assert.equal((await rig.templates.read("mine"))["body"], SHIPPED.body);
     assert.deepEqual(theirs.components, [{ type: "BODY", text: "Hello" }], "nor what is there, while it is a draft");
     await rig.templates.edit("mine", { status: "pending" });
-    await until("it to be put in its place", () => theirs.status === "PENDING" || undefined, 12_000);
+    await until("it to be put in its place", () => theirs.status === "PENDING" || undefined);
     assert.equal(theirs.components.length, 3);
   });
 });

@@ -117,7 +117,7 @@ describe("a template for whatsapp in live", () => {
     );
     assert.equal(theirs.status, "REJECTED");
     await rig.templates.edit(made["id"], { status: "pending" });
-    await until("it to be handed in again", () => theirs.status === "PENDING" || undefined, 12_000);
+    await until("it to be handed in again", () => theirs.status === "PENDING" || undefined);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     rig.graph.decide(theirs, "APPROVED");
     assert.equal((await rig.untilStatus(made["id"], "approved"))["version"], 1);
@@ -156,7 +156,7 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.hook(old)).status, 200);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     await rig.makeDue();
-    await until("the new one to be handed in", () => theirs.status === "PENDING" || undefined, 12_000);
+    await until("the new one to be handed in", () => theirs.status === "PENDING" || undefined);
     assert.equal(theirs.components[1]?.["text"], "Hello {{name}}, order {{order}} comes today.");
     await until(
       "that to be on record",
@@ -193,7 +193,7 @@ describe("a template for whatsapp in live", () => {
     assert.ok(imported !== undefined);
     await rig.templates.archive(imported["id"]);
     await rig.templates.archive(template["id"]);
-    await until("it to be gone", () => !rig.graph.templates.all.includes(theirs) || undefined, 12_000);
+    await until("it to be gone", () => !rig.graph.templates.all.includes(theirs) || undefined);
     const [call] = rig.graph.templateCalls("DELETE");
     assert.match(call?.path ?? "", new RegExp(`/message_templates\\?hsm_id=${theirs.id}&name=${theirs.name}$`));
     await rig.visitAgain();
@@ -267,7 +267,6 @@ describe("a template for whatsapp in live", () => {
     await until(
       "it to be taken over",
       async () => (await rig.godwit.rows("select from template_reviews where name = 'same_words' and status = 'pending'"))[0],
-      12_000,
     );
     assert.equal(rig.creations("same_words").length, 0);
     rig.graph.decide(rig.graph.templates.find("same_words") ?? assert.fail(), "APPROVED");

@@ -156,7 +156,7 @@ describe("installed", { timeout: 240_000 }, () => {
     const { id } = (await sent.json()) as { id: string };
     const isDelivered = async (): Promise<true | undefined> =>
       ((await (await fetch(`${url}/v1/messages/${id}`, { headers })).json()) as { status: string }).status === "delivered" || undefined;
-    await until("the message to be delivered", isDelivered, 15_000);
+    await until("the message to be delivered", isDelivered);
     for (const page of ["/docs", "/docs/reference", "/docs/getting-started", "/console"])
       assert.equal((await fetch(url + page)).status, 200, page);
     const { pid } = JSON.parse(readFileSync(join(folder, "data", "godwit.lock"), "utf8")) as { pid: number };
@@ -164,7 +164,7 @@ describe("installed", { timeout: 240_000 }, () => {
 
     // npm dies of it and tells nobody: the service must notice, and put its house in order.
     child.kill("SIGTERM");
-    await until("the service to stop", () => (existsSync(join(folder, "data", "godwit.lock")) ? undefined : true), 15_000);
+    await until("the service to stop", () => (existsSync(join(folder, "data", "godwit.lock")) ? undefined : true));
   });
 
   test("the launcher becomes the program, so that a service manager's signals reach it", async (context) => {
@@ -184,7 +184,7 @@ async function saysUrl(child: ChildProcess): Promise<string> {
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const ended = once(child, "exit").then(() => assert.fail(`it ended: ${said}`));
-  const search = until(`it to listen: ${said}`, () => /listens on (\S+)/.exec(said)?.[1], 60_000);
+  const search = until(`it to listen: ${said}`, () => /listens on (\S+)/.exec(said)?.[1]);
   ended.catch(() => undefined);
   return Promise.race([search, ended]);
 }

@@ -30,7 +30,7 @@ describe("what is told", () => {
   async function travelled(recipient: string, end: string, entries: number): Promise<string> {
     const { id } = await own.send({ channel: "whatsapp", recipient });
     await own.reached(id, end);
-    await until("the whole timeline", async () => ((await own.timeline(id)).length >= entries ? true : undefined), 10_000);
+    await until("the whole timeline", async () => ((await own.timeline(id)).length >= entries ? true : undefined));
     return String(id);
   }
 

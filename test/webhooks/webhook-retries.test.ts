@@ -298,7 +298,7 @@ describe("an endpoint that fails", () => {
       return { status: 410 };
     };
     await endpoint.makeDue();
-    await endpoint.idle(20_000);
+    await endpoint.idle();
     hook.behave = behave;
     assert.equal((await endpoint.record())["disabled_reason"], "gone");
     const later = endpoint.calls.length - callsWhenGone;

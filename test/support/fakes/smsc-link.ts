@@ -4,6 +4,7 @@ import { poll } from "../../../src/lib/wait.ts";
 import type { Connection, Host, InboundMessage, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
 import { SMPP_DEFAULTS, type SmppSettings, type SmppTimes } from "../../../src/providers/smpp/settings.ts";
 import { smpp } from "../../../src/providers/smpp/smpp.ts";
+import { LIMIT_MS } from "../expect.ts";
 import { outgoing, RecordingHost, settled } from "../recording-host.ts";
 import { Smsc, until, type Script } from "./smsc.ts";
 
@@ -48,7 +49,7 @@ export class LinkHost extends RecordingHost {
 
 export async function openReady(smsc: Smsc, host: Host, settings: Partial<SmppSettings> = {}): Promise<Connection> {
   const link = await smpp.open(settingsFor(smsc, settings), host);
-  const isReady = await poll(async () => (link.isReady ? true : undefined), { timeoutMs: 10_000, everyMs: 1 });
+  const isReady = await poll(async () => (link.isReady ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 1 });
   assert.ok(isReady, "the link was to be bound");
   return link;
 }

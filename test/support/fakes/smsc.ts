@@ -8,9 +8,8 @@ import { decode } from "../../../src/providers/smpp/decode.ts";
 import { encode } from "../../../src/providers/smpp/encode.ts";
 import { Frames } from "../../../src/providers/smpp/frames.ts";
 import { COMMAND, STATUS, type Bind, type Body, type Malformed, type Pdu, type Short } from "../../../src/providers/smpp/pdu.ts";
+import { LIMIT_MS } from "../expect.ts";
 
-// Far beyond what anything here needs: who runs into it hangs.
-const LIMIT_MS = 10_000;
 const DELIVER_AGAIN_MS = 20;
 
 /** A status, or no answer. */
