@@ -13,7 +13,7 @@ import { publicPages } from "./api/pages.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
-import type { Log, LogOutput } from "./lib/log.ts";
+import { errorFields, type Log, type LogOutput } from "./lib/log.ts";
 import { remembered } from "./lib/remembered.ts";
 import { within } from "./lib/wait.ts";
 import { announcingHandover, Delivery, type DeliveryWatch } from "./delivery/delivery.ts";
@@ -123,7 +123,7 @@ export async function startService(
     const partitions = keepPartitions(
       db,
       () => clock.now(),
-      (error) => log.error({ message: String(error) }, "partitions could not be made"),
+      (error) => log.error(errorFields(error), "partitions could not be made"),
     );
     stops.push(() => partitions.stop());
     const firstKey = await makeFirstKey(db, clock);
@@ -160,19 +160,19 @@ export async function startService(
     const composer = new Composer({ clock, routes: routing, templates });
     const { handover, reload } = await startDelivery({ ...parts, node }, { routing, doors, watch, composer, box, bell });
     const upkeep = [
-      keepFolding(db, (error) => log.error({ message: String(error) }, "usage could not be folded")),
+      keepFolding(db, (error) => log.error(errorFields(error), "usage could not be folded")),
       keepRetention(db, {
         retentionDays: config.retentionDays,
         now: () => clock.now(),
         log,
-        onError: (error) => log.error({ message: String(error) }, "old messages could not be dropped"),
+        onError: (error) => log.error(errorFields(error), "old messages could not be dropped"),
       }),
-      keepForgettingKeys(db, (error) => log.error({ message: String(error) }, "expired keys could not be forgotten")),
+      keepForgettingKeys(db, (error) => log.error(errorFields(error), "expired keys could not be forgotten")),
       keepForgettingRows({ db, clock, retentionDays: config.retentionDays }, (error) =>
-        log.error({ message: String(error) }, "old rows could not be forgotten"),
+        log.error(errorFields(error), "old rows could not be forgotten"),
       ),
       ...(config.roles.has("dispatch")
-        ? [keepCompletingBatches({ db, clock, bell }, (error) => log.error({ message: String(error) }, "batches could not be completed"))]
+        ? [keepCompletingBatches({ db, clock, bell }, (error) => log.error(errorFields(error), "batches could not be completed"))]
         : []),
     ];
     stops.push(() => Promise.all(upkeep.map((each) => each.stop())));

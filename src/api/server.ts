@@ -8,7 +8,7 @@ import type { Authenticator, Credential } from "../access/authenticate.ts";
 import type { Limiter } from "../access/limiter.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addresses.ts";
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
@@ -28,7 +28,7 @@ import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./pages.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
-import { causeOf, requestLine } from "./request-log.ts";
+import { requestLine } from "./request-log.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -269,7 +269,7 @@ export class Server {
     reply.hijack();
     reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
     await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
-      this.#options.log.error({ request_id: reply.request.id, ...causeOf(error) }, "a stream was cut off");
+      this.#options.log.error({ request_id: reply.request.id, ...errorFields(error) }, "a stream was cut off");
       reply.raw.destroy();
     });
     return reply;
@@ -308,7 +308,7 @@ export class Server {
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status >= 500)
-      this.#options.log.error({ request_id: request.id, code: problem.code, ...causeOf(known?.cause ?? error) }, "request failed");
+      this.#options.log.error({ request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) }, "request failed");
     const { writeProblem } = request.routeOptions.config;
     const origin = originOf(request);
     return reply

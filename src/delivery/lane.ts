@@ -3,7 +3,7 @@
  *
  *  Bounded by the link's window. The lower priorities may fill only a part of it, so that a verification code finds room
  *  beside a campaign of any size. */
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -372,7 +372,7 @@ export class Lane {
   }
 
   #complain(error: unknown): void {
-    this.#parts.log.error({ link: this.#parts.link.name, message: String(error) }, "delivery met trouble");
+    this.#parts.log.error({ link: this.#parts.link.name, ...errorFields(error) }, "delivery met trouble");
   }
 }
 

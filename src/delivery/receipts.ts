@@ -2,7 +2,7 @@
  *  back, within its link. One that comes before its name is known is parked, and taken up when the name appears. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, encodeId } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -114,7 +114,7 @@ export class Receipts {
     try {
       await this.#takeUp(() => findParked(this.#parts.db, names));
     } catch (error) {
-      this.#parts.log.error({ message: String(error) }, "parked receipts could not be looked for");
+      this.#parts.log.error(errorFields(error), "parked receipts could not be looked for");
       // Tried again while it can help; what is not, is found when the carrier repeats itself.
       if (isDatabaseTrouble(error)) this.#fresh.unshift(...names);
       await sleep(LOOK_AGAIN_MS);

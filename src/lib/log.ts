@@ -61,15 +61,64 @@ export function logTo(stream: DestinationStream, flush: () => void = () => undef
   };
 }
 
+// Enough for the frames that V8 keeps. The sizes bound a line, whatever an error says.
+const MAX_MESSAGE = 1_000;
+const MAX_STACK = 4_000;
+const MAX_CODE = 64;
+const MAX_CAUSES = 5;
+
+export type LoggedError = {
+  name: string;
+  message: string;
+  /** An SQLSTATE, or the code of a system or Node.js error. */
+  code?: string | undefined;
+  /** The frames, without the message. */
+  stack?: string | undefined;
+  cause?: LoggedError | undefined;
+};
+
+/** An error as fields of a log line. Only these members: PostgreSQL's `detail` and `where` quote rows. */
+export const errorFields = (error: unknown): { error: LoggedError } => ({ error: toLogged(error, MAX_CAUSES) });
+
+function toLogged(error: unknown, causes: number): LoggedError {
+  if (!(error instanceof Error)) return { name: typeof error, message: typeof error === "string" ? bounded(error) : "" };
+  const { name, message, stack = "", cause } = error;
+  const code = "code" in error && typeof error.code === "string" ? error.code.slice(0, MAX_CODE) : undefined;
+  // `JSON.parse`, and PostgreSQL in its class 22 (data exception), quote the value that they refuse: it may be the text of a message.
+  const quotesValue = error instanceof SyntaxError || code?.startsWith("22") === true;
+  return {
+    name,
+    message: bounded(quotesValue ? message.replace(/".*"/s, '"…"') : message),
+    code,
+    stack: framesOf(stack),
+    cause: cause === undefined || causes === 0 ? undefined : toLogged(cause, causes - 1),
+  };
+}
+
+/** Without full phone numbers. */
+const bounded = (message: string): string => message.replaceAll(/\+\d{7,15}/g, "+…").slice(0, MAX_MESSAGE);
+
+const framesOf = (stack: string): string | undefined => {
+  const frames = stack.split("\n").filter((line) => /^ +at /.test(line));
+  return frames.join("\n").slice(0, MAX_STACK) || undefined;
+};
+
 const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`;
 
 /** `12:01:07 info  listening url=http://127.0.0.1:8080` */
 function prettyLine(line: string): string {
-  const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const { level, time, msg, error, ...rest } = JSON.parse(line) as Record<string, unknown> & { error?: LoggedError };
   const label = pino.levels.labels[Number(level)] ?? "info";
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return `${[String(time).slice(11, 19), label.padEnd(5), String(msg), ...fields].join(" ")}\n`;
+  return `${[String(time).slice(11, 19), label.padEnd(5), String(msg), ...fields].join(" ")}\n${error === undefined ? "" : prettyError(error)}`;
 }
+
+const prettyError = ({ name, message, code, stack, cause }: LoggedError): string =>
+  [
+    `  ${name}: ${message}${code === undefined ? "" : ` (${code})`}\n`,
+    ...(stack === undefined ? [] : [`${stack}\n`]),
+    ...(cause === undefined ? [] : [`  caused by\n${prettyError(cause)}`]),
+  ].join("");
 
 const prettyStream = (): Writable =>
   new Writable({

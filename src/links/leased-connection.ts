@@ -1,5 +1,5 @@
 /** A link that one node has open at a time: the connection is there while the lease is, and not otherwise. */
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
 import { notSent } from "../providers/not-sent.ts";
@@ -23,7 +23,7 @@ export class LeasedConnection implements Connection {
 
   constructor(parts: LeasedParts) {
     this.#parts = parts;
-    this.#turns = new Turns((error) => parts.log.error({ message: String(error) }, "a link could not be opened"));
+    this.#turns = new Turns((error) => parts.log.error(errorFields(error), "a link could not be opened"));
   }
 
   start(): void {
@@ -93,7 +93,7 @@ export class LeasedConnection implements Connection {
       if (!lease.isHeld || this.#isClosing) await this.#closeInner();
       else changed();
     } catch (error) {
-      log.error({ message: String(error) }, "a link could not be opened");
+      log.error(errorFields(error), "a link could not be opened");
     }
   }
 
@@ -102,7 +102,7 @@ export class LeasedConnection implements Connection {
     this.#inner = undefined;
     if (inner === undefined) return;
     const closed = inner.close().catch((error: unknown) => {
-      this.#parts.log.error({ message: String(error) }, "a link could not be closed in its carrier's manner");
+      this.#parts.log.error(errorFields(error), "a link could not be closed in its carrier's manner");
     });
     await within(closed, CLOSE_MS);
   }

@@ -1,6 +1,7 @@
 /** Answers to what carriers call us with: names that can be kept, secrets that are compared without telling how much of them was
  *  right, and a yes only when everything is committed. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { errorFields } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
 import type { CarrierReply, Host, InboundMessage, Receipt } from "./provider.ts";
 import type { TemplateVerdict } from "./template-desk.ts";
@@ -35,7 +36,7 @@ export async function isCommitted(host: Host, { receipts, messages, verdicts = [
       "what a carrier said was not stored in time",
     );
   } catch (error) {
-    host.log.warn({ message: String(error) }, "what a carrier said was not stored: it says it again");
+    host.log.warn(errorFields(error), "what a carrier said was not stored: it says it again");
   }
   return false;
 }

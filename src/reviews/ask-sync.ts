@@ -1,6 +1,6 @@
 /** Asks for templates to be synced sooner than by the clock: one was submitted here, or a carrier seems to have it otherwise. Whoever
  *  syncs finds it in the table, on whatever node. */
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Desks } from "./desks.ts";
@@ -51,7 +51,7 @@ export class SyncRequests {
   #hasten(desks: readonly string[], gapMs: number): void {
     if (desks.length === 0) return;
     hastenSyncs(this.#db, desks, gapMs).catch((error: unknown) =>
-      this.#log.warn({ message: String(error) }, "a sync of templates could not be asked for"),
+      this.#log.warn(errorFields(error), "a sync of templates could not be asked for"),
     );
   }
 }

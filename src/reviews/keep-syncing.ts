@@ -1,5 +1,6 @@
 /** Goes from desk to desk: each is visited every ten minutes, sooner when asked for, by one node at a time. */
 import { unreachable } from "../lib/assert.ts";
+import { errorFields } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Trouble } from "../providers/template-desk.ts";
 import type { Desk } from "./desks.ts";
@@ -44,7 +45,7 @@ export class TemplateSyncer {
 
   constructor(parts: SyncerParts) {
     this.#parts = parts;
-    this.#turns = new Turns((error) => parts.log.error({ message: String(error) }, "templates could not be synced"));
+    this.#turns = new Turns((error) => parts.log.error(errorFields(error), "templates could not be synced"));
   }
 
   start(): void {
@@ -129,7 +130,7 @@ class Holding {
   #heldAt = performance.now();
 
   constructor({ db, node, log }: SyncerParts, desk: string) {
-    this.#renewing = new Turns((error) => log.warn({ message: String(error) }, "the claim of a desk could not be renewed"));
+    this.#renewing = new Turns((error) => log.warn(errorFields(error), "the claim of a desk could not be renewed"));
     this.#renewing.every(async () => {
       const askedAt = performance.now();
       if (await holdSync(db, desk, node, CLAIM_MS)) this.#heldAt = askedAt;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { disableEndpoint } from "./disable-endpoint.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { encodeId } from "../lib/id.ts";
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isRowRefused, type Database } from "../storage/database.ts";
@@ -74,6 +74,6 @@ export class Settler {
   }
 
   #trouble(error: unknown): void {
-    this.#parts.log.error({ message: String(error) }, "what became of a webhook could not be put on record");
+    this.#parts.log.error(errorFields(error), "what became of a webhook could not be put on record");
   }
 }

@@ -1,6 +1,6 @@
 /** Tells endpoints what waits for them: claims due deliveries, calls, and puts on record what became of each. Nothing of the
  *  database is held during a call. What a process had in hand when it died is due again when its lease is over. */
-import type { Log } from "../lib/log.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import { encodeId } from "../lib/id.ts";
 import { Turns } from "../lib/turns.ts";
 import { poll } from "../lib/wait.ts";
@@ -320,7 +320,7 @@ export class WebhookWorker {
   }
 
   #trouble(error: unknown): void {
-    this.#parts.log.error({ message: String(error) }, "telling endpoints met trouble");
+    this.#parts.log.error(errorFields(error), "telling endpoints met trouble");
   }
 }
 

@@ -241,7 +241,8 @@ describe("the log", () => {
     assertProblem(reply, "internal_server_error");
     assert.ok(!/owl|constraint|messages/.test(String(reply.json["detail"])));
     const line = await lineOf(godwit, reply.headers.get("x-request-id"), ({ msg }) => msg === "request failed");
-    assert.match(String(line["message"]), /no_owls/);
+    assert.match(String(line.error?.message), /no_owls/);
+    assert.equal(line.error?.code, "23514");
     assert.ok(!JSON.stringify(line).includes("an owl came"), "the refused row is not quoted");
   });
 
@@ -280,7 +281,7 @@ describe("the log", () => {
     }
     const isTrouble = ({ msg }: LogLine): boolean => msg === "delivery met trouble";
     const line = await until("the trouble in the log", () => travelling.logs.find(isTrouble));
-    assert.match(String(line["message"]), /no_departures/);
+    assert.match(String(line.error?.message), /no_departures/);
     await until("the others to go on", async () => {
       const ended = await travelling.rows("select from messages where status in ('failed', 'delivered')");
       return ended.length === 2 || undefined;

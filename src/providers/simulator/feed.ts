@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../lib/backoff.ts";
 import { within } from "../../lib/wait.ts";
-import type { Log } from "../../lib/log.ts";
+import { errorFields, type Log } from "../../lib/log.ts";
 
 // A batch costs one commit. This many keep up with thousands of receipts a second even when a commit is slow.
 const MAX_BATCH = 100;
@@ -72,7 +72,7 @@ export class Feed<Item> {
       await this.#hand(batch);
     } catch (error) {
       this.#log.warn(
-        { [this.#what]: batch.length, message: String(error) },
+        { [this.#what]: batch.length, ...errorFields(error) },
         "what the simulated carrier said was not taken: it says it again",
       );
       return false;

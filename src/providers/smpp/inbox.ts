@@ -1,5 +1,6 @@
 /** What the carrier delivers: receipts and messages. Each is acknowledged when the host has committed it; what it did not commit
  *  the carrier is asked to send again. */
+import { errorFields } from "../../lib/log.ts";
 import type { Host, InboundMessage, Receipt } from "../provider.ts";
 import { numberOf } from "./address.ts";
 import { MessageIds } from "./ids.ts";
@@ -152,7 +153,7 @@ export class Inbox {
     const succeeded = run().then(
       () => true,
       (error: unknown) => {
-        if (!this.#isClosed) this.#host.log.warn({ message: String(error) }, "smpp: not committed, the carrier is asked to send it again");
+        if (!this.#isClosed) this.#host.log.warn(errorFields(error), "smpp: not committed, the carrier is asked to send it again");
         return false;
       },
     );

@@ -1,7 +1,7 @@
 /** One connection to the carrier: requests and their answers, in both directions. Ends once, and then every request has its
  *  outcome. */
 import type { Socket } from "node:net";
-import type { Log } from "../../lib/log.ts";
+import { errorFields, type Log } from "../../lib/log.ts";
 import { within } from "../../lib/wait.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
@@ -168,7 +168,7 @@ export class Session {
     this.#delivering += 1;
     if (this.#delivering >= MAX_DELIVERING) socket.pause();
     const status = await deliver(short).catch((error: unknown) => {
-      this.#complain({ message: String(error) }, "a delivery that could not be taken");
+      this.#complain(errorFields(error), "a delivery that could not be taken");
       return STATUS.systemError;
     });
     this.#delivering -= 1;

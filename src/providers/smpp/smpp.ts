@@ -1,5 +1,6 @@
 /** SMPP 3.4, the protocol of SMS carriers, over TCP or TLS. */
 import { assert } from "../../lib/assert.ts";
+import { errorFields } from "../../lib/log.ts";
 import { within } from "../../lib/wait.ts";
 import type { LeasedHost } from "../leased-host.ts";
 import type { Provider } from "../provider.ts";
@@ -24,7 +25,7 @@ const NAMES_LIMIT_MS = 3_000;
  *  them: then a receipt waits until that is learnt. */
 async function namesBefore(host: LeasedHost): Promise<readonly string[]> {
   const names = host.recentNames?.().catch((error: unknown) => {
-    host.log.warn({ message: String(error) }, "smpp: the names of earlier messages could not be read");
+    host.log.warn(errorFields(error), "smpp: the names of earlier messages could not be read");
     return [];
   });
   return (names && (await within(names, NAMES_LIMIT_MS))) ?? [];
