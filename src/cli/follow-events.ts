@@ -1,6 +1,6 @@
 /** Follows a server's event stream: reconnects when it ends, goes on after the last event it saw, and leaves out repeats. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../lib/backoff.ts";
+import { pause } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
 import { reasonOf } from "./api.ts";
 
@@ -51,7 +51,7 @@ export async function* followEvents({ url, key, type, after, signal, onState }: 
     failures += 1;
     const retryMs = Math.round(backoffMs(failures, FIRST_RETRY_MS, MAX_RETRY_MS));
     onState({ lost: reason, retryMs });
-    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    await pause(retryMs, signal);
   }
 }
 

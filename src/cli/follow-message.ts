@@ -1,6 +1,6 @@
 /** Follows one message to its end. What is on record is the truth, and is looked at again and again; the event stream is the bell that
  *  says when. A key without `events:read` looks at the message itself, a little more often. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../lib/wait.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { callApi, type Answer, type Answered } from "./api.ts";
 import type { ClientConfig } from "./client-config.ts";
@@ -111,8 +111,7 @@ class Bell {
     if (!this.#hasRung) {
       const rung = new AbortController();
       this.#wake = () => rung.abort();
-      const limit = { signal: AbortSignal.any([signal, rung.signal]) };
-      await sleep(ms, undefined, limit).catch(() => undefined);
+      await pause(ms, AbortSignal.any([signal, rung.signal]));
     }
     this.#hasRung = false;
   }

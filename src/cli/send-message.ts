@@ -1,7 +1,7 @@
 /** Sends one message, and makes sure that it is one: every try carries the same idempotency key, so that a repeated request gets the
  *  first one's answer. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../lib/backoff.ts";
+import { pause } from "../lib/wait.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { callApi, type Answer, type Answered } from "./api.ts";
 import type { ClientConfig } from "./client-config.ts";
@@ -42,7 +42,7 @@ export async function sendMessage(client: ClientConfig, message: object, options
     const afterMs = retryAfterMs(answer) ?? backoffMs(tries, FIRST_RETRY_MS, MAX_RETRY_MS);
     if (signal.aborted || performance.now() + afterMs > deadline) return { kind: mayHaveArrived ? "unknown" : "unreachable", reason };
     onRetry(reason, afterMs);
-    await sleep(afterMs, undefined, { signal }).catch(() => undefined);
+    await pause(afterMs, signal);
     if (signal.aborted) return { kind: mayHaveArrived ? "unknown" : "unreachable", reason };
   }
 }

@@ -1,10 +1,10 @@
 /** Events as they happen, for those who cannot be called: Server-Sent Events. Ids are in the order of time, commits are not: so
  *  the last seconds are looked at again and again, and what a reader has had is left out. A reader that comes back with the last
  *  id it saw gets what it missed, and some of what it had. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { pause } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { eventText } from "./event.ts";
@@ -100,7 +100,7 @@ export class EventStreams {
           checkedAt = now;
         }
         if (reader.isBehind) continue;
-        await sleep(now - spokeAt > IDLE_AFTER_MS ? IDLE_POLL_MS : BUSY_POLL_MS, undefined, { signal }).catch(() => undefined);
+        await pause(now - spokeAt > IDLE_AFTER_MS ? IDLE_POLL_MS : BUSY_POLL_MS, signal);
       }
     } finally {
       close();

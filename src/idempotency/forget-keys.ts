@@ -2,8 +2,7 @@
  *
  *  No index knows which keys have expired, so a walker goes round the table, a slice of its blocks at a time, and rests long
  *  between slices. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { within } from "../lib/wait.ts";
+import { pause, within } from "../lib/wait.ts";
 import type { Database, Queryable } from "../storage/database.ts";
 import { forgetExpired } from "./queries.ts";
 
@@ -58,8 +57,7 @@ export function keepForgettingKeys(db: Database, onError: (error: unknown) => vo
 }
 
 async function walk(db: Database, onError: (error: unknown) => void, stopping: AbortSignal): Promise<void> {
-  const rest = (ms: number): Promise<void> =>
-    sleep(ms * (0.75 + Math.random() / 2), undefined, { signal: stopping }).catch(() => undefined);
+  const rest = (ms: number): Promise<void> => pause(ms * (0.75 + Math.random() / 2), stopping);
   let block = 0;
   await rest(FIRST_AFTER_MS);
   while (!stopping.aborted) {

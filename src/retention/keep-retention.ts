@@ -1,8 +1,7 @@
 /** Retention as a background task: a turn soon after the start, and then a few a day. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../lib/assert.ts";
 import type { Log } from "../lib/log.ts";
-import { within } from "../lib/wait.ts";
+import { pause, within } from "../lib/wait.ts";
 import type { Database } from "../storage/database.ts";
 import { applyRetention, MIN_RETENTION_DAYS } from "./drop-weeks.ts";
 
@@ -34,8 +33,7 @@ export function keepRetention(db: Database, options: KeepRetention): { stop(): P
 
 async function takeTurns(db: Database, options: KeepRetention, stopping: AbortSignal): Promise<void> {
   // Nodes that were started together need not come together.
-  const rest = (ms: number): Promise<void> =>
-    sleep(ms * (0.75 + Math.random() / 2), undefined, { signal: stopping }).catch(() => undefined);
+  const rest = (ms: number): Promise<void> => pause(ms * (0.75 + Math.random() / 2), stopping);
   await rest(options.firstAfterMs ?? FIRST_AFTER_MS);
   while (!stopping.aborted) await rest(await takeTurn(db, options, stopping));
 }

@@ -1,6 +1,6 @@
 /** Folds the changes of the counts into their hours and minutes, and forgets old ones, in the background of every node: whoever
  *  comes first does it. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../lib/wait.ts";
 import type { Database } from "../storage/database.ts";
 import { FOLD_ROWS, foldUsage, forgetHours, forgetMinutes } from "./queries.ts";
 
@@ -42,7 +42,7 @@ async function run(db: Database, onError: (error: unknown) => void, stopping: Ab
     } catch (error) {
       onError(error);
     }
-    await sleep(FOLD_EVERY_MS * (0.75 + Math.random() / 2), undefined, { signal: stopping }).catch(() => undefined);
+    await pause(FOLD_EVERY_MS * (0.75 + Math.random() / 2), stopping);
   }
 }
 

@@ -1,8 +1,7 @@
 /** Hands over what a carrier has to say, one batch at a time and in order, and again until it is taken: a carrier repeats what is
  *  not acknowledged. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../lib/backoff.ts";
-import { within } from "../../lib/wait.ts";
+import { pause, within } from "../../lib/wait.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
 
 // A batch costs one commit. This many keep up with thousands of receipts a second even when a commit is slow.
@@ -57,13 +56,9 @@ export class Feed<Item> {
     let failures = 0;
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
       failures = (await this.#passBatch()) ? 0 : failures + 1;
-      if (failures > 0) await this.#pause(backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS));
+      if (failures > 0) await pause(backoffMs(failures, FIRST_WAIT_MS, MAX_WAIT_MS), this.#stop.signal);
     }
     this.#isPassing = false;
-  }
-
-  async #pause(waitMs: number): Promise<void> {
-    await sleep(waitMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
   }
 
   async #passBatch(): Promise<boolean> {

@@ -1,8 +1,8 @@
 /** Keeps one connection bound: connects, binds, and does it again when it ends. */
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
+import { pause } from "../../lib/wait.ts";
 import type { LinkState } from "../provider.ts";
 import { STATUS, type Short } from "./pdu.ts";
 import { Session } from "./session.ts";
@@ -57,7 +57,7 @@ export class Bind {
     while (!this.#stop.signal.aborted) {
       const outcome = await this.#once();
       if (this.#stop.signal.aborted) return;
-      await sleep(this.#waitAfter(outcome), undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await pause(this.#waitAfter(outcome), this.#stop.signal);
     }
   }
 

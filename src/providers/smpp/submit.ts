@@ -1,7 +1,7 @@
 /** One message: its parts, one after the other. So a message whose first part is refused has left nothing behind, and parts reach
  *  the carrier in their order; the window is filled by other messages meanwhile. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../lib/backoff.ts";
+import { pause } from "../../lib/wait.ts";
 import type { Receipt, SendOutcome } from "../provider.ts";
 import type { Entry, Gate, Verdict } from "./gate.ts";
 import { STATUS, type Pdu, type Short } from "./pdu.ts";
@@ -45,7 +45,7 @@ export async function submit(submission: Submission): Promise<SendOutcome> {
       tries = 1;
       continue;
     }
-    await sleep(backoffMs(tries, FIRST_AGAIN_MS, MAX_AGAIN_MS), undefined, { signal: submission.signal }).catch(() => undefined);
+    await pause(backoffMs(tries, FIRST_AGAIN_MS, MAX_AGAIN_MS), submission.signal);
     tries += 1;
   }
   const [providerMessageId = "", ...furtherPartIds] = ids;
