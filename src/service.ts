@@ -13,7 +13,7 @@ import { publicPages } from "./api/pages.ts";
 import { Server } from "./api/server.ts";
 import { readTlsFiles, type Config } from "./config.ts";
 import { explainListenError } from "./api/listen-error.ts";
-import { errorFields, type Log, type LogOutput } from "./lib/log.ts";
+import { reportError, type Log, type LogOutput } from "./lib/log.ts";
 import { remembered } from "./lib/remembered.ts";
 import { within } from "./lib/wait.ts";
 import { announcingHandover, Delivery, type DeliveryWatch } from "./delivery/delivery.ts";
@@ -123,7 +123,7 @@ export async function startService(
     const partitions = keepPartitions(
       db,
       () => clock.now(),
-      (error) => log.error(errorFields(error), "partitions could not be made"),
+      reportError(log, "storage.partitions_failed", "the partitions of the coming weeks could not be created"),
     );
     stops.push(() => partitions.stop());
     const firstKey = await makeFirstKey(db, clock);
@@ -160,19 +160,20 @@ export async function startService(
     const composer = new Composer({ clock, routes: routing, templates });
     const { handover, reload } = await startDelivery({ ...parts, node }, { routing, doors, watch, composer, box, bell });
     const upkeep = [
-      keepFolding(db, (error) => log.error(errorFields(error), "usage could not be folded")),
+      keepFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
       keepRetention(db, {
         retentionDays: config.retentionDays,
         now: () => clock.now(),
         log,
-        onError: (error) => log.error(errorFields(error), "old messages could not be dropped"),
+        onError: reportError(log, "retention.drop_failed", "old weeks could not be dropped"),
       }),
-      keepForgettingKeys(db, (error) => log.error(errorFields(error), "expired keys could not be forgotten")),
-      keepForgettingRows({ db, clock, retentionDays: config.retentionDays }, (error) =>
-        log.error(errorFields(error), "old rows could not be forgotten"),
+      keepForgettingKeys(db, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
+      keepForgettingRows(
+        { db, clock, retentionDays: config.retentionDays },
+        reportError(log, "retention.cleanup_failed", "old rows could not be deleted"),
       ),
       ...(config.roles.has("dispatch")
-        ? [keepCompletingBatches({ db, clock, bell }, (error) => log.error(errorFields(error), "batches could not be completed"))]
+        ? [keepCompletingBatches({ db, clock, bell }, reportError(log, "batches.completion_failed", "batches could not be completed"))]
         : []),
     ];
     stops.push(() => Promise.all(upkeep.map((each) => each.stop())));
@@ -356,7 +357,8 @@ async function makeFirstKey(db: Database, clock: DatabaseClock): Promise<string 
 
 async function warnAboutDurability(db: Database, log: Log): Promise<void> {
   const off = await missingDurability(db);
-  if (off.length > 0) log.warn({ off }, "the database may lose what it confirmed: switch these settings on");
+  if (off.length > 0)
+    log.warn({ event: "storage.durability_off", off }, "the database may lose committed transactions: switch these settings on");
 }
 
 const READY_TIMEOUT_MS = 2_000;
@@ -373,6 +375,6 @@ const readiness = (db: Database): (() => Promise<boolean>) =>
   });
 
 function logPostgres(log: Log, line: string): void {
-  if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ postgres: line }, "postgres");
+  if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ event: "storage.postgres_log", postgres: line }, "postgres");
   else log.debug({ postgres: line }, "postgres");
 }

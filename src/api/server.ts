@@ -269,7 +269,10 @@ export class Server {
     reply.hijack();
     reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
     await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
-      this.#options.log.error({ request_id: reply.request.id, ...errorFields(error) }, "a stream was cut off");
+      this.#options.log.error(
+        { event: "http.stream_failed", request_id: reply.request.id, ...errorFields(error) },
+        "an event stream failed",
+      );
       reply.raw.destroy();
     });
     return reply;
@@ -308,7 +311,10 @@ export class Server {
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
     if (problem.status >= 500)
-      this.#options.log.error({ request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) }, "request failed");
+      this.#options.log.error(
+        { event: "http.request_failed", request_id: request.id, code: problem.code, ...errorFields(known?.cause ?? error) },
+        "request failed",
+      );
     const { writeProblem } = request.routeOptions.config;
     const origin = originOf(request);
     return reply
@@ -334,7 +340,7 @@ export class Server {
     server.on("connection", (socket: Socket | TLSSocket) => {
       const peer = socket.remoteAddress ?? "";
       if (proxies.has(peer) || isLoopback(peer)) return;
-      log.warn({ peer }, "connection refused: not from a trusted proxy");
+      log.warn({ event: "http.connection_refused", peer }, "connection refused: not from a trusted proxy");
       socket.destroy();
     });
   }

@@ -1,6 +1,6 @@
 /** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
  *  messages, receipts, and what time alone does. */
-import { errorFields, type Log } from "../lib/log.ts";
+import { reportError, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
@@ -102,10 +102,10 @@ export class Delivery {
       db,
       node,
       () => this.#openLinks(),
-      (error) => log.error(errorFields(error), "the states of links could not be told"),
+      reportError(log, "links.state_report_failed", "the states of links could not be stored"),
     );
     this.#deadlines = new Deadlines(parts.answerWithinMs);
-    this.#turns = new Turns((error) => log.error(errorFields(error), "delivery met trouble"));
+    this.#turns = new Turns(reportError(log, "delivery.task_failed", "a background task of delivery failed"));
   }
 
   get lanes(): ReadonlyMap<string, Lane> {

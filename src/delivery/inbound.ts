@@ -48,7 +48,7 @@ export class Inbound {
     const { db, clock, bell, watch, log } = this.#parts;
     const home = await this.#homeOf(link, inbound);
     if (home === undefined) {
-      log.warn({ link: link.name, channel: inbound.channel }, "an inbound message belongs to nobody");
+      log.warn({ event: "delivery.inbound_unowned", link: link.name, channel: inbound.channel }, "an inbound message has no owner");
       watch.inbound(link.name, "unowned");
       return;
     }

@@ -4,6 +4,7 @@
  *  Bounded by the link's window. The lower priorities may fill only a part of it, so that a verification code finds room
  *  beside a campaign of any size. */
 import { errorFields, type Log } from "../lib/log.ts";
+import type { EventOf } from "../lib/log-events.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -214,7 +215,10 @@ export class Lane {
 
   /** Anybody may have these at once. */
   async #giveBack(ids: readonly Uuid[]): Promise<void> {
-    if (ids.length > 0) await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) => this.#complain(error));
+    if (ids.length > 0)
+      await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) =>
+        this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
+      );
   }
 
   async close(): Promise<void> {
@@ -286,7 +290,7 @@ export class Lane {
       else if (next.kind === "later") this.wakeAfter(next.afterMs);
     } catch (error) {
       // Its lease runs out, and it is found again as what it then is: not written, or of unknown outcome.
-      this.#complain(error);
+      this.#logError("delivery.attempt_failed", "an attempt failed", error);
     } finally {
       answered();
       this.#inHand.delete(message.id.toString("latin1"));
@@ -299,7 +303,7 @@ export class Lane {
     this.#pauses += 1;
     const ms = throttleMs(retryAfterMs) ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
     this.#pausedUntil = performance.now() + ms;
-    this.#parts.log.warn({ link: this.#parts.link.name, ms }, "the link is throttled");
+    this.#parts.log.warn({ event: "delivery.link_throttled", link: this.#parts.link.name, ms }, "the link is throttled");
     this.wakeAfter(ms + 1);
   }
 
@@ -315,7 +319,7 @@ export class Lane {
     this.#claimedAt = performance.now();
     void this.#claimUpTo(room)
       .catch((error: unknown) => {
-        this.#complain(error);
+        this.#logError("delivery.claim_failed", "a claim of due messages failed", error);
         this.wakeAfter(CLAIM_AGAIN_MS);
       })
       .finally(() => {
@@ -367,12 +371,12 @@ export class Lane {
       );
       for (const each of due) each.leasedAt = now;
     } catch (error) {
-      this.#complain(error);
+      this.#logError("delivery.lease_renewal_failed", "the leases of messages in hand could not be renewed", error);
     }
   }
 
-  #complain(error: unknown): void {
-    this.#parts.log.error({ link: this.#parts.link.name, ...errorFields(error) }, "delivery met trouble");
+  #logError(event: EventOf<"error">, message: string, error: unknown): void {
+    this.#parts.log.error({ event, link: this.#parts.link.name, ...errorFields(error) }, message);
   }
 }
 

@@ -114,7 +114,7 @@ export class Receipts {
     try {
       await this.#takeUp(() => findParked(this.#parts.db, names));
     } catch (error) {
-      this.#parts.log.error(errorFields(error), "parked receipts could not be looked for");
+      this.#parts.log.error({ event: "delivery.receipt_match_failed", ...errorFields(error) }, "parked receipts could not be matched");
       // Tried again while it can help; what is not, is found when the carrier repeats itself.
       if (isDatabaseTrouble(error)) this.#fresh.unshift(...names);
       await sleep(LOOK_AGAIN_MS);

@@ -1,16 +1,28 @@
 /** The log: JSON lines, or a line a person reads. Never a body, a full number or a secret: callers log ids and codes. */
 import { Writable } from "node:stream";
-import pino, { type DestinationStream, type Logger } from "pino";
+import pino, { type DestinationStream } from "pino";
+import type { EventOf } from "./log-events.ts";
 import { isoTime } from "./time.ts";
 
-export type Log = Logger;
+/** Every warning and error names its event, from the table in log-events.ts. */
+export type Log = {
+  debug(fields: object, message: string): void;
+  info(message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: { event: EventOf<"warn">; [field: string]: unknown }, message: string): void;
+  error(fields: { event: EventOf<"error">; [field: string]: unknown }, message: string): void;
+  /** A log whose lines have these fields too. */
+  child(fields: object): Log;
+};
 export type LogStyle = "json" | "pretty" | "silent";
 
 /** Lines are written in blocks, so a busy service makes few system calls; `flush` empties the buffer before an exit. */
 const BUFFER_BYTES = 16_000;
 const FLUSH_INTERVAL_MS = 250;
-// A reader of our output that has stalled must not fill our memory: past this, lines are dropped, and their number is told.
+// A stalled reader of standard output must not fill the memory: beyond this size, lines are dropped and counted.
 const MAX_BUFFER_BYTES = 16 * 1_048_576;
+
+const LINES_DROPPED: EventOf<"warn"> = "log.lines_dropped";
 
 export type LogOutput = {
   log: Log;
@@ -27,7 +39,9 @@ export function createLog(style: LogStyle): LogOutput {
   destination.on("drop", () => (dropped += 1));
   destination.on("drain", () => {
     if (dropped > 0)
-      destination.write(`{"level":40${timestamp()},"writes":${dropped},"msg":"log lines dropped: the reader was too slow"}\n`);
+      destination.write(
+        `{"level":40${timestamp()},"event":"${LINES_DROPPED}","writes":${dropped},"msg":"log lines dropped: the reader was too slow"}\n`,
+      );
     dropped = 0;
   });
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS);
@@ -79,6 +93,12 @@ export type LoggedError = {
 
 /** An error as fields of a log line. Only these members: PostgreSQL's `detail` and `where` quote rows. */
 export const errorFields = (error: unknown): { error: LoggedError } => ({ error: toLogged(error, MAX_CAUSES) });
+
+/** For work in the background: a function that logs its error. */
+export const reportError =
+  (log: Log, event: EventOf<"error">, message: string) =>
+  (error: unknown): void =>
+    log.error({ event, ...errorFields(error) }, message);
 
 function toLogged(error: unknown, causes: number): LoggedError {
   if (!(error instanceof Error)) return { name: typeof error, message: typeof error === "string" ? bounded(error) : "" };

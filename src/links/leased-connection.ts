@@ -1,5 +1,5 @@
 /** A link that one node has open at a time: the connection is there while the lease is, and not otherwise. */
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import { within } from "../lib/wait.ts";
 import { notSent } from "../providers/not-sent.ts";
@@ -23,7 +23,7 @@ export class LeasedConnection implements Connection {
 
   constructor(parts: LeasedParts) {
     this.#parts = parts;
-    this.#turns = new Turns((error) => parts.log.error(errorFields(error), "a link could not be opened"));
+    this.#turns = new Turns(reportError(parts.log, "links.lease_failed", "the lease of a link could not be renewed"));
   }
 
   start(): void {
@@ -80,7 +80,7 @@ export class LeasedConnection implements Connection {
   async #lose(): Promise<void> {
     const { changed, log } = this.#parts;
     if (this.#inner === undefined) return;
-    log.warn({}, "the lease of a link was lost: it is closed here");
+    log.warn({ event: "links.lease_lost" }, "the lease of a link was lost: this node closes the link");
     await this.#closeInner();
     changed();
   }
@@ -93,7 +93,7 @@ export class LeasedConnection implements Connection {
       if (!lease.isHeld || this.#isClosing) await this.#closeInner();
       else changed();
     } catch (error) {
-      log.error(errorFields(error), "a link could not be opened");
+      log.error({ event: "links.open_failed", ...errorFields(error) }, "a link could not be opened");
     }
   }
 
@@ -101,9 +101,7 @@ export class LeasedConnection implements Connection {
     const inner = this.#inner;
     this.#inner = undefined;
     if (inner === undefined) return;
-    const closed = inner.close().catch((error: unknown) => {
-      this.#parts.log.error(errorFields(error), "a link could not be closed in its carrier's manner");
-    });
+    const closed = inner.close().catch(reportError(this.#parts.log, "links.close_failed", "a link could not be closed in order"));
     await within(closed, CLOSE_MS);
   }
 }

@@ -32,11 +32,14 @@ export async function isCommitted(host: Host, { receipts, messages, verdicts = [
   try {
     if ((await within(work(), COMMIT_LIMIT_MS)) === true) return true;
     host.log.warn(
-      { receipts: receipts.length, messages: messages.length, verdicts: verdicts.length },
-      "what a carrier said was not stored in time",
+      { event: "providers.receive_timed_out", receipts: receipts.length, messages: messages.length, verdicts: verdicts.length },
+      "a carrier's report was not stored in time: the carrier sends it again",
     );
   } catch (error) {
-    host.log.warn(errorFields(error), "what a carrier said was not stored: it says it again");
+    host.log.warn(
+      { event: "providers.receive_failed", ...errorFields(error) },
+      "a carrier's report was not stored: the carrier sends it again",
+    );
   }
   return false;
 }

@@ -154,9 +154,9 @@ export class HttpLink implements Connection {
     this.#state = state;
     this.#since = performance.now();
     const facts = { provider: this.#carrier.name, state: state.kind, reason: state.reason, code };
-    if (state.kind === "paused") this.#host.log.error(facts, "the link is paused until a person acts");
-    else if (state.kind === "connected") this.#host.log.info(facts, "the link works again");
-    else this.#host.log.warn(facts, "the link is held up");
+    if (state.kind === "paused") this.#host.log.error({ event: "links.paused", ...facts }, "the link is paused until an operator acts");
+    else if (state.kind === "connected") this.#host.log.info(facts, "the link is connected again");
+    else this.#host.log.warn({ event: "links.interrupted", ...facts }, "the link is interrupted");
     this.#host.changed();
   }
 }

@@ -89,11 +89,11 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Om
       log.info({ week: name, tables: tablesOf(week) }, "an old week was dropped");
     } else {
       inUse = name;
-      log.warn({ week: name }, "an old week could not be dropped: its tables are in use");
+      log.warn({ event: "retention.week_in_use", week: name }, "an old week could not be dropped: its tables are in use");
       break;
     }
   }
-  if (kept.length > 0) log.warn({ weeks: kept }, "old weeks stay: they have unfinished messages");
+  if (kept.length > 0) log.warn({ event: "retention.weeks_kept", weeks: kept }, "old weeks were kept: they have unfinished messages");
   return { dropped, kept, inUse };
 }
 

@@ -51,7 +51,7 @@ export class SyncRequests {
   #hasten(desks: readonly string[], gapMs: number): void {
     if (desks.length === 0) return;
     hastenSyncs(this.#db, desks, gapMs).catch((error: unknown) =>
-      this.#log.warn(errorFields(error), "a sync of templates could not be asked for"),
+      this.#log.warn({ event: "templates.sync_not_requested", ...errorFields(error) }, "a sync of templates could not be requested"),
     );
   }
 }

@@ -40,7 +40,7 @@ export async function handIn(visit: Visit, planned: Template, before: CarrierTem
     case "unavailable":
     case "throttled":
     case "blocked":
-      visit.log.info({ link: desk.links[0].name }, "a template could not be handed in just now");
+      visit.log.info({ link: desk.links[0].name }, "a template could not be submitted for now");
       return outcome;
     default:
       return unreachable(outcome);
@@ -55,7 +55,7 @@ function addListed({ listed, at }: Visit, template: Template, { id, status }: { 
 }
 
 async function refuse(visit: Visit, template: Template, reason: string): Promise<undefined> {
-  visit.log.info({ link: visit.desk.links[0].name, template: template.name }, "the carrier did not take a template");
+  visit.log.info({ link: visit.desk.links[0].name, template: template.name }, "the carrier refused a template");
   await settle(visit, template, { status: "refused", reason });
 }
 

@@ -16,7 +16,7 @@ export async function hearVerdicts(parts: VerdictParts, verdicts: readonly Templ
   const known = new Set(desks.all.map(({ name }) => name));
   for (const verdict of verdicts) {
     if (known.has(verdict.account)) await hearVerdict(parts, verdict);
-    else log.info({ account: verdict.account }, "a carrier told of a template of an account that no link has");
+    else log.info({ account: verdict.account }, "a carrier reported on a template of a business account that no link has");
   }
 }
 

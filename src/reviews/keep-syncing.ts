@@ -1,6 +1,6 @@
 /** Goes from desk to desk: each is visited every ten minutes, sooner when asked for, by one node at a time. */
 import { unreachable } from "../lib/assert.ts";
-import { errorFields } from "../lib/log.ts";
+import { errorFields, reportError } from "../lib/log.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Trouble } from "../providers/template-desk.ts";
 import type { Desk } from "./desks.ts";
@@ -45,7 +45,7 @@ export class TemplateSyncer {
 
   constructor(parts: SyncerParts) {
     this.#parts = parts;
-    this.#turns = new Turns((error) => parts.log.error(errorFields(error), "templates could not be synced"));
+    this.#turns = new Turns(reportError(parts.log, "templates.sync_failed", "a sync of templates failed"));
   }
 
   start(): void {
@@ -104,7 +104,7 @@ export class TemplateSyncer {
       case "blocked":
         if (end.reason !== claimed.last_error)
           this.#parts.log.warn(
-            { link: links[0].name, outcome: end.kind, reason: end.reason },
+            { event: "templates.sync_refused", link: links[0].name, outcome: end.kind, reason: end.reason },
             "templates cannot be synced with the carrier",
           );
         return failSync(db, name, node, { error: end.reason, againMs: waitMs(end, claimed.failures) });
@@ -130,7 +130,9 @@ class Holding {
   #heldAt = performance.now();
 
   constructor({ db, node, log }: SyncerParts, desk: string) {
-    this.#renewing = new Turns((error) => log.warn(errorFields(error), "the claim of a desk could not be renewed"));
+    this.#renewing = new Turns((error) =>
+      log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
+    );
     this.#renewing.every(async () => {
       const askedAt = performance.now();
       if (await holdSync(db, desk, node, CLAIM_MS)) this.#heldAt = askedAt;

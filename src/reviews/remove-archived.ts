@@ -30,7 +30,11 @@ async function removeOne(visit: Visit, review: Review, kept: readonly Template[]
     const outcome = await at.remove({ id: theirs.id, name: theirs.name }, signal);
     if (outcome.kind !== "removed" && outcome.kind !== "refused") return outcome;
     if (outcome.kind === "removed") tally.removed += 1;
-    else log.warn({ link: desk.links[0].name, template: review.name }, "the carrier does not take an archived template away");
+    else
+      log.warn(
+        { event: "templates.removal_refused", link: desk.links[0].name, template: review.name },
+        "the carrier refused to delete an archived template",
+      );
   }
   await dropReview(db, review);
   return undefined;

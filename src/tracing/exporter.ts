@@ -102,7 +102,8 @@ export class Exporter {
     this.#failures += 1;
     if (posted.kind === "refused") this.#drop(batch.length);
     const isOurs = this.#stopping.signal.aborted;
-    if (!this.#isInTrouble && !isOurs) this.#parts.log.warn({ reason: posted.reason }, "traces cannot be exported; this is told once");
+    if (!this.#isInTrouble && !isOurs)
+      this.#parts.log.warn({ event: "tracing.export_failed", reason: posted.reason }, "traces cannot be exported; logged once");
     this.#isInTrouble ||= !isOurs;
     return posted.kind;
   }
@@ -130,7 +131,8 @@ export class Exporter {
 
   #drop(count: number): void {
     this.#parts.watch.dropped(count);
-    if (!this.#isDropping) this.#parts.log.warn({ waiting: this.#waiting.length }, "spans are dropped; this is told once");
+    if (!this.#isDropping)
+      this.#parts.log.warn({ event: "tracing.spans_dropped", waiting: this.#waiting.length }, "spans are dropped; logged once");
     this.#isDropping = true;
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { disableEndpoint } from "./disable-endpoint.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { encodeId } from "../lib/id.ts";
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, reportError, type Log } from "../lib/log.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isRowRefused, type Database } from "../storage/database.ts";
@@ -49,7 +49,7 @@ export class Settler {
     const { db, clock, bell, onDisabled, log } = this.#parts;
     if (!(await disableEndpoint(db, clock, { accountId, environment, id }, reason))) return;
     onDisabled(reason);
-    log.warn({ endpoint: encodeId("whe", id), reason }, "an endpoint was disabled");
+    log.warn({ event: "webhooks.endpoint_disabled", endpoint: encodeId("whe", id), reason }, "an endpoint was disabled");
     bell.ring();
   }
 
@@ -59,7 +59,13 @@ export class Settler {
       try {
         return await this.#commits.submit(settlement);
       } catch (error) {
-        if (tries === TRIES || isRowRefused(error)) return this.#trouble(error);
+        if (tries === TRIES || isRowRefused(error)) {
+          const { log } = this.#parts;
+          return log.error(
+            { event: "webhooks.settle_failed", ...errorFields(error) },
+            "the result of a webhook delivery could not be stored",
+          );
+        }
         await sleep(AGAIN_MS * tries);
       }
     }
@@ -68,12 +74,10 @@ export class Settler {
   async #store(settlements: readonly Settlement[]): Promise<void[]> {
     const failing = await storeSettlements(this.#parts.db, settlements);
     for (const { account_id: accountId, environment, endpoint_id: id } of failing) {
-      void this.disable({ accountId, environment, id }, "failing").catch((error: unknown) => this.#trouble(error));
+      void this.disable({ accountId, environment, id }, "failing").catch(
+        reportError(this.#parts.log, "webhooks.disable_failed", "a failing endpoint could not be disabled"),
+      );
     }
     return settlements.map(() => undefined);
-  }
-
-  #trouble(error: unknown): void {
-    this.#parts.log.error(errorFields(error), "what became of a webhook could not be put on record");
   }
 }

@@ -1,6 +1,6 @@
 /** Tells endpoints what waits for them: claims due deliveries, calls, and puts on record what became of each. Nothing of the
  *  database is held during a call. What a process had in hand when it died is due again when its lease is over. */
-import { errorFields, type Log } from "../lib/log.ts";
+import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { encodeId } from "../lib/id.ts";
 import { Turns } from "../lib/turns.ts";
 import { poll } from "../lib/wait.ts";
@@ -86,7 +86,7 @@ export class WebhookWorker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     this.#claimShares = claimSharesFor(parts.leaseMs);
-    this.#turns = new Turns((error) => this.#trouble(error));
+    this.#turns = new Turns(reportError(parts.log, "webhooks.worker_failed", "a background task of the webhook worker failed"));
     this.#settler = new Settler({ ...parts, onDisabled: (reason) => parts.watch.disabled(reason) });
   }
 
@@ -152,7 +152,7 @@ export class WebhookWorker {
     try {
       claimed = await this.#claim();
     } catch (error) {
-      this.#trouble(error);
+      this.#parts.log.error({ event: "webhooks.claim_failed", ...errorFields(error) }, "a claim of due webhook deliveries failed");
     } finally {
       this.#isLooking = false;
     }
@@ -284,7 +284,7 @@ export class WebhookWorker {
       else this.#settler.settle(settlement);
       if (isGone) await this.#leave(delivery.endpoint);
     } catch (error) {
-      this.#trouble(error);
+      this.#parts.log.error({ event: "webhooks.attempt_failed", ...errorFields(error) }, "a webhook delivery failed");
     } finally {
       this.#calls.delete(call);
       this.#load.end(slot, isOk);
@@ -318,10 +318,6 @@ export class WebhookWorker {
     // Without the database they are free when their leases are over.
     await this.#parts.db.rows(releaseStatement(mine.map(({ delivery }) => delivery.row.id))).catch(() => undefined);
   }
-
-  #trouble(error: unknown): void {
-    this.#parts.log.error(errorFields(error), "telling endpoints met trouble");
-  }
 }
 
 const nameOf = (id: Uuid): string => id.toString("latin1");
@@ -336,7 +332,7 @@ const isWhole = (row: ClaimedRow): row is Delivery["row"] => row.type !== null &
 
 const explain = ({ row, endpoint }: Delivery, { failure, cause, durationMs }: Reply & { kind: "failed" }): object => ({
   endpoint: encodeId("whe", endpoint.id),
-  event: encodeId("evt", row.event_id),
+  event_id: encodeId("evt", row.event_id),
   failure,
   cause,
   ms: durationMs,

@@ -543,7 +543,7 @@ describe("a database that is away for a moment", () => {
       await again.has(meanwhile);
       assert.deepEqual(again.ids, [...already, ...meanwhile]);
       again.leave();
-      const line = await until("a line in the log", () => godwit.logs.find(({ msg }) => msg === "a stream was cut off"));
+      const line = await until("a line in the log", () => godwit.logs.find(({ event }) => event === "http.stream_failed"));
       assert.equal(line["request_id"], reader.headers.get("x-request-id"));
       const log = JSON.stringify(godwit.logs);
       for (const secret of ["123456", owner.key, ...already]) assert.ok(!log.includes(secret), secret);

@@ -240,7 +240,7 @@ describe("the log", () => {
     await godwit.rows("alter table messages drop constraint no_owls");
     assertProblem(reply, "internal_server_error");
     assert.ok(!/owl|constraint|messages/.test(String(reply.json["detail"])));
-    const line = await lineOf(godwit, reply.headers.get("x-request-id"), ({ msg }) => msg === "request failed");
+    const line = await lineOf(godwit, reply.headers.get("x-request-id"), ({ event }) => event === "http.request_failed");
     assert.match(String(line.error?.message), /no_owls/);
     assert.equal(line.error?.code, "23514");
     assert.ok(!JSON.stringify(line).includes("an owl came"), "the refused row is not quoted");
@@ -279,8 +279,8 @@ describe("the log", () => {
     for (const recipient of ["+14155550188", "+15005550002", "+15005550012", "+15005550013"]) {
       assert.equal((await travelling.send(own, { ...body, recipient })).status, 202);
     }
-    const isTrouble = ({ msg }: LogLine): boolean => msg === "delivery met trouble";
-    const line = await until("the trouble in the log", () => travelling.logs.find(isTrouble));
+    const isFailure = ({ event }: LogLine): boolean => event === "delivery.attempt_failed";
+    const line = await until("the failure in the log", () => travelling.logs.find(isFailure));
     assert.match(String(line.error?.message), /no_departures/);
     await until("the others to go on", async () => {
       const ended = await travelling.rows("select from messages where status in ('failed', 'delivered')");

@@ -235,6 +235,6 @@ describe("behind a proxy", () => {
 
   test("whoever comes past it is not served", { skip: outside === undefined && "this machine has no address but loopback" }, async () => {
     await assert.rejects(fetch(`http://${outside}:${new URL(url).port}/livez`));
-    await until("the refusal in the log", () => godwit.logs.find(({ msg }) => msg?.startsWith("connection refused")));
+    await until("the refusal in the log", () => godwit.logs.find(({ event }) => event === "http.connection_refused"));
   });
 });

@@ -308,7 +308,7 @@ describe("a token is refused that", () => {
         `${statuses.find((status) => status !== 401)}`,
       );
     }
-    assert.ok(!godwit.logs.some(({ msg }) => msg === "request failed"));
+    assert.ok(!godwit.logs.some(({ event }) => event === "http.request_failed"));
     assert.equal(await statusOf(godwit, real), 200);
   });
 });

@@ -219,7 +219,7 @@ test("a collector that is away is waited for, told of once, and gets what waits 
   const customer = await Customer.of(godwit);
   const traceId = newTraceId();
   assert.equal((await sendWithin(customer, traceId)).status, 202);
-  const told = (): number => godwit.logs.filter(({ msg }) => msg === "traces cannot be exported; this is told once").length;
+  const told = (): number => godwit.logs.filter(({ event }) => event === "tracing.export_failed").length;
   await until("it is told", () => (told() > 0 ? true : undefined));
   await using collector = await Collector.listen(port);
   await until("they come", () => (collector.of(traceId).length >= 4 ? true : undefined));
@@ -242,7 +242,7 @@ test("a collector that never answers delays neither requests nor the stop", asyn
   const stoppedAt = performance.now();
   assert.equal(await godwit.stop(), 0);
   assert.ok(performance.now() - stoppedAt < 10_000, "it stops in seconds");
-  assert.ok(godwit.logs.some(({ msg }) => msg === "spans are dropped; this is told once"));
+  assert.ok(godwit.logs.some(({ event }) => event === "tracing.spans_dropped"));
 });
 
 test("what a collector refuses is dropped and counted", async () => {

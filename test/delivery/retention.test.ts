@@ -12,6 +12,7 @@ import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
 import { createDatabase } from "../support/database.ts";
+import type { LogLine } from "../support/harness.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -26,8 +27,8 @@ const LATER_MS = FIRST_WEEK_MS + 5 * WEEK_MS + RETENTION_DAYS * DAY_MS;
 
 let url: string;
 let db: Database;
-let lines: Record<string, unknown>[];
-const log = pino({}, { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+let lines: LogLine[];
+const log = pino({}, { write: (line) => lines.push(JSON.parse(line) as LogLine) });
 
 const connectDatabase = (): Database => new Database({ url }, "test", () => undefined);
 
@@ -188,7 +189,7 @@ describe("what goes", () => {
       assert.deepEqual([turn.dropped, turn.kept], [without(...staying), staying]);
       assert.deepEqual(await oldTables(), tablesOf(staying));
       assert.equal(await count("events"), staying.length * 2);
-      const warning = lines.find(({ msg }) => msg === "old weeks stay: they have unfinished messages");
+      const warning = lines.find(({ event }) => event === "retention.weeks_kept");
       assert.deepEqual(warning?.["weeks"] ?? [], staying);
     });
   }
@@ -323,7 +324,7 @@ describe("beside others", () => {
     assert.ok(longestMs > 50, `the drop waited for nothing: an insert took ${longestMs} ms at most`);
     assert.ok(longestMs < 1_000, `an insert was held up for ${longestMs} ms`);
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
-    assert.ok(lines.some(({ msg }) => msg === "an old week could not be dropped: its tables are in use"));
+    assert.ok(lines.some(({ event }) => event === "retention.week_in_use"));
     await reader.client.query("commit");
     assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
   });

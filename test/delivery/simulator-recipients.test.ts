@@ -122,7 +122,7 @@ describe("+15005550008, who writes back", () => {
     await withoutDatabase(slow, () =>
       until(
         "the carrier to be turned away",
-        () => slow.logs.some(({ msg, replies }) => replies === 1 && /not taken/.test(msg ?? "")) || undefined,
+        () => slow.logs.some(({ event, replies }) => replies === 1 && event === "providers.receive_failed") || undefined,
       ),
     );
     const list = async (): Promise<Json[]> => (await caller.ask("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];

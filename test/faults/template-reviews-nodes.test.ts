@@ -180,7 +180,7 @@ describe("a carrier in trouble", () => {
       assert.ok((row?.wait ?? 0) > 10, `${row?.wait} s`);
     }
     assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
-    const told = () => rig.godwit.logs.filter(({ msg }) => msg === "templates cannot be synced with the carrier").length;
+    const told = () => rig.godwit.logs.filter(({ event }) => event === "templates.sync_refused").length;
     await until("three turns to be told", () => told() >= 3 || undefined);
     assert.equal(told(), 3, "once for each");
     // A new one does not shorten the wait.

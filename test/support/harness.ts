@@ -13,6 +13,7 @@ import { parseInput } from "../../src/cli/command.ts";
 import { serve } from "../../src/cli/serve.ts";
 import { readConfig } from "../../src/config.ts";
 import { logTo, type LoggedError } from "../../src/lib/log.ts";
+import type { LogEvent } from "../../src/lib/log-events.ts";
 import { poll } from "../../src/lib/wait.ts";
 import { startService } from "../../src/service.ts";
 import { Database } from "../../src/storage/database.ts";
@@ -30,7 +31,10 @@ const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
 const SERVE_NODE = join(import.meta.dirname, "fakes", "serve-node.ts");
 const START_TIMEOUT_MS = 60_000;
 
-export type LogLine = Record<string, unknown> & { msg?: string; error?: LoggedError };
+export type LogLine = Record<string, unknown> & { msg?: string; event?: LogEvent; error?: LoggedError };
+
+/** The level of an error in the log. */
+export const ERROR = 50;
 
 /** `isDeclared: false` where the test has put rows into the database that the service would not write. */
 export type RequestOptions = {

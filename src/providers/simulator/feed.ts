@@ -48,7 +48,10 @@ export class Feed<Item> {
     await within(this.#passing, CLOSE_LIMIT_MS);
     this.#stop.abort();
     if (this.#waiting.length > 0)
-      this.#log.warn({ [this.#what]: this.#waiting.length }, "what the simulated carrier had to say was dropped: nobody took it");
+      this.#log.warn(
+        { event: "simulator.reports_dropped", [this.#what]: this.#waiting.length },
+        "the simulated carrier dropped reports that were not stored",
+      );
   }
 
   async #passAll(): Promise<void> {
@@ -67,8 +70,8 @@ export class Feed<Item> {
       await this.#hand(batch);
     } catch (error) {
       this.#log.warn(
-        { [this.#what]: batch.length, ...errorFields(error) },
-        "what the simulated carrier said was not taken: it says it again",
+        { event: "providers.receive_failed", provider: "simulator", [this.#what]: batch.length, ...errorFields(error) },
+        "a report of the simulated carrier was not stored: the carrier sends it again",
       );
       return false;
     }

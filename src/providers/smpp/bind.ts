@@ -101,11 +101,14 @@ export class Bind {
     const reason = outcome.kind === "refused" ? `bind refused with ${statusCode(outcome.status)}` : outcome.reason;
     this.#become({ kind: isLasting ? "paused" : "connecting", reason });
     if (isLasting) {
-      this.#parts.log.error({ mode: this.#parts.mode, status: statusCode(outcome.status) }, "smpp: the carrier refuses our bind");
+      this.#parts.log.error(
+        { event: "smpp.bind_refused", mode: this.#parts.mode, status: statusCode(outcome.status) },
+        "smpp: the carrier refuses the bind",
+      );
       return refusedMs * (0.75 + Math.random() / 2);
     }
     this.#failures = outcome.kind === "ended" && outcome.lastedMs >= stableMs ? 1 : this.#failures + 1;
-    this.#parts.log.warn({ mode: this.#parts.mode, reason, failures: this.#failures }, "smpp: not bound");
+    this.#parts.log.warn({ event: "smpp.not_bound", mode: this.#parts.mode, reason, failures: this.#failures }, "smpp: not bound");
     return fullJitter(this.#failures, firstReconnectMs, maxReconnectMs);
   }
 

@@ -47,7 +47,7 @@ export class Inbox {
     const receipt = receiptOf(short);
     if (receipt === "unreadable") {
       // To have it sent again would help nobody.
-      this.#host.log.warn({ esm_class: short.esmClass }, "smpp: a receipt that names no message");
+      this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
       return STATUS.ok;
     }
     const isTaken = await (receipt === undefined ? this.#takeMessage(short) : this.#takeReceipt(this.ids.named(receipt)));
@@ -153,7 +153,11 @@ export class Inbox {
     const succeeded = run().then(
       () => true,
       (error: unknown) => {
-        if (!this.#isClosed) this.#host.log.warn(errorFields(error), "smpp: not committed, the carrier is asked to send it again");
+        if (!this.#isClosed)
+          this.#host.log.warn(
+            { event: "providers.receive_failed", provider: "smpp", ...errorFields(error) },
+            "smpp: a receipt or message was not stored: the carrier is asked to send it again",
+          );
         return false;
       },
     );

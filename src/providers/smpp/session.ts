@@ -2,6 +2,7 @@
  *  outcome. */
 import type { Socket } from "node:net";
 import { errorFields, type Log } from "../../lib/log.ts";
+import type { EventOf } from "../../lib/log-events.ts";
 import { within } from "../../lib/wait.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
@@ -135,7 +136,7 @@ export class Session {
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error;
       // Where the next PDU begins nobody can tell.
-      this.#complain({ reason: error.message }, "a length that no PDU has");
+      this.#complain({ event: "smpp.malformed_pdu", reason: error.message }, "a length that no PDU has");
       this.#nack(0, STATUS.invalidLength);
       this.end(error.message);
     }
@@ -145,7 +146,7 @@ export class Session {
     const { command, status, sequence } = pdu;
     if (command === "malformed") this.#takeMalformed(pdu);
     else if (isResponse(COMMAND[command])) {
-      if (!this.#requests.answer(pdu)) this.#complain({ command, status }, "an answer to nothing we asked");
+      if (!this.#requests.answer(pdu)) this.#complain({ event: "smpp.unexpected_response", command, status }, "a response to no request");
     } else if (command === "enquire_link") this.#write({ command: "enquire_link_resp", status: STATUS.ok, sequence });
     else if (command === "deliver_sm" || command === "data_sm") void this.#deliver(command, pdu.short, sequence);
     else if (command === "unbind") void this.#beUnbound(sequence);
@@ -154,7 +155,7 @@ export class Session {
   }
 
   #takeMalformed({ commandId, status, sequence, reason }: Malformed): void {
-    this.#complain({ command_id: commandId, reason }, "a malformed PDU");
+    this.#complain({ event: "smpp.malformed_pdu", command_id: commandId, reason }, "a malformed PDU");
     if (isResponse(commandId)) this.#requests.garble(sequence, `its answer, status ${status}, could not be read`);
     else this.#nack(sequence, reason === "unknown command" ? STATUS.invalidCommand : STATUS.invalidLength);
   }
@@ -168,7 +169,7 @@ export class Session {
     this.#delivering += 1;
     if (this.#delivering >= MAX_DELIVERING) socket.pause();
     const status = await deliver(short).catch((error: unknown) => {
-      this.#complain(errorFields(error), "a delivery that could not be taken");
+      this.#complain({ event: "providers.receive_failed", provider: "smpp", ...errorFields(error) }, "a delivery could not be processed");
       return STATUS.systemError;
     });
     this.#delivering -= 1;
@@ -200,7 +201,7 @@ export class Session {
     if (kind === "silence" && !this.#parts.socket.isPaused()) this.end("enquire_link was not answered");
   }
 
-  #complain(facts: Record<string, unknown>, what: string): void {
+  #complain(facts: { event: EventOf<"warn">; [field: string]: unknown }, what: string): void {
     this.#complaints += 1;
     if (this.#complaints <= MAX_COMPLAINTS) this.#parts.log.warn({ ...facts, count: this.#complaints }, `smpp: ${what}`);
   }

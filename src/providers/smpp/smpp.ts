@@ -25,7 +25,7 @@ const NAMES_LIMIT_MS = 3_000;
  *  them: then a receipt waits until that is learnt. */
 async function namesBefore(host: LeasedHost): Promise<readonly string[]> {
   const names = host.recentNames?.().catch((error: unknown) => {
-    host.log.warn(errorFields(error), "smpp: the names of earlier messages could not be read");
+    host.log.warn({ event: "smpp.ids_not_read", ...errorFields(error) }, "smpp: the ids of earlier messages could not be read");
     return [];
   });
   return (names && (await within(names, NAMES_LIMIT_MS))) ?? [];

@@ -15,12 +15,12 @@ export async function answer(door: Door, request: CarrierRequest, host: Host): P
   if (request.method !== "POST") return plain(405, "POST is answered here");
   const form = new URLSearchParams(request.body.toString("utf8"));
   if (!isSigned(door, request, form)) {
-    host.log.warn({ provider: "twilio" }, "a call with a wrong signature was refused");
+    host.log.warn({ event: "providers.signature_invalid", provider: "twilio" }, "a request with a wrong signature was refused");
     return plain(403, "the signature is not right");
   }
   const said = saidIn(form, request.query["reference"]);
   if (said === undefined) {
-    host.log.info({ provider: "twilio", status: statusIn(form) }, "a call told of something that is not looked at");
+    host.log.info({ provider: "twilio", status: statusIn(form) }, "a request reported a status that is not processed");
     return NOTHING_TO_DO;
   }
   return (await isCommitted(host, said)) ? NOTHING_TO_DO : plain(503, "not stored: say it again");

@@ -54,14 +54,21 @@ export class WhatsAppDesk implements TemplateDesk {
       if (answer.kind !== "page") return answer;
       const read = answer.entries.map(templateIn);
       const junk = read.filter((each) => each === undefined).length;
-      if (junk > 0) this.#log.warn({ provider: "whatsapp", junk }, "entries of the list of templates could not be read");
+      if (junk > 0)
+        this.#log.warn(
+          { event: "templates.list_unreadable", provider: "whatsapp", junk },
+          "entries of the list of templates could not be read",
+        );
       isComplete &&= junk === 0;
       templates.push(...read.filter((each) => each !== undefined));
       if (answer.after === undefined || answer.after === after)
         return { kind: "listed", templates, isComplete: isComplete && answer.after === undefined };
       after = answer.after;
     }
-    this.#log.warn({ provider: "whatsapp", pages: MAX_PAGES }, "the list of templates is longer than it is read");
+    this.#log.warn(
+      { event: "templates.list_truncated", provider: "whatsapp", pages: MAX_PAGES },
+      "the list of templates is longer than the pages that are read",
+    );
     return { kind: "listed", templates, isComplete: false };
   }
 

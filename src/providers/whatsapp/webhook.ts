@@ -13,7 +13,7 @@ export async function answer(settings: Settings, request: CarrierRequest, host: 
   if (request.method === "GET") return answerChallenge(settings, request);
   if (request.method !== "POST") return plain(405, "GET and POST are answered here");
   if (!isSigned(settings.appSecret, request)) {
-    host.log.warn({ provider: "whatsapp" }, "a call with a wrong signature was refused");
+    host.log.warn({ event: "providers.signature_invalid", provider: "whatsapp" }, "a request with a wrong signature was refused");
     return plain(401, "the signature is not right");
   }
   const payload = parsed(request.body);
@@ -48,7 +48,7 @@ function parsed(body: Buffer): { value: unknown } | undefined {
 }
 
 async function take({ ignored, ...said }: Notifications, host: Host): Promise<CarrierReply> {
-  if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a call told of things that are not looked at");
+  if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a request reported changes that are not processed");
   if (said.receipts.some(({ error }) => error?.code === TEMPLATE)) host.templatesChanged();
   return (await isCommitted(host, said)) ? plain(200, "taken") : plain(503, "not stored: say it again");
 }

@@ -1,0 +1,289 @@
+/** Every event that a warning or an error in the log can have: its level, its meaning, and the operator's next step. The log accepts
+ *  no other name, and docs/operation.md is generated from this table (`npm run log-events`). */
+
+type LogEventRow = { level: "warn" | "error"; meaning: string; action: string };
+
+// Most errors here are a database that does not respond.
+const CHECK_DATABASE = "Check the database.";
+
+export const LOG_EVENTS = {
+  "batches.completion_failed": {
+    level: "error",
+    meaning: "Finished batches could not be marked as completed. The next run repeats it.",
+    action: CHECK_DATABASE,
+  },
+  "delivery.attempt_failed": {
+    level: "error",
+    meaning: "An attempt ended with an error of this service. Another claim continues the message after its lease has expired.",
+    action: "Check the database; report an `error` that is not of the database as a bug.",
+  },
+  "delivery.claim_failed": {
+    level: "error",
+    meaning: "A claim of due messages failed. The lane claims again within a second.",
+    action: CHECK_DATABASE,
+  },
+  "delivery.inbound_unowned": {
+    level: "warn",
+    meaning: "An inbound message was dropped: no sender of the configuration has the number that it was sent to.",
+    action: "Add a `[[sender]]` for the number, or ask the carrier to stop routing it to `link`.",
+  },
+  "delivery.lease_renewal_failed": {
+    level: "error",
+    meaning:
+      "The leases of messages in hand could not be renewed. Another node may claim them; each message still leaves through one node only.",
+    action: CHECK_DATABASE,
+  },
+  "delivery.link_throttled": {
+    level: "warn",
+    meaning: "The carrier asked for a lower rate. The link pauses for `ms`.",
+    action: "Lower the rate of the link, or ask the carrier for a higher one, if it repeats.",
+  },
+  "delivery.receipt_match_failed": {
+    level: "error",
+    meaning: "Parked delivery receipts could not be matched with their messages. The search is repeated.",
+    action: CHECK_DATABASE,
+  },
+  "delivery.release_failed": {
+    level: "error",
+    meaning: "Claimed messages could not be returned to the queue. They are due again when their leases have expired.",
+    action: CHECK_DATABASE,
+  },
+  "delivery.task_failed": {
+    level: "error",
+    meaning: "A background task of delivery failed (scheduling, failover, fallback, expiry). It runs again within a second.",
+    action: CHECK_DATABASE,
+  },
+  "http.connection_refused": {
+    level: "warn",
+    meaning: "A connection came from an address that is not a trusted proxy, and was closed.",
+    action: "Add `peer` to `GODWIT_TRUSTED_PROXIES` if it is your proxy; else block it in the firewall.",
+  },
+  "http.request_failed": {
+    level: "error",
+    meaning: "A request got a response of the 500s. The client may send it again with the same idempotency key.",
+    action: "Check the database for `service_unavailable`; report `internal_server_error` as a bug, with `error`.",
+  },
+  "http.stream_failed": {
+    level: "error",
+    meaning: "An event stream ended with an error. The reader reconnects and continues after its last event.",
+    action: CHECK_DATABASE,
+  },
+  "idempotency.cleanup_failed": {
+    level: "error",
+    meaning: "Expired idempotency keys could not be deleted. The next run repeats it; expired keys have no effect.",
+    action: CHECK_DATABASE,
+  },
+  "links.close_failed": {
+    level: "error",
+    meaning: "A link could not be closed in the way its protocol prescribes. The connection is dropped.",
+    action: "None, unless the carrier counts the old connection: then ask the carrier to close it.",
+  },
+  "links.interrupted": {
+    level: "warn",
+    meaning: "An HTTP link sends nothing for now: the carrier is unreachable or asked for a lower rate. `reason` tells which.",
+    action: "Check the network and the carrier's status if it does not end; messages wait or take another link.",
+  },
+  "links.lease_failed": {
+    level: "error",
+    meaning:
+      "The lease of a link could not be taken or renewed. Logged once until it succeeds; this node does not open the link meanwhile.",
+    action: CHECK_DATABASE,
+  },
+  "links.lease_lost": {
+    level: "warn",
+    meaning: "The lease of a link expired before it was renewed. This node closes the link, and another node may open it.",
+    action: "Check the database, and whether this process was stopped or starved of CPU.",
+  },
+  "links.open_failed": {
+    level: "error",
+    meaning: "A link could not be opened. The next attempt follows in seconds.",
+    action: "Check the settings of the link; `error` has the cause.",
+  },
+  "links.paused": {
+    level: "error",
+    meaning: "The carrier refuses everything on a link: credentials, account or configuration. Messages wait or take another link.",
+    action: "Act on `reason` and `code`, at the carrier or in the configuration; the link continues by itself.",
+  },
+  "links.state_report_failed": {
+    level: "error",
+    meaning: "The state of this node's links could not be written. `GET /v1/links` and failover see them as down after some seconds.",
+    action: CHECK_DATABASE,
+  },
+  "log.lines_dropped": {
+    level: "warn",
+    meaning: "The reader of standard output was too slow, and `writes` blocks of log lines were dropped.",
+    action: "Check the log collector.",
+  },
+  "providers.receive_failed": {
+    level: "warn",
+    meaning: "Delivery receipts or inbound messages of a carrier could not be fetched or stored. The carrier sends them again.",
+    action: CHECK_DATABASE,
+  },
+  "providers.receive_timed_out": {
+    level: "warn",
+    meaning: "Delivery receipts or inbound messages of a carrier were not stored in time. The carrier sends them again.",
+    action: "Check the load of the database if it repeats.",
+  },
+  "providers.signature_invalid": {
+    level: "warn",
+    meaning: "A request to a carrier's webhook had a wrong signature, and was refused.",
+    action: "Compare the secret of the link with the carrier's, and the public URL with the one that the carrier calls.",
+  },
+  "retention.cleanup_failed": {
+    level: "error",
+    meaning: "Old rows of batches, verifications or message parts could not be deleted. The next run repeats it.",
+    action: CHECK_DATABASE,
+  },
+  "retention.drop_failed": {
+    level: "error",
+    meaning: "Old weeks could not be dropped. The next run follows in ten minutes.",
+    action: CHECK_DATABASE,
+  },
+  "retention.week_in_use": {
+    level: "warn",
+    meaning: "An old week was not dropped: other sessions use its tables. The next run follows in ten minutes.",
+    action: "End transactions that stay open; a backup ends by itself.",
+  },
+  "retention.weeks_kept": {
+    level: "warn",
+    meaning: "Old weeks were kept, since they have unfinished messages.",
+    action: "Cancel messages that are not needed any more; a week is dropped after its last message has ended.",
+  },
+  "simulator.reports_dropped": {
+    level: "warn",
+    meaning: "The simulator closed with delivery receipts or replies that could not be stored. It concerns test messages only.",
+    action: "None.",
+  },
+  "smpp.bind_refused": {
+    level: "error",
+    meaning: "The carrier refuses the bind with `status`. The next attempt follows in about five minutes.",
+    action: "Check `system_id` and password, and with the carrier whether the account is open.",
+  },
+  "smpp.ids_not_read": {
+    level: "warn",
+    meaning: "The carrier's ids of earlier messages could not be read. Receipts wait until the link has learnt their form.",
+    action: CHECK_DATABASE,
+  },
+  "smpp.malformed_pdu": {
+    level: "warn",
+    meaning: "The carrier sent a PDU that could not be read. After a wrong length the session ends and binds again.",
+    action: "Show `reason` to the carrier if it repeats.",
+  },
+  "smpp.not_bound": {
+    level: "warn",
+    meaning: "The link is not bound: no connection, or the session ended. It binds again after a growing pause.",
+    action: "Check the network and the carrier's status if `failures` grows.",
+  },
+  "smpp.receipt_without_id": {
+    level: "warn",
+    meaning: "A delivery receipt names no message, and was dropped.",
+    action: "Ask the carrier for receipts with a message id.",
+  },
+  "smpp.unexpected_response": {
+    level: "warn",
+    meaning: "The carrier sent a response to no request, or later than its time limit.",
+    action: "Ask the carrier about its response times if it repeats.",
+  },
+  "storage.durability_off": {
+    level: "warn",
+    meaning: "The database may lose committed transactions in a crash: the settings in `off` are switched off.",
+    action: "Switch the settings on.",
+  },
+  "storage.partitions_failed": {
+    level: "error",
+    meaning: "The partitions of the coming weeks could not be created. There is a month until the first is needed.",
+    action: "Check the database, and that its role owns the tables. The next attempt follows in six hours.",
+  },
+  "storage.postgres_log": {
+    level: "warn",
+    meaning: "A line of the embedded PostgreSQL's own log, in `postgres`, of level WARNING or higher.",
+    action: "Act on the line: a full disk, a crash, a damaged file.",
+  },
+  "templates.claim_not_renewed": {
+    level: "warn",
+    meaning: "The claim of a business account could not be renewed during a sync. Another node continues it if it expires.",
+    action: CHECK_DATABASE,
+  },
+  "templates.list_truncated": {
+    level: "warn",
+    meaning: "A business account has more templates than one sync reads. The rest is not imported.",
+    action: "Delete unused templates at the carrier.",
+  },
+  "templates.list_unreadable": {
+    level: "warn",
+    meaning: "Some entries in the carrier's list of templates could not be read, and were skipped.",
+    action: "Report it as a bug, with the version of the carrier's API.",
+  },
+  "templates.removal_refused": {
+    level: "warn",
+    meaning: "The carrier refused to delete a template that is archived here.",
+    action: "Delete it at the carrier.",
+  },
+  "templates.sync_failed": {
+    level: "error",
+    meaning: "A sync of templates ended with an error of this service. It is repeated.",
+    action: CHECK_DATABASE,
+  },
+  "templates.sync_not_requested": {
+    level: "warn",
+    meaning: "An early sync of templates could not be requested. The next regular one follows within ten minutes.",
+    action: CHECK_DATABASE,
+  },
+  "templates.sync_refused": {
+    level: "warn",
+    meaning: "The carrier did not allow a sync of templates: `unavailable`, `throttled` or `blocked`. Logged when `reason` changes.",
+    action: "For `blocked`, act on `reason` at the carrier; the others pass.",
+  },
+  "tracing.export_failed": {
+    level: "warn",
+    meaning: "Spans could not be sent to the collector. Logged once until it succeeds.",
+    action: "Check the collector and `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+  },
+  "tracing.spans_dropped": {
+    level: "warn",
+    meaning: "Spans were dropped: the collector refused them, or too many waited. Logged once until an export succeeds.",
+    action: "Check the collector; `godwit_spans_total` counts them.",
+  },
+  "usage.fold_failed": {
+    level: "error",
+    meaning: "Counts of usage could not be folded into hours and minutes. The next run follows in two seconds; no count is lost.",
+    action: CHECK_DATABASE,
+  },
+  "webhooks.attempt_failed": {
+    level: "error",
+    meaning: "A webhook delivery ended with an error of this service. It is due again when its lease has expired.",
+    action: "Check the database; report an `error` that is not of the database as a bug.",
+  },
+  "webhooks.claim_failed": {
+    level: "error",
+    meaning: "A claim of due webhook deliveries failed. The worker claims again within a second.",
+    action: CHECK_DATABASE,
+  },
+  "webhooks.disable_failed": {
+    level: "error",
+    meaning: "An endpoint that fails for too long could not be disabled. The next failure repeats it.",
+    action: CHECK_DATABASE,
+  },
+  "webhooks.endpoint_disabled": {
+    level: "warn",
+    meaning:
+      "An endpoint was disabled: it failed for too long, or responded with 410. The other endpoints of its account get the event `endpoint.disabled`.",
+    action: "None, unless the endpoint is yours.",
+  },
+  "webhooks.settle_failed": {
+    level: "error",
+    meaning: "The result of a webhook delivery could not be stored. The endpoint is called again for it.",
+    action: CHECK_DATABASE,
+  },
+  "webhooks.worker_failed": {
+    level: "error",
+    meaning: "A background task of the webhook worker failed. It runs again within a second.",
+    action: CHECK_DATABASE,
+  },
+} as const satisfies Readonly<Record<string, LogEventRow>>;
+
+export type LogEvent = keyof typeof LOG_EVENTS;
+/** The events of one level. */
+export type EventOf<Level extends LogEventRow["level"]> = {
+  [Event in LogEvent]: (typeof LOG_EVENTS)[Event]["level"] extends Level ? Event : never;
+}[LogEvent];
