@@ -131,7 +131,7 @@ export async function startService(
     const metrics = createMetrics(VERSION);
     const isReady = readiness(db);
     watchStorage(metrics.registry, { db, embedded, isReady });
-    const announcer = new Announcer(db, node);
+    const announcer = new Announcer(db, node, log);
     stops.push(() => announcer.stop());
     const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
     stops.push(() => tracing?.stop());

@@ -1,6 +1,7 @@
 /** One message at one link: on record as written, handed over, and what was answered on record too. */
 import { findRefusal } from "../consent/refusal.ts";
 import { encodeId } from "../lib/id.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";
 import type { Advancer } from "../messages/advance.ts";
@@ -49,6 +50,7 @@ export type AttemptsParts = {
   watch: DeliveryWatch;
   box: SecretBox;
   receiptWaitMs: number;
+  log: Log;
   tracing: Tracing | undefined;
   /** Aborted when the process ends, and answers that could not be stored are given up. */
   stopping: AbortSignal;
@@ -172,7 +174,10 @@ export class Attempts {
   async #storeLate(message: Message, outcome: SendOutcome, link: Link): Promise<void> {
     if (outcome.kind === "unknown") return;
     // What cannot be stored was not heard: the hold ends as if it had not come.
-    await this.#store(message, outcome, link).catch(() => undefined);
+    await this.#store(message, outcome, link).catch((error: unknown) => {
+      const facts = { link: link.name, message_id: encodeId("msg", message.id), ...errorFields(error) };
+      this.#parts.log.error({ event: "delivery.late_response_lost", ...facts }, "a late response of a carrier could not be stored");
+    });
   }
 
   /** The carrier's answer is known here and nowhere else: it is stored however long the database takes. */

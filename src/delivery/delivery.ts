@@ -187,6 +187,7 @@ export class Delivery {
    *  One after the other: two at once would open a link twice. */
   async reload(): Promise<void> {
     const reloaded = this.#reloading.then(() => this.#follow());
+    // The caller gets the error; the next reload only waits for the end of this one.
     this.#reloading = reloaded.catch(() => undefined);
     return reloaded;
   }
@@ -219,6 +220,7 @@ export class Delivery {
       watch,
       box,
       receiptWaitMs,
+      log,
       tracing,
       stopping: this.#stopping.signal,
     });
@@ -233,7 +235,9 @@ export class Delivery {
     const host = doors.hostFor(link, changed);
     if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
     const { window = 1 } = link.settings as { window?: number };
-    const lease = new LinkLease({ db, link: link.name, node, leaseMs: linkLeaseMs });
+    const linkLog = log.child({ link: link.name });
+    const leaseFailed = reportError(linkLog, "links.lease_failed", "the lease of a link could not be taken or renewed");
+    const lease = new LinkLease({ db, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
     const leasedHost: LeasedHost = {
       ...host,
       isOurs: () => lease.isHeld,
@@ -244,7 +248,7 @@ export class Delivery {
       window,
       open: () => provider.open(link.settings as never, leasedHost),
       changed,
-      log: log.child({ link: link.name }),
+      log: linkLog,
     });
     leased.start();
     return leased;

@@ -130,6 +130,7 @@ export class Receipts {
       for (const row of parked) await this.#takeUpOne(row);
       return parked.length;
     });
+    // The caller gets the error; the next turn only waits for the end of this one.
     this.#takingUp = turn.catch(() => undefined);
     return turn;
   }

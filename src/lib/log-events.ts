@@ -27,6 +27,11 @@ export const LOG_EVENTS = {
     meaning: "An inbound message was dropped: no sender of the configuration has the number that it was sent to.",
     action: "Add a `[[sender]]` for the number, or ask the carrier to stop routing it to `link`.",
   },
+  "delivery.late_response_lost": {
+    level: "error",
+    meaning: "A carrier's response came after its time limit and could not be stored. The message keeps its unknown outcome.",
+    action: "Check the database; compare the message with the carrier's own records.",
+  },
   "delivery.lease_renewal_failed": {
     level: "error",
     meaning:
@@ -189,6 +194,16 @@ export const LOG_EVENTS = {
     meaning: "The database may lose committed transactions in a crash: the settings in `off` are switched off.",
     action: "Switch the settings on.",
   },
+  "storage.listen_failed": {
+    level: "warn",
+    meaning: "The database connection that listens for new work failed. Logged once until it succeeds; this node polls once a second.",
+    action: "Check the database and the pooler: `LISTEN` needs a session of its own.",
+  },
+  "storage.notify_failed": {
+    level: "warn",
+    meaning: "Other nodes could not be notified of new work. Logged once until it succeeds; they poll once a second.",
+    action: CHECK_DATABASE,
+  },
   "storage.partitions_failed": {
     level: "error",
     meaning: "The partitions of the coming weeks could not be created. There is a month until the first is needed.",
@@ -269,6 +284,11 @@ export const LOG_EVENTS = {
     meaning:
       "An endpoint was disabled: it failed for too long, or responded with 410. The other endpoints of its account get the event `endpoint.disabled`.",
     action: "None, unless the endpoint is yours.",
+  },
+  "webhooks.release_failed": {
+    level: "error",
+    meaning: "Claimed webhook deliveries could not be returned to the queue. They are due again when their leases have expired.",
+    action: CHECK_DATABASE,
   },
   "webhooks.settle_failed": {
     level: "error",

@@ -5,7 +5,14 @@ import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";
 import { dropLease, takeLease } from "./queries.ts";
 
-export type LinkLeaseParts = { db: Queryable; link: string; node: string; leaseMs: number };
+export type LinkLeaseParts = {
+  db: Queryable;
+  link: string;
+  node: string;
+  leaseMs: number;
+  /** Called for the first failure until the database responds again. */
+  onError?: (error: unknown) => void;
+};
 
 export class LinkLease {
   readonly #db: Queryable;
@@ -19,14 +26,17 @@ export class LinkLease {
   readonly #holder: string;
   /** On this process's own steady clock, counted from before it asked. */
   #heldUntil = 0;
+  readonly #onError: (error: unknown) => void;
+  #isFailing = false;
 
-  constructor({ db, link, node, leaseMs }: LinkLeaseParts) {
+  constructor({ db, link, node, leaseMs, onError = () => undefined }: LinkLeaseParts) {
     this.#db = db;
     this.#link = link;
     this.#leaseMs = leaseMs;
     this.#marginMs = leaseMs / 6;
     this.#askMs = leaseMs / 6;
     this.#holder = `${node}/${randomBytes(4).toString("hex")}`;
+    this.#onError = onError;
   }
 
   /** How often a holder renews it, and another node asks for it. */
@@ -60,7 +70,15 @@ export class LinkLease {
   }
 
   /** Undefined when nobody can tell. */
-  #take(): Promise<boolean | undefined> {
-    return takeLease(this.#db, this.#link, this.#holder, this.#leaseMs).catch(() => undefined);
+  async #take(): Promise<boolean | undefined> {
+    try {
+      const isOurs = await takeLease(this.#db, this.#link, this.#holder, this.#leaseMs);
+      this.#isFailing = false;
+      return isOurs;
+    } catch (error) {
+      if (!this.#isFailing) this.#onError(error);
+      this.#isFailing = true;
+      return undefined;
+    }
   }
 }

@@ -62,6 +62,7 @@ export class LeasedConnection implements Connection {
     if (this.#opening !== undefined) await within(this.#opening, CLOSE_MS);
     await this.#closeInner();
     await within(
+      // A lease that cannot be dropped expires within seconds.
       this.#parts.lease.drop().catch(() => undefined),
       CLOSE_MS,
     );

@@ -49,6 +49,7 @@ export class StateReporter {
   /** What was said is taken back. */
   async stop(): Promise<void> {
     await this.#turns.stop();
+    // A state that stays behind counts for some seconds only.
     await Promise.all([...this.#said].map((name) => dropState(this.#db, name, this.#node).catch(() => undefined)));
   }
 }

@@ -60,7 +60,7 @@ export async function applyRetention(
     const session = await readSessionName(run);
     stopping?.throwIfAborted();
     let ending: Promise<void> | undefined;
-    // What the session is in the midst of fails, and tells.
+    // The statement under way fails, and with it the turn. A session that cannot be ended ends with the process.
     const end = (): void => void (ending = db.endSession(session).catch(() => undefined));
     stopping?.addEventListener("abort", end);
     try {

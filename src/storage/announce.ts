@@ -1,5 +1,6 @@
 /** Tells other processes that there is work for them, by the name of its lane. A notification for each message would make
  *  commits wait for each other, so there is one in a few hundredths of a second at most. */
+import { errorFields, type Log } from "../lib/log.ts";
 import type { Database } from "./database.ts";
 import { listen, notify, type Listening } from "./listen.ts";
 
@@ -9,14 +10,17 @@ const EVERY_MS = 25;
 export class Announcer {
   readonly #db: Database;
   readonly #node: string;
+  readonly #log: Log;
   readonly #lanes = new Set<string>();
   readonly #hearers: ((lane: string) => void)[] = [];
   #listening: Listening | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isFailing = false;
 
-  constructor(db: Database, node: string) {
+  constructor(db: Database, node: string, log: Log) {
     this.#db = db;
     this.#node = node;
+    this.#log = log;
   }
 
   announce(lane: string): void {
@@ -25,22 +29,40 @@ export class Announcer {
       this.#timer = undefined;
       const payloads = Array.from(this.#lanes, (name) => `${this.#node} ${name}`);
       this.#lanes.clear();
-      // Lost with the database, it is made up for by everyone's poll.
-      void notify(this.#db, CHANNEL, payloads).catch(() => undefined);
+      void this.#notify(payloads);
     }, EVERY_MS);
   }
 
   /** Hears what other processes announce. */
   hear(onWork: (lane: string) => void): void {
     this.#hearers.push(onWork);
-    this.#listening ??= listen(this.#db, CHANNEL, (payload) => {
-      const space = payload.indexOf(" ");
-      if (payload.slice(0, space) !== this.#node) for (const each of this.#hearers) each(payload.slice(space + 1));
+    this.#listening ??= listen(this.#db, CHANNEL, {
+      onMessage: (payload) => {
+        const space = payload.indexOf(" ");
+        if (payload.slice(0, space) !== this.#node) for (const each of this.#hearers) each(payload.slice(space + 1));
+      },
+      onError: (error) =>
+        this.#log.warn({ event: "storage.listen_failed", ...errorFields(error) }, "listening for new work failed; logged once"),
     });
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#listening?.stop();
+  }
+
+  /** A lost announcement is made up for by everyone's poll. */
+  async #notify(payloads: readonly string[]): Promise<void> {
+    try {
+      await notify(this.#db, CHANNEL, payloads);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing)
+        this.#log.warn(
+          { event: "storage.notify_failed", ...errorFields(error) },
+          "other nodes could not be notified of new work; logged once",
+        );
+      this.#isFailing = true;
+    }
   }
 }

@@ -14,8 +14,15 @@ export const notify = async (db: Database, channel: string, payloads: readonly s
 
 export type Listening = { stop(): Promise<void> };
 
-export function listen(db: Database, channel: string, onMessage: (payload: string) => void): Listening {
+export type Listener = {
+  onMessage: (payload: string) => void;
+  /** Hears of the first failure until the connection listens again. */
+  onError: (error: unknown) => void;
+};
+
+export function listen(db: Database, channel: string, { onMessage, onError }: Listener): Listening {
   let isStopped = false;
+  let isFailing = false;
   let failures = 0;
   let retry: NodeJS.Timeout | undefined;
   let client: Awaited<ReturnType<Database["connectAlone"]>> | undefined;
@@ -42,9 +49,12 @@ export function listen(db: Database, channel: string, onMessage: (payload: strin
       opened.on("end", again);
       await opened.query(`listen ${channel}`);
       failures = 0;
+      isFailing = false;
       if (isStopped) await opened.end();
-    } catch {
-      // One that cannot listen is not kept: the next try opens another.
+    } catch (error) {
+      if (!isFailing && !isStopped) onError(error);
+      isFailing = true;
+      // A connection that cannot listen is not kept, and its end says nothing new: the next attempt opens another.
       await opened?.end().catch(() => undefined);
       again();
     }
@@ -56,6 +66,7 @@ export function listen(db: Database, channel: string, onMessage: (payload: strin
       isStopped = true;
       clearTimeout(retry);
       await connecting;
+      // A connection that is lost already has nothing to end.
       await client?.end().catch(() => undefined);
     },
   };

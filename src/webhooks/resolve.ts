@@ -14,6 +14,7 @@ const MAX_SYSTEM_LOOKUPS = 2;
 export function createResolve(): Resolve {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const asSystem = inLine(MAX_SYSTEM_LOOKUPS, async (name) => (await lookup(name, { all: true })).map(({ address }) => address));
+  // A look-up that fails gives no address, and the delivery's attempt is recorded as failed for that.
   return shared(async (name) => {
     if (!name.includes(".")) return asSystem(name).catch(() => []);
     const found = await Promise.all([resolver.resolve4(name).catch(() => []), resolver.resolve6(name).catch(() => [])]);

@@ -316,7 +316,9 @@ export class WebhookWorker {
     const mine = held.filter(({ until }) => until > now);
     if (mine.length === 0) return;
     // Without the database they are free when their leases are over.
-    await this.#parts.db.rows(releaseStatement(mine.map(({ delivery }) => delivery.row.id))).catch(() => undefined);
+    await this.#parts.db
+      .rows(releaseStatement(mine.map(({ delivery }) => delivery.row.id)))
+      .catch(reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"));
   }
 }
 

@@ -7,6 +7,7 @@ import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig, type Entry } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
+import { keepLines } from "../support/log-lines.ts";
 import { accepted, receipt, refused, ScriptedCarrier, throttled, unknown, type Send } from "../support/scripted-carrier.ts";
 
 /** What is said of each try in a timeline. */
@@ -325,6 +326,21 @@ describe("a provider that does not keep its word", () => {
     assert.equal(attempts, 1);
     await carrier.receive([receipt("late", "delivered")]);
     assert.equal((await rig.message(message)).status, "delivered");
+  });
+
+  test("one whose late answer cannot be stored is in the log", async () => {
+    await using rig = await Rig.open();
+    const { log, lines } = keepLines();
+    const carrier = new ScriptedCarrier();
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>();
+    carrier.answers(RECIPIENT, () => promise);
+    const message = await rig.accept();
+    await rig.deliver({ [LINK]: carrier }, { answerWithinMs: 50, log });
+    await isHeld(rig, message);
+    await rig.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
+    resolve(accepted("late"));
+    const line = await until("a line in the log", () => lines.find(({ event }) => event === "delivery.late_response_lost"));
+    assert.deepEqual([line["link"], line["message_id"], line.error?.code], [LINK, publicId(message), "23514"]);
   });
 });
 

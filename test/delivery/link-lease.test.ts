@@ -105,6 +105,17 @@ describe("a lease", () => {
     assert.ok(mine.leftMs < (row?.left_ms ?? 0) - 500, `${mine.leftMs} of ${row?.left_ms}`);
   });
 
+  test("that cannot be asked for is reported once, until the database responds", async () => {
+    const gone = connect("gone", "postgres://nobody@127.0.0.1:1/none");
+    const reported: unknown[] = [];
+    const lease = new LinkLease({ db: gone, link: newLink(), node: "a", leaseMs: SHORT_MS, onError: (error) => reported.push(error) });
+    for (let round = 0; round < 3; round += 1) assert.equal(await lease.hold(), false);
+    assert.deepEqual(
+      reported.map((error) => (error as Error).name),
+      ["DatabaseUnavailable"],
+    );
+  });
+
   test("that is dropped is anybody's at once", async () => {
     const link = newLink();
     const [mine, theirs] = [realOf(here, link, "a"), realOf(there, link, "b")];

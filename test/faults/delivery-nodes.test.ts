@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
+import { createLog } from "../../src/lib/log.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { announcingHandover } from "../../src/delivery/delivery.ts";
 import { claimDue } from "../../src/delivery/queries.ts";
@@ -74,7 +75,7 @@ describe("two processes", () => {
       );
       return row?.count === 1 || undefined;
     });
-    const announcer = new Announcer(rig.connect("node-2"), "node-2");
+    const announcer = new Announcer(rig.connect("node-2"), "node-2", createLog("silent").log);
     const handover = announcingHandover(announcer);
     const waits: number[] = [];
     for (let index = 0; index < 9; index += 1) {

@@ -5,7 +5,7 @@ import { SCOPES } from "../../src/access/scope.ts";
 import { Doors } from "../../src/delivery/doors.ts";
 import { Delivery, type DeliveryWatch } from "../../src/delivery/delivery.ts";
 import { decodeId, encodeId } from "../../src/lib/id.ts";
-import { createLog } from "../../src/lib/log.ts";
+import { createLog, type Log } from "../../src/lib/log.ts";
 import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
@@ -97,6 +97,8 @@ export type DeliveryOptions = {
   answerWithinMs?: number;
   /** Another connection to the same database. */
   db?: Database;
+  /** Silent without it. */
+  log?: Log;
 };
 
 /** An entry of a timeline; `status` is that of the snapshot, null where nothing moved. */
@@ -157,13 +159,14 @@ export class Rig {
       db = this.db,
       downAfterMs,
       linkLeaseMs = TIMINGS.linkLeaseMs,
+      log = createLog("silent").log,
     } = options;
     const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
-    const announcer = new Announcer(db, node);
+    const announcer = new Announcer(db, node, log);
     this.atEnd(() => announcer.stop());
     const [first = linkTo(LINK), ...others] = all;
     const routes = options.routes ?? new OneWay(first, ...others);
-    const shared = { db, clock: this.clock, routes, bell: deafBell, receiptWaitMs, watch: silentWatch, log: createLog("silent").log };
+    const shared = { db, clock: this.clock, routes, bell: deafBell, receiptWaitMs, watch: silentWatch, log };
     const delivery = new Delivery({
       ...shared,
       node,

@@ -33,7 +33,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   // The lane of the only kind of link that there is, with another carrier at its end.
   const link: Link = { ...simulatorLink(1), onUnknown };
   const routes = new Routes(link);
-  const announcer = new Announcer(db, node);
+  const announcer = new Announcer(db, node, log);
   const shared = {
     db,
     clock,

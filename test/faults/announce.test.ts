@@ -1,0 +1,37 @@
+/** Announcements of new work while the database is away. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { test } from "node:test";
+import { Announcer } from "../../src/storage/announce.ts";
+import { Database } from "../../src/storage/database.ts";
+import { until } from "../support/expect.ts";
+import { keepLines } from "../support/log-lines.ts";
+
+test("a database that is away is logged once for listening, and once for notifying", async () => {
+  let connections = 0;
+  const refusing = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, "127.0.0.1");
+  await once(refusing, "listening");
+  const { port } = refusing.address() as AddressInfo;
+  const db = new Database({ url: `postgres://godwit@127.0.0.1:${port}/none` }, "test", () => undefined);
+  const { log, lines } = keepLines();
+  const announcer = new Announcer(db, "test", log);
+  const countOf = (name: string): number => lines.filter(({ event }) => event === name).length;
+  const isRefused = (count: number) => until("a refused connection", () => connections >= count || undefined);
+
+  for (let round = 1; round <= 3; round += 1) {
+    announcer.announce("lane");
+    await isRefused(round);
+  }
+  announcer.hear(() => undefined);
+  // The first, and one after the pause.
+  await isRefused(5);
+  await announcer.stop();
+  await db.close();
+  refusing.close();
+  assert.deepEqual([countOf("storage.notify_failed"), countOf("storage.listen_failed")], [1, 1]);
+  assert.ok(lines.every(({ level, error }) => level === 40 && error !== undefined));
+});
