@@ -57,7 +57,7 @@ export class Doors {
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),
-      log,
+      log: log.child({ link: link.name }),
     };
   }
 }
