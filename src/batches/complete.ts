@@ -1,6 +1,6 @@
 /** A batch is completed when every one of its messages has come to its end: looked for now and then, and told once. */
 import { newUuid } from "../lib/uuid.ts";
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import { isFinished, type Status } from "../messages/states.ts";
 import type { Bell } from "../events/bell.ts";
 import { publishEvent } from "../events/publish.ts";
@@ -14,12 +14,8 @@ const BATCHES = 20;
 
 export type CompleterParts = { db: Database; clock: Clock; bell: Bell };
 
-/** Looks until it is stopped. */
-export function keepCompletingBatches(parts: CompleterParts, onError: (error: unknown) => void): { stop(): Promise<void> } {
-  const turns = new Turns(onError);
-  turns.every(async () => ((await completeBatches(parts)) === BATCHES ? 0 : LOOK_EVERY_MS));
-  return turns;
-}
+export const batchCompletion = (parts: CompleterParts, onError: (error: unknown) => void): RepeatingJob =>
+  new RepeatingJob({ turns: [async () => ((await completeBatches(parts)) === BATCHES ? 0 : LOOK_EVERY_MS)], onError });
 
 /** Returns how many were looked at. */
 async function completeBatches({ db, clock, bell }: CompleterParts): Promise<number> {

@@ -2,7 +2,7 @@
 import { isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
-import { startService, type Service } from "../service.ts";
+import { startService, type Service } from "../service/start-service.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
 import { say } from "./say.ts";

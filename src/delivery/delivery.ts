@@ -2,7 +2,7 @@
  *  messages, receipts, and what time alone does. */
 import { reportError, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
@@ -88,7 +88,7 @@ export class Delivery {
   readonly #receipts: Receipts;
   readonly #reporter: StateReporter;
   readonly #deadlines: Deadlines;
-  readonly #turns: Turns;
+  readonly #job: RepeatingJob;
   readonly #stopping = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -105,7 +105,7 @@ export class Delivery {
       reportError(log, "links.state_report_failed", "the states of links could not be stored"),
     );
     this.#deadlines = new Deadlines(parts.answerWithinMs);
-    this.#turns = new Turns(reportError(log, "delivery.task_failed", "a background task of delivery failed"));
+    this.#job = new RepeatingJob({ onError: reportError(log, "delivery.task_failed", "a background task of delivery failed") });
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
@@ -122,11 +122,11 @@ export class Delivery {
       for (const lane of lanes) this.#wake(lane);
       return released > 0 ? 0 : POLL_MS;
     };
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       for (const lane of this.#lanes.values()) lane.wake();
       return POLL_MS;
     });
-    this.#turns.every(release);
+    this.#job.repeat(release);
     const failover = new Failover({
       db,
       routes,
@@ -137,14 +137,14 @@ export class Delivery {
       wake: (lane) => this.#wake(lane),
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
-    this.#turns.every(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
+    this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
     const fallbacks = { db, clock, composer, box, handover: this.handover, bell, leaseMs: queueLeaseMs };
-    this.#turns.every(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
-    this.#turns.every(paced(() => expireLapsed(db, this.#advancer)));
-    this.#turns.every(paced(() => expireUnanswered(db, this.#advancer)));
-    this.#turns.every(paced(() => this.#receipts.takeUpForgotten()));
-    this.#turns.every(paced(() => forgetParkedForGood(db)));
-    this.#turns.every(paced(() => forgetInbound(db)));
+    this.#job.repeat(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
+    this.#job.repeat(paced(() => expireLapsed(db, this.#advancer)));
+    this.#job.repeat(paced(() => expireUnanswered(db, this.#advancer)));
+    this.#job.repeat(paced(() => this.#receipts.takeUpForgotten()));
+    this.#job.repeat(paced(() => forgetParkedForGood(db)));
+    this.#job.repeat(paced(() => forgetInbound(db)));
   }
 
   /** New messages come to the lanes of this process through here. */
@@ -169,7 +169,7 @@ export class Delivery {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#reloading;
-    await this.#turns.stop();
+    await this.#job.stop();
     const lanes = Array.from(this.#lanes.values());
     await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
     // Who has not answered by now is told to end; what may have left is of unknown outcome, and put on record as such.

@@ -2,7 +2,7 @@
  *
  *  No index knows which keys have expired, so a walker goes round the table, a slice of its blocks at a time, and rests long
  *  between slices. */
-import { pause, within } from "../lib/wait.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import type { Database, Queryable } from "../storage/database.ts";
 import { forgetExpired } from "./queries.ts";
 
@@ -20,7 +20,7 @@ const LAP_EVERY_MS = 30 * 60_000;
 const FIRST_AFTER_MS = 60_000;
 // The database has something wrong with it, or another node walks: no hurry in either case.
 const SETBACK_REST_MS = 60_000;
-const STOP_TIMEOUT_MS = 5_000;
+const STOP_WITHIN_MS = 5_000;
 
 /** `nextBlock` is where the next slice begins: 0 after the last one. Null: another node is at it, and nothing was done. */
 export type Forgetting = { forgotten: number; nextBlock: number } | null;
@@ -44,31 +44,23 @@ export async function forgetExpiredKeys(db: Queryable): Promise<boolean> {
   return true;
 }
 
-/** Walks until it is stopped. Where it is, it knows by heart: after a restart the lap begins anew. */
-export function keepForgettingKeys(db: Database, onError: (error: unknown) => void): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const walking = walk(db, onError, stopping.signal);
-  return {
-    stop: async () => {
-      stopping.abort();
-      await within(walking, STOP_TIMEOUT_MS);
-    },
-  };
-}
-
-async function walk(db: Database, onError: (error: unknown) => void, stopping: AbortSignal): Promise<void> {
-  const rest = (ms: number): Promise<void> => pause(ms * (0.75 + Math.random() / 2), stopping);
+/** The job that goes round the table. Its place is kept in memory: after a restart it begins at the first block. */
+export function keyCleanup(db: Database, onError: (error: unknown) => void): RepeatingJob {
   let block = 0;
-  await rest(FIRST_AFTER_MS);
-  while (!stopping.aborted) {
+  const turn = async (): Promise<number> => {
     const startedAt = performance.now();
-    const slice = await forgetSlice(db, block).catch((error: unknown) => {
-      onError(error);
-      return null;
-    });
+    const slice = await forgetSlice(db, block);
     block = slice?.nextBlock ?? block;
-    await rest(restAfter(slice, performance.now() - startedAt));
-  }
+    return restAfter(slice, performance.now() - startedAt);
+  };
+  return new RepeatingJob({
+    turns: [turn],
+    onError,
+    afterErrorMs: SETBACK_REST_MS,
+    firstAfterMs: FIRST_AFTER_MS,
+    isSpread: true,
+    stopWithinMs: STOP_WITHIN_MS,
+  });
 }
 
 export function restAfter(slice: Forgetting, tookMs: number): number {

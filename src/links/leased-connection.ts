@@ -1,6 +1,6 @@
 /** A link that one node has open at a time: the connection is there while the lease is, and not otherwise. */
 import { errorFields, reportError, type Log } from "../lib/log.ts";
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
 import { notSent } from "../providers/not-sent.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
@@ -16,18 +16,18 @@ export type LeasedParts = { lease: LinkLease; window: number; open: () => Promis
 
 export class LeasedConnection implements Connection {
   readonly #parts: LeasedParts;
-  readonly #turns: Turns;
+  readonly #job: RepeatingJob;
   #inner: Connection | undefined;
   #opening: Promise<void> | undefined;
   #isClosing = false;
 
   constructor(parts: LeasedParts) {
     this.#parts = parts;
-    this.#turns = new Turns(reportError(parts.log, "links.lease_failed", "the lease of a link could not be renewed"));
+    this.#job = new RepeatingJob({ onError: reportError(parts.log, "links.lease_failed", "the lease of a link could not be renewed") });
   }
 
   start(): void {
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       await this.#turn();
       const { isHeld, leftMs, renewEveryMs } = this.#parts.lease;
       return isHeld ? Math.min(renewEveryMs, leftMs) : renewEveryMs;
@@ -58,7 +58,7 @@ export class LeasedConnection implements Connection {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#turns.stop();
+    await this.#job.stop();
     if (this.#opening !== undefined) await within(this.#opening, CLOSE_MS);
     await this.#closeInner();
     await within(

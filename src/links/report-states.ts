@@ -1,5 +1,5 @@
 /** Says every few seconds how the links are doing that this node has open. */
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import type { LinkState } from "../providers/provider.ts";
 import type { Database } from "../storage/database.ts";
 import { dropState, writeState, type LinkError } from "./queries.ts";
@@ -15,18 +15,18 @@ export class StateReporter {
   readonly #db: Database;
   readonly #node: string;
   readonly #links: () => readonly OpenLink[];
-  readonly #turns: Turns;
+  readonly #job: RepeatingJob;
   readonly #said = new Set<string>();
 
   constructor(db: Database, node: string, links: () => readonly OpenLink[], onError: (error: unknown) => void) {
     this.#db = db;
     this.#node = node;
     this.#links = links;
-    this.#turns = new Turns(onError);
+    this.#job = new RepeatingJob({ onError: onError });
   }
 
   start(): void {
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       await this.say();
       return SAY_EVERY_MS;
     });
@@ -48,7 +48,7 @@ export class StateReporter {
 
   /** What was said is taken back. */
   async stop(): Promise<void> {
-    await this.#turns.stop();
+    await this.#job.stop();
     // A state that stays behind counts for some seconds only.
     await Promise.all([...this.#said].map((name) => dropState(this.#db, name, this.#node).catch(() => undefined)));
   }

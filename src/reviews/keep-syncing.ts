@@ -1,7 +1,7 @@
 /** Goes from desk to desk: each is visited every ten minutes, sooner when asked for, by one node at a time. */
 import { unreachable } from "../lib/assert.ts";
 import { errorFields, reportError } from "../lib/log.ts";
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import type { Trouble } from "../providers/template-desk.ts";
 import type { Desk } from "./desks.ts";
 import { claimSync, failSync, finishSync, holdSync, leaveSync, makeSyncs, type Claimed } from "./queries.ts";
@@ -37,7 +37,7 @@ function waitMs(trouble: Trouble, failures: number): number {
 
 export class TemplateSyncer {
   readonly #parts: SyncerParts;
-  readonly #turns: Turns;
+  readonly #job: RepeatingJob;
   readonly #stopping = new AbortController();
   /** What was last left out at each desk: told when it changes. */
   readonly #skipped = new Map<string, number>();
@@ -45,16 +45,16 @@ export class TemplateSyncer {
 
   constructor(parts: SyncerParts) {
     this.#parts = parts;
-    this.#turns = new Turns(reportError(parts.log, "templates.sync_failed", "a sync of templates failed"));
+    this.#job = new RepeatingJob({ onError: reportError(parts.log, "templates.sync_failed", "a sync of templates failed") });
   }
 
   start(): void {
-    for (let line = 0; line < DESKS_AT_ONCE; line += 1) this.#turns.every(() => this.#turn());
+    for (let line = 0; line < DESKS_AT_ONCE; line += 1) this.#job.repeat(() => this.#turn());
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#turns.stop();
+    await this.#job.stop();
   }
 
   async #turn(): Promise<number> {
@@ -125,15 +125,16 @@ export class TemplateSyncer {
 /** The claim of a desk while it is visited. */
 class Holding {
   readonly #lost = new AbortController();
-  readonly #renewing: Turns;
+  readonly #renewing: RepeatingJob;
   /** On this process's own steady clock, counted from before it asked: one that was frozen does not believe that it still has it. */
   #heldAt = performance.now();
 
   constructor({ db, node, log }: SyncerParts, desk: string) {
-    this.#renewing = new Turns((error) =>
-      log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
-    );
-    this.#renewing.every(async () => {
+    this.#renewing = new RepeatingJob({
+      onError: (error) =>
+        log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
+    });
+    this.#renewing.repeat(async () => {
       const askedAt = performance.now();
       if (await holdSync(db, desk, node, CLAIM_MS)) this.#heldAt = askedAt;
       else this.#lost.abort();

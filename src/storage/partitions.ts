@@ -1,5 +1,6 @@
 /** Messages, events and what became of telling them lie in weekly partitions by id, which carries the time: a week goes away as a whole, and the
  *  indexes that are written to stay small. Partitions are made ahead; a default one catches what none covers. */
+import { RepeatingJob } from "../lib/background-job.ts";
 import { firstUuidAt, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Database, Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
@@ -35,10 +36,14 @@ export async function makePartitions(db: Database, nowMs: number, lockTimeoutMs 
   );
 }
 
-export function keepPartitions(db: Database, now: () => number, onError: (error: unknown) => void): { stop(): void } {
-  // Writers queue up behind a lock that is waited for: given up soon, it is tried again long before the week is needed.
-  const timer = setInterval(() => void makePartitions(db, now(), LOCK_TIMEOUT_MS).catch(onError), CHECK_EVERY_MS);
-  return { stop: () => clearInterval(timer) };
+/** The job that makes the partitions of the coming weeks. `makePartitions` has made this week's before. */
+export function partitionJob(db: Database, now: () => number, onError: (error: unknown) => void): RepeatingJob {
+  const turn = async (): Promise<number> => {
+    // Writers wait behind a lock that is waited for: it is given up soon, and taken by a later turn long before the week is needed.
+    await makePartitions(db, now(), LOCK_TIMEOUT_MS);
+    return CHECK_EVERY_MS;
+  };
+  return new RepeatingJob({ turns: [turn], onError, afterErrorMs: CHECK_EVERY_MS, firstAfterMs: CHECK_EVERY_MS });
 }
 
 /** One week's tables, and the times of its ids: from `fromMs` on, before `toMs`. */

@@ -2,7 +2,7 @@
  *  database is held during a call. What a process had in hand when it died is due again when its lease is over. */
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { encodeId } from "../lib/id.ts";
-import { Turns } from "../lib/turns.ts";
+import { RepeatingJob } from "../lib/background-job.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
@@ -60,7 +60,7 @@ export class WebhookWorker {
   readonly #parts: WorkerParts;
   readonly #claimShares: ClaimShares;
   readonly #load = new Load();
-  readonly #turns: Turns;
+  readonly #job: RepeatingJob;
   readonly #settler: Settler;
   readonly #calls = new Set<Call>();
   /** Claimed and not begun, by endpoint. */
@@ -86,7 +86,9 @@ export class WebhookWorker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     this.#claimShares = claimSharesFor(parts.leaseMs);
-    this.#turns = new Turns(reportError(parts.log, "webhooks.worker_failed", "a background task of the webhook worker failed"));
+    this.#job = new RepeatingJob({
+      onError: reportError(parts.log, "webhooks.worker_failed", "a background task of the webhook worker failed"),
+    });
     this.#settler = new Settler({ ...parts, onDisabled: (reason) => parts.watch.disabled(reason) });
   }
 
@@ -96,16 +98,16 @@ export class WebhookWorker {
 
   start(): void {
     const { db, clock, bell } = this.#parts;
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       this.#emptyLooks = 0;
       this.wake();
       return POLL_MS;
     });
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       this.#findSlow();
       return SLOW_LOOK_MS;
     });
-    this.#turns.every(async () => {
+    this.#job.repeat(async () => {
       const step = await recoverStep(db, clock);
       if (step.queued > 0) bell.ring();
       return step.hasMore ? 0 : POLL_MS;
@@ -123,7 +125,7 @@ export class WebhookWorker {
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
-    await this.#turns.stop();
+    await this.#job.stop();
     await poll(async () => (this.#isLooking ? undefined : true), { timeoutMs: LAST_LOOK_MS, everyMs: 10 });
     await this.#giveBack(Array.from(this.#held.values()).flat());
     this.#held.clear();

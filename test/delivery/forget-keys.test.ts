@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import { forgetExpiredKeys, forgetSlice, keepForgettingKeys, restAfter } from "../../src/idempotency/forget-keys.ts";
+import { forgetExpiredKeys, forgetSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
 import { findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
@@ -192,7 +192,8 @@ describe("the walker", () => {
   for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
 
   test("stops at once while it rests", async () => {
-    const walker = keepForgettingKeys(db, assert.ifError);
+    const walker = keyCleanup(db, assert.ifError);
+    walker.start();
     const startedAt = performance.now();
     await walker.stop();
     assert.ok(performance.now() - startedAt < 1_000);

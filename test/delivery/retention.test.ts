@@ -7,7 +7,7 @@ import { newUuid, uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid
 import { poll, within } from "../../src/lib/wait.ts";
 import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts";
 import { applyRetention, type Turn } from "../../src/retention/drop-weeks.ts";
-import { keepRetention } from "../../src/retention/keep-retention.ts";
+import { retentionJob } from "../../src/retention/keep-retention.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
@@ -212,7 +212,7 @@ describe("what goes", () => {
   test("less than 40 days are refused, by a turn and by the keeper of turns", async () => {
     const options = { retentionDays: 39, nowMs: LATER_MS, log };
     await assert.rejects(applyRetention(db, options), /40 days at least/);
-    assert.throws(() => keepRetention(db, { ...options, now: Date.now, onError: () => undefined }), /40 days at least/);
+    assert.throws(() => retentionJob(db, { ...options, now: Date.now, onError: () => undefined }), /40 days at least/);
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
     const turn = await applyRetention(db, { ...options, retentionDays: 40, nowMs: FIRST_WEEK_MS + WEEK_MS + 40 * DAY_MS });
     assert.deepEqual(turn?.dropped, ["2024-01-01"]);
@@ -367,7 +367,8 @@ describe("in the background", () => {
   const options = { retentionDays: RETENTION_DAYS, now: () => LATER_MS, log, firstAfterMs: 0, onError: assert.ifError };
 
   test("a turn is taken soon after the start", async () => {
-    const keeper = keepRetention(db, options);
+    const keeper = retentionJob(db, options);
+    keeper.start();
     try {
       const gone = await poll(async () => ((await oldTables()).length === 0 ? true : undefined), { timeoutMs: 10_000, everyMs: 50 });
       assert.ok(gone, "the weeks are still there");
@@ -381,7 +382,8 @@ describe("in the background", () => {
     await reader.client.query("begin");
     await reader.client.query("lock table messages_20240101 in access exclusive mode");
     const errors: unknown[] = [];
-    const keeper = keepRetention(db, { ...options, onError: (error) => errors.push(error) });
+    const keeper = retentionJob(db, { ...options, onError: (error) => errors.push(error) });
+    keeper.start();
     const isStuck = async (): Promise<true | undefined> =>
       (await reader.client.query("select from pg_locks where relation = 'messages_20240101'::regclass and not granted")).rowCount === 1
         ? true

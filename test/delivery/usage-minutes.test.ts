@@ -5,7 +5,7 @@ import { firstUuidAt, type Uuid } from "../../src/lib/uuid.ts";
 import { Database, type Tx } from "../../src/storage/database.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
-import { keepFolding } from "../../src/usage/fold.ts";
+import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetMinutes, minutesKeptSince, readUsage, type UsageInterval, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";
 import {
@@ -201,7 +201,8 @@ describe("forgetting", () => {
     await foldAll();
     assert.deepEqual(await statusesOf(owner), ["queued", "sent"]);
     const errors: unknown[] = [];
-    const folding = keepFolding(db, (error) => errors.push(error));
+    const folding = usageFolding(db, (error) => errors.push(error));
+    folding.start();
     await until("the old minute to be forgotten", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
     await folding.stop();
     assert.deepEqual([await statusesOf(owner), errors], [["queued"], []]);

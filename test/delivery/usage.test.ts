@@ -5,7 +5,7 @@ import { firstUuidAt, newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { oldestDue } from "../../src/delivery/queue-depth.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { keepFolding } from "../../src/usage/fold.ts";
+import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";
 import {
@@ -185,7 +185,8 @@ describe("folding", () => {
     const owner = freshOwner();
     const errors: unknown[] = [];
     await accept(owner, [message()]);
-    const folding = keepFolding(db, (error) => errors.push(error));
+    const folding = usageFolding(db, (error) => errors.push(error));
+    folding.start();
     await until("the hour to be there", async () => (await hoursOf(owner))[0]);
     await folding.stop();
     await accept(owner, [message()]);
@@ -197,7 +198,8 @@ describe("folding", () => {
   test("in the background tells what went wrong, and stops all the same", async () => {
     const away = new Database({ url: "postgres://godwit@127.0.0.1:1/none" }, "test", () => undefined);
     const errors: unknown[] = [];
-    const folding = keepFolding(away, (error) => errors.push(error));
+    const folding = usageFolding(away, (error) => errors.push(error));
+    folding.start();
     await until("an error", () => errors[0]);
     await folding.stop();
     await away.close();

@@ -15,7 +15,7 @@ import { readConfig } from "../../src/config.ts";
 import { logTo, type LoggedError } from "../../src/lib/log.ts";
 import type { LogEvent } from "../../src/lib/log-events.ts";
 import { poll } from "../../src/lib/wait.ts";
-import { startService } from "../../src/service.ts";
+import { startService } from "../../src/service/start-service.ts";
 import { Database } from "../../src/storage/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS, type Timings } from "../../src/timings.ts";

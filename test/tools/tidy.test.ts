@@ -12,7 +12,7 @@ type Rule = (file: SourceFile) => string[];
 const RANKS: Readonly<Record<string, number>> = {
   "main.ts": 12,
   cli: 11,
-  "service.ts": 10,
+  service: 10,
   "routes.ts": 9,
   api: 8,
   delivery: 7,
@@ -50,11 +50,11 @@ const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^webhooks\//, to: /^events\//, why: "a delivery carries its event" },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },
   { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change what access keeps" },
-  { from: /^service\.ts$/, to: /^access\//, why: "the first start makes an account" },
+  { from: /^service\//, to: /^access\//, why: "the first start makes an account" },
 ];
 const CONFIG_READERS: readonly Exception[] = [
   { from: /^cli\//, to: /./, why: "commands read the configuration" },
-  { from: /^service\.ts$/, to: /./, why: "the service is started from it" },
+  { from: /^service\//, to: /./, why: "the service is started from it" },
   { from: /^main\.ts$/, to: /./, why: "a fault of the configuration has its own exit code" },
 ];
 /** Lower by rank, and still not to be imported. */
@@ -62,7 +62,7 @@ const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
     to: /^(messages|delivery|webhooks|retention|usage|providers|templates|consent|batches|verifications|links|reviews)\//,
-    why: "api knows no feature's rules: service.ts hands it the feature's routes",
+    why: "api knows no feature's rules: service/ hands it the feature's routes",
   },
 ];
 
@@ -126,7 +126,7 @@ const configReaders: Rule = (file) => {
   const from = withoutSrc(file.path);
   return importsOf(file)
     .filter((each) => each.to === "config.ts" && applies(CONFIG_READERS, from, each) === undefined)
-    .map(() => `${file.path} imports config.ts: take the value as a parameter; service.ts and cli hand it down`);
+    .map(() => `${file.path} imports config.ts: take the value as a parameter; service/ and cli/ hand it down`);
 };
 
 const privateQueries: Rule = (file) => {
@@ -197,7 +197,7 @@ const sqlHomes: Rule = (file) => {
     statements
       .filter((text) => /\b(select|insert|update|delete)\b/i.test(text))
       // Whether the database answers at all is the service's own question.
-      .filter((text) => !(file.path === "src/service.ts" && text === "select 1"))
+      .filter((text) => !(file.path === "src/service/start-service.ts" && text === "select 1"))
       .map((text) => `${file.path} has SQL (${text.trim().split("\n")[0]}): it belongs to ${dirname(file.path)}/queries.ts`)
   );
 };
@@ -249,7 +249,7 @@ const REFUSED: readonly Sample[] = [
   ["an import upwards", importDirection, "src/lib/id.ts", 'import { x } from "../storage/sql.ts";'],
   ["an import over several lines", importDirection, "src/http/x.ts", 'import {\n  a,\n  b,\n} from "../access/scope.ts";'],
   ["an import of a neighbour of the same rank", importDirection, "src/usage/x.ts", 'import { x } from "../events/x.ts";'],
-  ["a dynamic import upwards", importDirection, "src/lib/x.ts", 'const x = await import("../service.ts");'],
+  ["a dynamic import upwards", importDirection, "src/lib/x.ts", 'const x = await import("../routes.ts");'],
   ["an export from above", importDirection, "src/lib/x.ts", 'export * from "../http/codes.ts";'],
   ["an import for its effects", importDirection, "src/lib/x.ts", 'import "../main.ts";'],
   ["a feature in api", importDirection, "src/api/server.ts", 'import { x } from "../messages/message.ts";'],
@@ -276,7 +276,7 @@ const REFUSED: readonly Sample[] = [
   ["console", noConsole, "src/lib/x.ts", "console.log(1);"],
   ["SQL in a verb", sqlHomes, "src/messages/accept.ts", "db.rows(sql`\n  select id from messages`);"],
   ["prepared SQL in a verb", sqlHomes, "src/messages/accept.ts", "prepare(`update messages`);"],
-  ["more SQL in the service", sqlHomes, "src/service.ts", "sql`select 1 from messages`"],
+  ["more SQL in the service", sqlHomes, "src/service/start-service.ts", "sql`select 1 from messages`"],
 ];
 
 for (const [what, rule, path, text] of REFUSED) {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { poll, within } from "../lib/wait.ts";
-import { Turns } from "./turns.ts";
+import { RepeatingJob } from "./background-job.ts";
 
 const until = async (condition: () => boolean): Promise<void> => {
   assert.ok(await poll(async () => condition() || undefined, { timeoutMs: 5_000, everyMs: 2 }));
 };
 
 test("a turn is run again after the pause it asks for, and never beside itself", async () => {
-  const turns = new Turns(() => assert.fail("no trouble"));
+  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
   let count = 0;
   let running = 0;
   let most = 0;
-  turns.every(async () => {
+  job.repeat(async () => {
     running += 1;
     most = Math.max(most, running);
     await new Promise(setImmediate);
@@ -21,32 +21,32 @@ test("a turn is run again after the pause it asks for, and never beside itself",
     return 0;
   });
   await until(() => count >= 10);
-  await turns.stop();
+  await job.stop();
   assert.equal(most, 1);
 });
 
 test("a turn that asks for a long pause has one", async () => {
-  const turns = new Turns(() => assert.fail("no trouble"));
+  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
   let [quick, slow] = [0, 0];
-  turns.every(async () => {
+  job.repeat(async () => {
     slow += 1;
     return 60_000;
   });
-  turns.every(async () => {
+  job.repeat(async () => {
     quick += 1;
     return 1;
   });
   await until(() => quick >= 20);
-  await turns.stop();
+  await job.stop();
   assert.equal(slow, 1);
 });
 
 test("trouble is told, and the turn comes again a second later", async () => {
   const told: unknown[] = [];
-  const turns = new Turns((error) => told.push(error));
+  const job = new RepeatingJob({ onError: (error) => told.push(error) });
   const startedAt = performance.now();
   let count = 0;
-  turns.every(async () => {
+  job.repeat(async () => {
     count += 1;
     if (count === 1) throw new Error("the database is away");
     return 60_000;
@@ -54,22 +54,22 @@ test("trouble is told, and the turn comes again a second later", async () => {
   await until(() => count === 2);
   assert.ok(performance.now() - startedAt >= 990);
   assert.deepEqual(told.map(String), ["Error: the database is away"]);
-  await turns.stop();
+  await job.stop();
 });
 
 test("a stop waits for the turn under way, and no other begins", async () => {
-  const turns = new Turns(() => assert.fail("no trouble"));
+  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
   const { promise, resolve } = Promise.withResolvers<number>();
   let count = 0;
-  turns.every(() => {
+  job.repeat(() => {
     count += 1;
     return promise;
   });
-  const stopped = turns.stop().then(() => true);
+  const stopped = job.stop().then(() => true);
   assert.equal(await within(stopped, 20), undefined, "it did not wait");
   resolve(0);
   assert.equal(await within(stopped, 5_000), true);
-  turns.every(async () => {
+  job.repeat(async () => {
     count += 1;
     return 0;
   });
@@ -78,16 +78,16 @@ test("a stop waits for the turn under way, and no other begins", async () => {
 });
 
 test("a stop does not wait for a pause", async () => {
-  const turns = new Turns(() => assert.fail("no trouble"));
+  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
   let count = 0;
-  turns.every(async () => {
+  job.repeat(async () => {
     count += 1;
     return 60_000;
   });
   await until(() => count === 1);
   assert.equal(
     await within(
-      turns.stop().then(() => true),
+      job.stop().then(() => true),
       1_000,
     ),
     true,

@@ -1,0 +1,74 @@
+/** Work that runs in the background from `start` to `stop`. */
+import { setMaxListeners } from "node:events";
+import { pause, within } from "./wait.ts";
+
+export type BackgroundJob = { start(): void | Promise<void>; stop(): Promise<void> };
+
+/** One turn of the work. Returns after how many milliseconds the next turn begins. */
+export type Turn = (stopping: AbortSignal) => Promise<number>;
+
+export type RepeatingJobOptions = {
+  turns?: readonly Turn[];
+  /** Called for an error that a turn throws. The turn is run again later. */
+  onError: (error: unknown) => void;
+  /** The pause after an error. */
+  afterErrorMs?: number;
+  /** The pause before the first turn. */
+  firstAfterMs?: number;
+  /** Varies every pause by a quarter, so that nodes that were started together do not work at the same moment. */
+  isSpread?: boolean;
+  /** How long `stop` waits for the turns that are running; without it, until they end. */
+  stopWithinMs?: number;
+};
+
+const AFTER_ERROR_MS = 1_000;
+
+/** Runs each of its turns again and again. Turns are independent of each other: a slow one delays no other. */
+export class RepeatingJob implements BackgroundJob {
+  readonly #options: RepeatingJobOptions;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: RepeatingJobOptions) {
+    this.#options = options;
+    // Every turn that pauses listens to it, and a job may have more turns than Node expects listeners.
+    setMaxListeners(0, this.#stopping.signal);
+  }
+
+  start(): void {
+    for (const turn of this.#options.turns ?? []) this.repeat(turn);
+  }
+
+  /** Adds a turn to a job that runs. */
+  repeat(turn: Turn): void {
+    const running = this.#repeat(turn).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Begins no further turn and waits for those that are running. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const ended = Promise.all(this.#running);
+    await (this.#options.stopWithinMs === undefined ? ended : within(ended, this.#options.stopWithinMs));
+  }
+
+  async #repeat(turn: Turn): Promise<void> {
+    const { signal } = this.#stopping;
+    const { firstAfterMs = 0 } = this.#options;
+    if (firstAfterMs > 0) await this.#pause(firstAfterMs);
+    while (!signal.aborted) await this.#pause(await this.#run(turn));
+  }
+
+  async #run(turn: Turn): Promise<number> {
+    try {
+      return await turn(this.#stopping.signal);
+    } catch (error) {
+      this.#options.onError(error);
+      return this.#options.afterErrorMs ?? AFTER_ERROR_MS;
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return pause(this.#options.isSpread === true ? ms * (0.75 + Math.random() / 2) : ms, this.#stopping.signal);
+  }
+}

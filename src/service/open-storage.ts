@@ -1,0 +1,86 @@
+/** The first phase of a start: the database with its schema, secrets, clock and partitions, and the first account. */
+import { createFirstAccount } from "../access/accounts.ts";
+import { createKey } from "../access/keys.ts";
+import { SCOPES } from "../access/scope.ts";
+import { checkSecretKey } from "../access/secret-key.ts";
+import { resealSigningKeys } from "../access/signing-keys.ts";
+import type { Config } from "../config.ts";
+import { reportError, type Log } from "../lib/log.ts";
+import { SecretBox } from "../lib/secret-box.ts";
+import { readOrMakeSecretKey } from "../storage/data-directory.ts";
+import { DatabaseClock } from "../storage/database-clock.ts";
+import type { Database } from "../storage/database.ts";
+import { missingDurability } from "../storage/durability.ts";
+import type { EmbeddedPostgres } from "../storage/embedded-postgres.ts";
+import { migrate } from "../storage/migrate.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { makePartitions, partitionJob } from "../storage/partitions.ts";
+import { seedTemplates } from "../templates/seed.ts";
+import { resealEndpoints } from "../webhooks/reseal-endpoints.ts";
+import type { Stops } from "./stops.ts";
+
+export type Storage = {
+  db: Database;
+  embedded: EmbeddedPostgres | undefined;
+  box: SecretBox;
+  clock: DatabaseClock;
+  /** The test key that the first start creates. */
+  firstKey: string | undefined;
+};
+
+type StorageParts = { config: Config; node: string; log: Log; say: (line: string) => void; stops: Stops };
+
+export async function openStorage({ config, node, log, say, stops }: StorageParts): Promise<Storage> {
+  const { db, close, embedded } = await openDatabase({
+    ...config,
+    command: "serve",
+    mayJoin: false,
+    nodeName: node,
+    say,
+    onLog: (line) => logPostgres(log, line),
+  });
+  stops.push(close);
+  const { applied } = await migrate(db);
+  if (applied.length > 0) log.info({ applied }, "database migrated");
+  await warnAboutDurability(db, log);
+  const box = await openSecrets(db, config);
+  const clock = new DatabaseClock(db);
+  await clock.start();
+  stops.push(() => clock.stop());
+  await makePartitions(db, clock.now());
+  const partitionsFailed = reportError(log, "storage.partitions_failed", "the partitions of the coming weeks could not be created");
+  const partitions = partitionJob(db, () => clock.now(), partitionsFailed);
+  stops.push(() => partitions.stop());
+  partitions.start();
+  return { db, embedded, box, clock, firstKey: await createFirstKey(db, clock) };
+}
+
+/** The key of the first start. It belongs to `test`, so it has every scope. */
+async function createFirstKey(db: Database, clock: DatabaseClock): Promise<string | undefined> {
+  const account = await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
+  if (account === undefined) return undefined;
+  const request = { accountId: account.id, environment: "test", name: "first key", expiresAt: null } as const;
+  return (await createKey(db, clock, { ...request, scopes: SCOPES })).secret;
+}
+
+/** Checks the secret key, and seals everything again where it is a new one. */
+async function openSecrets(db: Database, { secretKey: given, previousSecretKey, dataDir }: Config): Promise<SecretBox> {
+  const secretKey = given ?? readOrMakeSecretKey(dataDir);
+  const box = new SecretBox(secretKey, previousSecretKey);
+  await checkSecretKey(db, { secretKey, previousSecretKey }, async (tx) => {
+    await resealEndpoints(tx, box);
+    await resealSigningKeys(tx, box);
+  });
+  return box;
+}
+
+async function warnAboutDurability(db: Database, log: Log): Promise<void> {
+  const off = await missingDurability(db);
+  if (off.length > 0)
+    log.warn({ event: "storage.durability_off", off }, "the database may lose committed transactions: switch these settings on");
+}
+
+function logPostgres(log: Log, line: string): void {
+  if (/^(FATAL|PANIC|ERROR|WARNING)/.test(line)) log.warn({ event: "storage.postgres_log", postgres: line }, "postgres");
+  else log.debug({ postgres: line }, "postgres");
+}

@@ -1,0 +1,99 @@
+/** The last phase of a start: the features of the API, and the server that listens. */
+import { Authenticator } from "../access/authenticate.ts";
+import { KeyChanger } from "../access/change-key.ts";
+import { Limiter } from "../access/limiter.ts";
+import { SigningKeys } from "../access/signing-keys.ts";
+import { tokenPages } from "../access/token-pages.ts";
+import { Tokens } from "../access/tokens.ts";
+import { explainListenError } from "../api/listen-error.ts";
+import { openApiDocument } from "../api/openapi.ts";
+import { publicPages } from "../api/pages.ts";
+import type { Route } from "../api/route.ts";
+import { Server } from "../api/server.ts";
+import { BatchAcceptor } from "../batches/accept-batch.ts";
+import { readTlsFiles } from "../config.ts";
+import { SuppressionChanger } from "../consent/suppression-changer.ts";
+import { EventStreams } from "../events/stream.ts";
+import { carrierPages } from "../links/pages.ts";
+import { Acceptor } from "../messages/accept.ts";
+import { MessageChanger } from "../messages/change-message.ts";
+import { PROVIDERS } from "../providers/providers.ts";
+import { allRoutes, apiSurroundings } from "../routes.ts";
+import { Verifier } from "../verifications/verifier.ts";
+import { EndpointChanger } from "../webhooks/change-endpoint.ts";
+import type { Process, Workers } from "./start-workers.ts";
+
+export type Listening = { url: string; reloadTls: () => boolean };
+
+type ServerOptions = { isReady: () => Promise<boolean>; writeLine: (fields: string) => void };
+
+export async function startServer(process: Process, workers: Workers, { isReady, writeLine }: ServerOptions): Promise<Listening> {
+  const { config, db, node, metrics, log, tracing, stops } = process;
+  const isApi = config.roles.has("api");
+  const access = await openAccess(process);
+  const limiter = new Limiter(db, node);
+  const routes = isApi ? makeRoutes(process, workers, access) : [];
+  const document = openApiDocument(routes, isApi ? apiSurroundings : { ...apiSurroundings, paths: {} });
+  const hostFor: Parameters<typeof carrierPages>[0]["hostFor"] = (link) => workers.doors.hostFor(link, () => undefined);
+  const apiPages = [
+    ...carrierPages({ routes: workers.routing, providers: PROVIDERS, hostFor }),
+    ...tokenPages({ db, limiter, metrics, ...access }),
+  ];
+  const server = new Server({
+    ...config,
+    tls: config.tls && readTlsFiles(config.tls),
+    routes,
+    pages: [...publicPages({ document, metrics, metricsAllow: config.metricsAllow, isReady }), ...(isApi ? apiPages : [])],
+    authenticator: access.authenticator,
+    limiter,
+    metrics,
+    log,
+    tracing,
+    writeLogLine: writeLine,
+  });
+  stops.push(() => server.stop());
+  const url = await server.listen().catch((error: unknown) => {
+    throw explainListenError(error, config);
+  });
+  const reloadTls = (): boolean => {
+    if (config.tls !== undefined) server.reloadTls(readTlsFiles(config.tls));
+    return config.tls !== undefined;
+  };
+  return { url, reloadTls };
+}
+
+type Access = { signingKeys: SigningKeys; tokens: Tokens; authenticator: Authenticator };
+
+async function openAccess({ config, db, clock, box }: Process): Promise<Access> {
+  const signingKeys = new SigningKeys({ db, clock, box });
+  // Created before the first request, so that a client that caches the published keys never caches an empty set.
+  if (config.roles.has("api")) await signingKeys.signer();
+  const tokens = new Tokens({ db, clock, signingKeys });
+  return { signingKeys, tokens, authenticator: new Authenticator(db, tokens.read, () => clock.now()) };
+}
+
+function makeRoutes(
+  { config, db, clock, box, metrics, tracing }: Process,
+  { composer, handover, bell, routing, reviews }: Workers,
+  { authenticator }: Access,
+): Route[] {
+  const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics, tracing });
+  metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
+  const streams = new EventStreams(db, clock);
+  metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
+  return allRoutes({
+    db,
+    clock,
+    acceptor,
+    composer,
+    streams,
+    routing,
+    batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics, tracing }),
+    verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits, tracing }),
+    messages: new MessageChanger({ db, clock, bell, routes: routing }),
+    endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+    keys: new KeyChanger({ db, clock, box, authenticator }),
+    suppressions: new SuppressionChanger({ db, clock, bell }),
+    templates: reviews.changer,
+  });
+}

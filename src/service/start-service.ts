@@ -1,0 +1,82 @@
+/** Starts everything in order, and stops it in reverse. */
+import { randomBytes } from "node:crypto";
+import { createMetrics } from "../api/metrics.ts";
+import type { Config } from "../config.ts";
+import type { Log, LogOutput } from "../lib/log.ts";
+import { remembered } from "../lib/remembered.ts";
+import { within } from "../lib/wait.ts";
+import type { Plan } from "../links/plan.ts";
+import { Announcer } from "../storage/announce.ts";
+import type { Database } from "../storage/database.ts";
+import { watchStorage } from "../storage/metrics.ts";
+import { sql } from "../storage/sql.ts";
+import { TIMINGS, type Timings } from "../timings.ts";
+import type { SpanWatch } from "../tracing/exporter.ts";
+import { spanWatch } from "../tracing/metrics.ts";
+import type { Tracing } from "../tracing/tracing.ts";
+import { VERSION } from "../version.ts";
+import { openStorage } from "./open-storage.ts";
+import { startServer } from "./start-server.ts";
+import { startWorkers } from "./start-workers.ts";
+import { stopAll, type Stops } from "./stops.ts";
+
+export type Service = {
+  url: string;
+  /** The test key of the first start, shown once. */
+  firstKey: string | undefined;
+  /** Reads the certificate again; false when there is none to read. */
+  reloadTls(): boolean;
+  /** Follows another plan of links, senders and routes; links that have not changed keep their connection. */
+  reloadPlan(plan: Plan): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startService(
+  config: Config,
+  { log, writeLine }: LogOutput,
+  say: (line: string) => void,
+  timings: Timings = TIMINGS,
+): Promise<Service> {
+  const node = randomBytes(6).toString("hex");
+  const stops: Stops = [];
+  try {
+    const storage = await openStorage({ config, node, log, say, stops });
+    const { db, embedded, firstKey } = storage;
+    const metrics = createMetrics(VERSION);
+    const isReady = readiness(db);
+    watchStorage(metrics.registry, { db, embedded, isReady });
+    const announcer = new Announcer(db, node, log);
+    stops.push(() => announcer.stop());
+    const tracing = await startTracing(config, { node, watch: spanWatch(metrics.registry), log });
+    stops.push(() => tracing?.stop());
+    const process = { ...storage, config, timings, node, announcer, metrics, log, tracing, stops };
+    const workers = await startWorkers(process);
+    const { url, reloadTls } = await startServer(process, workers, { isReady, writeLine });
+    log.info({ url, version: VERSION, node }, "listening");
+    return { url, firstKey, stop: () => stopAll(stops), reloadTls, reloadPlan: workers.reloadPlan };
+  } catch (error) {
+    await stopAll(stops);
+    throw error;
+  }
+}
+
+/** Without a collector in the configuration the code of tracing is not loaded. */
+async function startTracing(
+  { tracing }: Config,
+  parts: { node: string; watch: SpanWatch; log: Log },
+): Promise<(Tracing & { stop(): Promise<void> }) | undefined> {
+  return tracing && new (await import("../tracing/recorder.ts")).Recorder(tracing, parts);
+}
+
+const READY_TIMEOUT_MS = 2_000;
+const READY_TRUST_MS = 1_000;
+
+/** Every load balancer asks; one question a second reaches the database. */
+const readiness = (db: Database): (() => Promise<boolean>) =>
+  remembered(READY_TRUST_MS, async () => {
+    const asked = db.rows(sql`select 1`).then(
+      () => true,
+      () => false,
+    );
+    return (await within(asked, READY_TIMEOUT_MS)) ?? false;
+  });

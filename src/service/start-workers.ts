@@ -1,0 +1,200 @@
+/** The second phase of a start: everything that works in the background. */
+import { listAccounts } from "../access/queries.ts";
+import type { Metrics } from "../api/metrics.ts";
+import { batchCompletion } from "../batches/complete.ts";
+import type { Config } from "../config.ts";
+import { announcingHandover, Delivery } from "../delivery/delivery.ts";
+import { Doors } from "../delivery/doors.ts";
+import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
+import type { Bell } from "../events/bell.ts";
+import { keyCleanup } from "../idempotency/forget-keys.ts";
+import type { BackgroundJob } from "../lib/background-job.ts";
+import { reportError, type Log } from "../lib/log.ts";
+import { Routes, type Accounts } from "../links/choose-links.ts";
+import { simulatorLink } from "../links/link.ts";
+import { watchLinks } from "../links/metrics.ts";
+import type { Plan } from "../links/plan.ts";
+import { Composer } from "../messages/compose.ts";
+import type { Handover } from "../messages/handover.ts";
+import { PROVIDERS } from "../providers/providers.ts";
+import { rowCleanup } from "../retention/forget-rows.ts";
+import { retentionJob } from "../retention/keep-retention.ts";
+import { startReviews, type Reviews } from "../reviews/reviews.ts";
+import type { Announcer } from "../storage/announce.ts";
+import type { Database } from "../storage/database.ts";
+import { StartupError } from "../storage/startup-error.ts";
+import { Templates } from "../templates/find-template.ts";
+import type { Timings } from "../timings.ts";
+import type { Tracing } from "../tracing/tracing.ts";
+import { usageFolding } from "../usage/fold.ts";
+import { watchOutbox, watchWorker, webhookWatch } from "../webhooks/metrics.ts";
+import { Outbound } from "../webhooks/outbound.ts";
+import { createResolve } from "../webhooks/resolve.ts";
+import { Signer } from "../webhooks/signer.ts";
+import { WebhookWorker } from "../webhooks/worker.ts";
+import type { Storage } from "./open-storage.ts";
+import type { Stops } from "./stops.ts";
+
+/** What every part of a process shares. */
+export type Process = Storage & {
+  config: Config;
+  timings: Timings;
+  /** The name of this process among the others. */
+  node: string;
+  announcer: Announcer;
+  metrics: Metrics;
+  log: Log;
+  tracing: Tracing | undefined;
+  stops: Stops;
+};
+
+export type Workers = {
+  bell: Bell;
+  routing: Routes;
+  reviews: Reviews;
+  doors: Doors;
+  composer: Composer;
+  handover: Handover;
+  /** Follows another plan of links, senders and routes; links that have not changed keep their connection. */
+  reloadPlan: (plan: Plan) => Promise<void>;
+};
+
+export async function startWorkers(process: Process): Promise<Workers> {
+  const { config, db, clock, metrics, log, tracing, stops } = process;
+  const bell = startWebhooks(process);
+  const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+  watchLinks(metrics.registry, db, routing);
+  const templates = new Templates(db);
+  const reviews = startTemplateReviews(process, { bell, routing, templates });
+  const watch = deliveryWatch(metrics.registry);
+  const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
+  stops.push(() => doors.stop());
+  const composer = new Composer({ clock, routes: routing, templates });
+  const { handover, reload } = await startDelivery(process, { routing, doors, watch, composer, bell });
+  startUpkeep(process, bell);
+  const reloadPlan = async (plan: Plan): Promise<void> => {
+    routing.replace(plan, await findAccounts(db, plan));
+    await reload();
+  };
+  return { bell, routing, reviews, doors, composer, handover, reloadPlan };
+}
+
+/** The name of the webhook workers among the lanes that announcements name. */
+const WEBHOOK_LANE = "@webhooks";
+
+/** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */
+function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): Bell {
+  watchOutbox(metrics.registry, db);
+  if (!config.roles.has("webhooks")) return { ring: () => announcer.announce(WEBHOOK_LANE) };
+  const bell: Bell = {
+    ring: () => {
+      worker.wake();
+      announcer.announce(WEBHOOK_LANE);
+    },
+  };
+  const worker = new WebhookWorker({
+    db,
+    clock,
+    outbound: new Outbound({ allow: config.webhookAllow, resolve: createResolve() }),
+    signer: new Signer(box),
+    bell,
+    watch: webhookWatch(metrics.registry),
+    leaseMs: timings.webhookLeaseMs,
+    callMs: timings.webhookCallMs,
+    log,
+    tracing,
+  });
+  watchWorker(metrics.registry, worker);
+  stops.push(() => worker.stop());
+  announcer.hear((lane) => lane === WEBHOOK_LANE && worker.wake());
+  worker.start();
+  return bell;
+}
+
+type ReviewParts = Pick<Workers, "bell" | "routing"> & { templates: Templates };
+
+function startTemplateReviews(
+  { config, db, clock, node, metrics, log, stops }: Process,
+  { bell, routing, templates }: ReviewParts,
+): Reviews {
+  const reviews = startReviews({
+    db,
+    clock,
+    node,
+    bell,
+    templates,
+    routes: routing,
+    providers: PROVIDERS,
+    isAsking: config.roles.has("dispatch"),
+    registry: metrics.registry,
+    log,
+    accounts: async () => (await listAccounts(db)).map(({ id }) => id),
+  });
+  stops.push(() => reviews.stop());
+  return reviews;
+}
+
+// Carriers respond in tenths of a second; one that needs a minute has lost the request.
+const ANSWER_WITHIN_MS = 60_000;
+
+type DeliveryParts = Pick<Workers, "bell" | "routing" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+
+/** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
+async function startDelivery(
+  { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
+  { routing, doors, watch, composer, bell }: DeliveryParts,
+): Promise<{ handover: Handover; reload: () => Promise<void> }> {
+  watchQueue(metrics.registry, db);
+  if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
+  const delivery = new Delivery({
+    db,
+    clock,
+    node,
+    announcer,
+    bell,
+    doors,
+    providers: PROVIDERS,
+    routes: routing,
+    composer,
+    box,
+    receiptWaitMs: config.receiptWaitMs,
+    answerWithinMs: ANSWER_WITHIN_MS,
+    queueLeaseMs: timings.queueLeaseMs,
+    linkLeaseMs: timings.linkLeaseMs,
+    watch,
+    log,
+    tracing,
+  });
+  watchLanes(metrics.registry, delivery);
+  stops.push(() => delivery.stop());
+  await delivery.start();
+  return { handover: delivery.handover, reload: () => delivery.reload() };
+}
+
+/** The jobs that keep the tables small and complete batches. */
+function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }: Process, bell: Bell): void {
+  const jobs: BackgroundJob[] = [
+    usageFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
+    retentionJob(db, {
+      retentionDays,
+      now: () => clock.now(),
+      log,
+      onError: reportError(log, "retention.drop_failed", "old weeks could not be dropped"),
+    }),
+    keyCleanup(db, reportError(log, "idempotency.cleanup_failed", "expired idempotency keys could not be deleted")),
+    rowCleanup({ db, clock, retentionDays }, reportError(log, "retention.cleanup_failed", "old rows could not be deleted")),
+  ];
+  if (roles.has("dispatch"))
+    jobs.push(batchCompletion({ db, clock, bell }, reportError(log, "batches.completion_failed", "batches could not be completed")));
+  for (const job of jobs) void job.start();
+  stops.push(() => Promise.all(jobs.map((job) => job.stop())));
+}
+
+/** The accounts that a plan names. */
+async function findAccounts(db: Database, { senders, routes }: Plan): Promise<Accounts> {
+  const accounts = new Map((await listAccounts(db)).map(({ name, id }) => [name, id]));
+  const named = new Set([...senders.map(({ account }) => account), ...routes.flatMap(({ account }) => account ?? [])]);
+  const missing = [...named].filter((name) => !accounts.has(name));
+  if (missing.length > 0) throw new StartupError(`the configuration names accounts that are not there: ${missing.join(", ")}`);
+  return accounts;
+}
