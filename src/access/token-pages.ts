@@ -1,6 +1,6 @@
 /** Where keys buy tokens, and where others find what those are signed with: pages, since one takes a form and neither a bearer. */
 import { JSON_TYPE } from "../api/answers.ts";
-import type { Page } from "../api/pages.ts";
+import type { Page } from "../api/page.ts";
 import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
 

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { HTML_TYPE } from "./html.ts";
-import type { Page } from "./pages.ts";
+import type { Page } from "./page.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "console", "dist");
 

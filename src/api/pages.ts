@@ -7,28 +7,7 @@ import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
-
-type PageRequest = {
-  params: Record<string, string>;
-  query: Record<string, string>;
-  headers: Record<string, string>;
-  /** The whole address, as the client called it. */
-  url: string;
-  /** As it came; empty where the page takes none. */
-  body: Buffer;
-  peer: string;
-  origin: string;
-};
-type PageAnswer = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
-export type Page = {
-  method: "GET" | "POST";
-  path: string;
-  /** Only one that takes a body says how large it may be. */
-  maxBodyBytes?: number;
-  /** For a page whose errors have a form of their own, in JSON. */
-  writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
-  render: (request: PageRequest) => Promise<PageAnswer>;
-};
+import type { Page, PageAnswer } from "./page.ts";
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 

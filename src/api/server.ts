@@ -26,7 +26,7 @@ import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Page } from "./pages.ts";
+import type { Page } from "./page.ts";
 import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
 import { requestLine } from "./request-log.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";

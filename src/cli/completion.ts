@@ -1,9 +1,7 @@
 /** godwit completion: a script by which a shell completes commands, words, flags and values. It is made from the commands themselves,
  *  and asks nobody afterwards: a key pressed at a prompt should not wait for a program to start. */
-import { bashScript } from "./completion-bash.ts";
-import { fishScript } from "./completion-fish.ts";
-import { zshScript } from "./completion-zsh.ts";
-import { nextWords, shownFlags, wordsOf, type Command, type FlagRow, type Program } from "./command.ts";
+import { nextWords, shownFlags, wordsOf, type Command, type Program } from "./command.ts";
+import { bashScript, fishScript, zshScript, type Grammar, type WordPlace } from "./completion-scripts.ts";
 
 export const completion: Command = {
   name: "completion",
@@ -27,17 +25,6 @@ export const completion: Command = {
 
 const SCRIPTS: Readonly<Record<string, (grammar: Grammar) => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** What can be typed after the words so far: other words, with what they mean where that is known. */
-export type Place = { before: readonly string[]; words: readonly (readonly [word: string, means: string])[] };
-
-export type CommandGrammar = {
-  name: string;
-  summary: string;
-  places: readonly Place[];
-  flags: readonly (readonly [name: string, row: FlagRow])[];
-};
-export type Grammar = readonly CommandGrammar[];
-
 async function readGrammar({ commands }: Program): Promise<Grammar> {
   const names = Object.entries(commands).map(([name, { summary }]) => [name, summary] as const);
   return Promise.all(
@@ -51,8 +38,8 @@ async function readGrammar({ commands }: Program): Promise<Grammar> {
 }
 
 /** Each beginning of a form that is written in small letters, and what may follow it. */
-function placesOf(command: Command): Place[] {
-  const found = new Map<string, Place>();
+function placesOf(command: Command): WordPlace[] {
+  const found = new Map<string, WordPlace>();
   const visit = (before: readonly string[]): void => {
     const words = nextWords(command, before);
     if (words.length === 0 || found.has(before.join(" "))) return;

@@ -15,7 +15,7 @@ import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./delivery.ts";
+import type { DeliveryWatch } from "./watch.ts";
 import {
   afterHold,
   holdChange,

@@ -10,7 +10,6 @@ import { StateReporter, type OpenLink } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
-import type { Message } from "../messages/message.ts";
 import type { Bell } from "../events/bell.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
@@ -31,17 +30,8 @@ import { startDueFallbacks } from "./fallbacks.ts";
 import { Lane } from "./lane.ts";
 import type { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
+import type { DeliveryWatch } from "./watch.ts";
 import { expireLapsed, expireUnanswered, forgetInbound, forgetParkedForGood } from "./sweep.ts";
-
-/** Told of everything that is counted. */
-export type DeliveryWatch = {
-  handedOver(link: string, message: Message, nowMs: number): void;
-  attempted(link: string, outcome: string): void;
-  advanced(after: Message): void;
-  received(link: string, status: string, isIgnored: boolean): void;
-  parked(link: string, count: number): void;
-  inbound(link: string, outcome: "received" | "repeated" | "unowned"): void;
-};
 
 export type DeliveryParts = {
   db: Database;

@@ -10,7 +10,7 @@ import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./delivery.ts";
+import type { DeliveryWatch } from "./watch.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
 

@@ -11,7 +11,7 @@ import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { DeliveryWatch } from "./delivery.ts";
+import type { DeliveryWatch } from "./watch.ts";
 import { messagesNamed } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
 

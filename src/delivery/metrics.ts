@@ -6,7 +6,8 @@ import { remembered } from "../lib/remembered.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
 import { readHealth } from "../storage/health.ts";
-import type { Delivery, DeliveryWatch } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
+import type { DeliveryWatch } from "./watch.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 // A telephone that is switched on gets it in seconds; one that is off, when it is on again.

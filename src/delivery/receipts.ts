@@ -13,7 +13,7 @@ import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow }
 import type { Name, Reference } from "../messages/reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./delivery.ts";
+import type { DeliveryWatch } from "./watch.ts";
 import { messagesNamed, readMessages, type Named } from "./queries.ts";
 import { Recent } from "./recent.ts";
 

@@ -1,5 +1,5 @@
 /** Where carriers speak to us over HTTP: pages, since they bring signatures and no credential of ours. */
-import type { Page } from "../api/pages.ts";
+import type { Page } from "../api/page.ts";
 import { MAX_CARRIER_BODY_BYTES, Receiver, type ReceiverParts } from "./receiver.ts";
 
 export function carrierPages(parts: ReceiverParts): Page[] {

@@ -5,7 +5,7 @@ import { Routes } from "../../src/links/choose-links.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { findRefusal } from "../../src/consent/refusal.ts";
-import type { DeliveryWatch } from "../../src/delivery/delivery.ts";
+import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../src/providers/provider.ts";
-import type { DeliveryWatch } from "../../src/delivery/delivery.ts";
+import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { newUuid, type Uuid } from "../../src/lib/uuid.ts";

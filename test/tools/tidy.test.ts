@@ -43,7 +43,7 @@ const RANKS: Readonly<Record<string, number>> = {
 type Exception = { from: RegExp; to: RegExp; onlyTypes?: true; why: string };
 const UPWARD: readonly Exception[] = [
   { from: /^[a-z]+\/([a-z]+-)?routes\.ts$/, to: /^api\/(route|paging)\.ts$/, why: "a feature's HTTP routes are written in rows and pages" },
-  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(pages|answers)\.ts$/, why: "what is served without a credential is a page" },
+  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(page|answers)\.ts$/, why: "what is served without a credential is a page" },
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\//, to: /^events\//, why: "a message's timeline is read and redacted with the message" },
@@ -241,6 +241,40 @@ test("every rank and exception is in use", () => {
     Object.keys(RANKS).filter((name) => !homes.has(name)),
     [],
   );
+});
+
+/** Files that import each other in a circle, types included: a reader could begin with none of them. */
+function circles(sources: readonly SourceFile[]): string[] {
+  const imports = new Map(sources.map((file) => [withoutSrc(file.path), importsOf(file).map(({ to }) => to)]));
+  const reachable = (from: string): Set<string> => {
+    const seen = new Set<string>();
+    const open = [from];
+    for (let next = open.pop(); next !== undefined; next = open.pop())
+      for (const to of imports.get(next) ?? []) if (!seen.has(to) && seen.add(to)) open.push(to);
+    return seen;
+  };
+  const inCircle = [...imports.keys()].filter((path) => reachable(path).has(path));
+  return inCircle.map(
+    (path) =>
+      `src/${path} imports itself by way of ${imports
+        .get(path)
+        ?.filter((to) => reachable(to).has(path))
+        .join(", ")}`,
+  );
+}
+
+test("no files import each other in a circle, not even types", () => {
+  assert.deepEqual(circles(files.filter(isSource)), []);
+  assert.deepEqual(circles(files.filter(isConsole).map(({ path, text }) => ({ path: path.replace("console/", ""), text }))), []);
+});
+
+test("a circle of types would be noticed", () => {
+  const one = { path: "src/lib/one.ts", text: 'import type { Two } from "./two.ts";' };
+  const two = { path: "src/lib/two.ts", text: 'import type { One } from "./one.ts";' };
+  assert.deepEqual(circles([one, two]), [
+    "src/lib/one.ts imports itself by way of lib/two.ts",
+    "src/lib/two.ts imports itself by way of lib/one.ts",
+  ]);
 });
 
 type Sample = readonly [what: string, rule: Rule, path: string, text: string];

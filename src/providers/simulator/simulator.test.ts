@@ -315,7 +315,7 @@ test("a link whose receipts nobody takes throttles in the end, and recovers when
 
 test("a closed link keeps nothing alive, even when its host hangs", async () => {
   const program = `
-    import { RecordingHost, outgoing } from "./test/recording-host.ts";
+    import { RecordingHost, outgoing } from "./test/support/recording-host.ts";
     import { simulator } from "./src/providers/simulator/simulator.ts";
     const host = new RecordingHost().behave("hangs");
     const connection = await simulator.open({ speed: 100 }, host);

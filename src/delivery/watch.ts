@@ -1,0 +1,11 @@
+/** The counters of delivery, as the code that delivers calls them. */
+import type { Message } from "../messages/message.ts";
+
+export type DeliveryWatch = {
+  handedOver(link: string, message: Message, nowMs: number): void;
+  attempted(link: string, outcome: string): void;
+  advanced(after: Message): void;
+  received(link: string, status: string, isIgnored: boolean): void;
+  parked(link: string, count: number): void;
+  inbound(link: string, outcome: "received" | "repeated" | "unowned"): void;
+};
