@@ -1,6 +1,7 @@
 /** All SQL of accounts, environments, tiers, keys and quota. */
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
 import type { Bucket } from "./quota.ts";
 import type { Scope } from "./scope.ts";
@@ -163,11 +164,10 @@ export const listKeysOf = (db: Queryable, owner: KeyOwner, before: Uuid, limit: 
    order by id desc
    limit ${limit}`);
 
-const KEYS_LOCK = 7364;
-
 /** How many keys an environment has that live. Whoever else wants to add one waits for this transaction. */
-export async function countLivingKeys(tx: Tx, { accountId, environment }: KeyOwner): Promise<number> {
-  await tx.rows(sql`select pg_advisory_xact_lock(${KEYS_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+export async function countLivingKeys(tx: Tx, owner: KeyOwner): Promise<number> {
+  const { accountId, environment } = owner;
+  await lockOwner(tx, OWNER_LOCKS.apiKeys, owner);
   const [row] = await tx.rows<{ count: number }>(sql`
   select count(*)::integer as count
     from api_keys

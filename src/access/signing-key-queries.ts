@@ -2,6 +2,7 @@
 import type { JWK } from "jose";
 import { uuidToText, type Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
 
 export type SigningKeyRow = { kid: string; public_key: JWK; private_key: string; active_from: Date };
@@ -14,10 +15,9 @@ export const listSigningKeys = (db: Queryable): Promise<SigningKeyRow[]> =>
    order by active_from desc, kid
    limit 100`);
 
-const LOCK = 7365;
-
 /** Whoever else wants to change the keys waits for this transaction. */
-export const lockSigningKeys = (tx: Tx): Promise<unknown> => tx.rows(sql`select pg_advisory_xact_lock(${LOCK}, 1)`);
+export const lockSigningKeys = (tx: Tx): Promise<unknown> =>
+  tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.signingKeys})`);
 
 export const insertSigningKey = (tx: Tx, { kid, public_key, private_key, active_from }: SigningKeyRow): Promise<unknown> =>
   tx.rows(sql`

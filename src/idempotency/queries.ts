@@ -1,6 +1,7 @@
 /** All SQL of idempotency keys. */
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
 
@@ -48,7 +49,7 @@ export type ForgottenSlice = { is_mine: boolean; forgotten: number; blocks: numb
 export const forgetExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<ForgottenSlice[]> =>
   db.rows<ForgottenSlice>(sql`
   with turn as materialized (
-    select pg_try_advisory_xact_lock(7361, 5) as is_mine
+    select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys}) as is_mine
   ), forgotten as (
     delete from idempotency_keys
      where ctid = any (array(

@@ -4,11 +4,10 @@ import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
 import { listWeeks, type Week } from "../storage/partitions.ts";
 import type { Queryable } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { prepare, type Sql } from "../storage/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
-
-const LOCK = "7361, 4";
 
 // The finished ones by name: a status that is not known here is not finished.
 const FINISHED = `(${STATUSES.filter(isFinished)
@@ -23,9 +22,9 @@ async function firstRow<T>(run: Run, text: string): Promise<T> {
 
 /** One node at a time. */
 export const tryLock = async (run: Run): Promise<boolean> =>
-  (await firstRow<{ is_mine: boolean }>(run, `select pg_try_advisory_lock(${LOCK}) as is_mine`)).is_mine;
+  (await firstRow<{ is_mine: boolean }>(run, `select pg_try_advisory_lock(${DATABASE_LOCK}, ${LOCKS.retention}) as is_mine`)).is_mine;
 
-export const unlock = (run: Run): Promise<unknown> => run(`select pg_advisory_unlock(${LOCK})`);
+export const unlock = (run: Run): Promise<unknown> => run(`select pg_advisory_unlock(${DATABASE_LOCK}, ${LOCKS.retention})`);
 
 /** The name by which another connection can end this session. */
 export const readSessionName = async (run: Run): Promise<string> =>

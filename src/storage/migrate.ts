@@ -3,13 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "../lib/assert.ts";
 import type { Database, Queryable } from "./database.ts";
+import { DATABASE_LOCK, LOCKS } from "./locks.ts";
 import { sql } from "./sql.ts";
 import { StartupError } from "./startup-error.ts";
 
 const FOLDER = join(import.meta.dirname, "migrations");
 
-// Two-part advisory locks have a space of their own, apart from the one-part locks of idempotency keys.
-const LOCK = "7361, 1";
 // A large table may take a while to rebuild; a neighbour that migrates may take as long.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 const OLDEST_SERVER = 15;
@@ -40,7 +39,7 @@ export async function migrate(db: Database, migrations: readonly Migration[] = k
     const server = await run("select current_setting('server_version_num')::int / 10000 as major");
     const { major } = server.rows[0] as { major: number };
     if (major < OLDEST_SERVER) throw new StartupError(`PostgreSQL ${OLDEST_SERVER} or newer is needed; this server is version ${major}`);
-    await run(`select pg_advisory_lock(${LOCK})`);
+    await run(`select pg_advisory_lock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
     await run(
       "create table if not exists schema_migrations (version integer primary key, name text not null, applied_at timestamptz not null default now())",
     );
@@ -57,7 +56,7 @@ export async function migrate(db: Database, migrations: readonly Migration[] = k
       await run(`begin;\n${text};\ninsert into schema_migrations (version, name) values (${version}, '${name}');\ncommit`);
     }
     // Not in a `finally`: a session that fails is ended, and its lock with it.
-    await run(`select pg_advisory_unlock(${LOCK})`);
+    await run(`select pg_advisory_unlock(${DATABASE_LOCK}, ${LOCKS.migrations})`);
     return { version: newest, applied: pending.map(({ name }) => name) };
   });
 }

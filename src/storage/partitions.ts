@@ -3,6 +3,7 @@
 import { RepeatingJob } from "../lib/background-job.ts";
 import { firstUuidAt, uuidFromText, uuidTimeMs, uuidToText } from "../lib/uuid.ts";
 import type { Database, Queryable } from "./database.ts";
+import { DATABASE_LOCK, LOCKS } from "./locks.ts";
 import { sql } from "./sql.ts";
 
 /** What the partitions of a table are made with. A message changes a few times in its first seconds: half a page left free
@@ -15,7 +16,6 @@ const MONDAY_OFFSET_MS = 4 * 24 * 3_600_000;
 const WEEKS_AHEAD = 4;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const LOCK_TIMEOUT_MS = 1_000;
-const LOCK = "7361, 2";
 
 const weekStart = (timeMs: number): number => Math.floor((timeMs - MONDAY_OFFSET_MS) / WEEK_MS) * WEEK_MS + MONDAY_OFFSET_MS;
 
@@ -32,7 +32,7 @@ export async function makePartitions(db: Database, nowMs: number, lockTimeoutMs 
   }
   // `if not exists` is no protection against a neighbour who makes the same one at the same moment.
   await db.script(
-    `begin; set local lock_timeout = ${lockTimeoutMs}; select pg_advisory_xact_lock(${LOCK}); ${statements.join("\n")} commit`,
+    `begin; set local lock_timeout = ${lockTimeoutMs}; select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.partitions}); ${statements.join("\n")} commit`,
   );
 }
 

@@ -2,6 +2,7 @@
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
@@ -107,11 +108,10 @@ export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<
   return row && findTemplate(tx, owner, { id: row.id });
 }
 
-const TEMPLATES_LOCK = 7363;
-
 /** How many templates an environment has, archived ones aside. Whoever else wants to add one waits for this transaction. */
-export async function countTemplates(tx: Tx, { accountId, environment }: Owner): Promise<number> {
-  await tx.rows(sql`select pg_advisory_xact_lock(${TEMPLATES_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+export async function countTemplates(tx: Tx, owner: Owner): Promise<number> {
+  const { accountId, environment } = owner;
+  await lockOwner(tx, OWNER_LOCKS.templates, owner);
   const [row] = await tx.rows<{ count: number }>(sql`
   select count(*)::integer as count
     from templates

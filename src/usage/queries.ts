@@ -3,12 +3,13 @@
 import { assert } from "../lib/assert.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
 
-// One node folds at a time. 1 and 2 are taken: migrations and partitions.
-const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(7361, 3)`);
-const tryLock = (tx: Tx) => tx.rows<{ is_mine: boolean }>(sql`select pg_try_advisory_xact_lock(7361, 3) as is_mine`);
+const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage})`);
+const tryLock = (tx: Tx) =>
+  tx.rows<{ is_mine: boolean }>(sql`select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage}) as is_mine`);
 
 // A turn takes a fraction of a second, of which readers and writers notice nothing.
 export const FOLD_ROWS = 20_000;

@@ -2,6 +2,7 @@
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
@@ -60,12 +61,10 @@ export async function lockVerification(tx: Tx, { accountId, environment }: Owner
   return row && toVerification(row);
 }
 
-const PREFIX_LOCK = 7363;
-
 /** Whoever else wants to send to the recipient, or to the numbers beside it, waits until this transaction ends: so the limits hold on
  *  any number of nodes. */
-export const waitForTurn = (tx: Tx, { accountId, environment }: Owner, recipient: string): Promise<unknown[]> =>
-  tx.rows(sql`select pg_advisory_xact_lock(${PREFIX_LOCK}, hashtext(${accountId.toString("hex") + environment + prefixOf(recipient)}))`);
+export const waitForTurn = (tx: Tx, owner: Owner, recipient: string): Promise<unknown[]> =>
+  lockOwner(tx, OWNER_LOCKS.verifications, owner, prefixOf(recipient));
 
 /** What was sent lately to a recipient and to the numbers beside it; it stays so for whose turn it is. */
 export async function readRecent(tx: Tx, owner: Owner, recipient: string, limits: Limits, nowMs: number): Promise<Recent> {

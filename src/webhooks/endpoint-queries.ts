@@ -1,6 +1,7 @@
 /** All SQL of endpoints. */
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
@@ -47,11 +48,10 @@ export const toEndpoint = (row: EndpointRow): Endpoint => ({
   updatedAtMs: row.updated_at.getTime(),
 });
 
-const ENDPOINTS_LOCK = 7362;
-
 /** How many endpoints an environment has. Whoever else wants to add one waits for this transaction. */
-export async function countEndpoints(tx: Tx, { accountId, environment }: Owner): Promise<number> {
-  await tx.rows(sql`select pg_advisory_xact_lock(${ENDPOINTS_LOCK}, hashtext(${accountId.toString("hex") + environment}))`);
+export async function countEndpoints(tx: Tx, owner: Owner): Promise<number> {
+  const { accountId, environment } = owner;
+  await lockOwner(tx, OWNER_LOCKS.endpoints, owner);
   const [row] = await tx.rows<{ count: number }>(sql`
   select count(*)::integer as count
     from webhook_endpoints

@@ -8,6 +8,7 @@ import { findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { Database } from "../../src/storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { createDatabase } from "../support/database.ts";
@@ -155,7 +156,7 @@ describe("beside others", () => {
     const keys = await addKeys(5, "-1 hour");
     await using other = await connectClient();
     await other.client.query("begin");
-    await other.client.query("select pg_advisory_xact_lock(7361, 5)");
+    await other.client.query(`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys})`);
     assert.equal(await forgetSlice(db, 0), null);
     assert.equal(await forgetExpiredKeys(db), false);
     assert.deepEqual(await storedKeys(), keys.toSorted());

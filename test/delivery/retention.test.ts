@@ -9,6 +9,7 @@ import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts"
 import { applyRetention, type Turn } from "../../src/retention/drop-weeks.ts";
 import { retentionJob } from "../../src/retention/keep-retention.ts";
 import { Database } from "../../src/storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
 import { createDatabase } from "../support/database.ts";
@@ -296,7 +297,7 @@ describe("beside others", () => {
 
   test("nothing is done while another node is at it", async () => {
     await using other = await connectClient();
-    await other.client.query("select pg_advisory_lock(7361, 4)");
+    await other.client.query(`select pg_advisory_lock(${DATABASE_LOCK}, ${LOCKS.retention})`);
     assert.equal(await applyRetention(db, { retentionDays: RETENTION_DAYS, nowMs: LATER_MS, log }), undefined);
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
   });

@@ -4,7 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { firstUuidAt, newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { oldestDue } from "../../src/delivery/queue-depth.ts";
 import { Database } from "../../src/storage/database.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { usageFolding } from "../../src/usage/fold.ts";
 import { foldUsage, forgetHours, readDepth, readUsage, type UsageFilter, type UsageRow } from "../../src/usage/queries.ts";
 import { countedOf, type Countable } from "../../src/usage/usage.ts";
@@ -172,7 +174,7 @@ describe("folding", () => {
     const owner = freshOwner();
     await accept(owner, [message()]);
     const client = await db.transaction(async (tx) => {
-      await tx.rows({ name: "hold", text: "select pg_advisory_xact_lock(7361, 3)", values: [] });
+      await tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage})`);
       return foldUsage(db);
     });
     assert.equal(client, 0);

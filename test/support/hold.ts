@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import pg from "pg";
 import { poll } from "../../src/lib/wait.ts";
+import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { LIMIT_MS } from "./expect.ts";
 
 /** Messages with this text wait while it is held; all others pass. */
 export const HELD_BODY = "held by the test";
-const LOCK = "7361, 99";
+const LOCK = `${DATABASE_LOCK}, ${LOCKS.heldByTest}`;
 
 export class Hold {
   readonly #client: pg.Client;

@@ -1,0 +1,47 @@
+/** The numbers of all advisory locks, in one table so that no two purposes share a number. PostgreSQL keeps locks with two numbers
+ *  apart from locks with one number. Locks with one number belong to idempotency keys, and the number is a hash of the key. */
+import type { Tx } from "./database.ts";
+import type { Owner } from "./owner.ts";
+import { sql } from "./sql.ts";
+
+/** The first number of the locks that exist once in a database. */
+export const DATABASE_LOCK = 7361;
+
+/** The second number of these locks. Each lets one node at a time do its work. */
+export const LOCKS = {
+  /** Migrating the schema. */
+  migrations: 1,
+  /** Creating partitions. */
+  partitions: 2,
+  /** Folding changes of usage into hours and minutes, and forgetting old hours and minutes. */
+  usage: 3,
+  /** Dropping the weeks whose retention has ended. */
+  retention: 4,
+  /** Deleting expired idempotency keys. */
+  expiredKeys: 5,
+  /** Rotating and revoking signing keys. */
+  signingKeys: 6,
+  /** Holding an accept in mid-transaction, in tests only. */
+  heldByTest: 99,
+} as const;
+
+/** The first number of the locks of one account and environment. The second number is a hash of the two. */
+export const OWNER_LOCKS = {
+  /** The number of webhook endpoints, while one is added. */
+  endpoints: 7362,
+  /** The number of templates, while one is added. */
+  templates: 7363,
+  /** The number of API keys, while one is added. */
+  apiKeys: 7364,
+  /** The verifications sent to one prefix of phone numbers, while one is added. */
+  verifications: 7365,
+} as const;
+
+/** Takes a lock of an owner until the transaction ends, and waits while another transaction holds it. `detail` narrows the lock to a
+ *  part of the owner's rows. */
+export const lockOwner = (
+  tx: Tx,
+  lock: (typeof OWNER_LOCKS)[keyof typeof OWNER_LOCKS],
+  { accountId, environment }: Owner,
+  detail = "",
+): Promise<unknown[]> => tx.rows(sql`select pg_advisory_xact_lock(${lock}, hashtext(${accountId.toString("hex") + environment + detail}))`);
