@@ -2,7 +2,8 @@
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
+import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
@@ -132,7 +133,7 @@ export const storeChanges = async (tx: Tx, changes: readonly Changed[]): Promise
 const BY_ID = "recipient > ''";
 const BY_RECIPIENT = "id > '00000000-0000-0000-0000-000000000000'";
 
-const find = (suffix: string): { name: string; text: string } =>
+const find = (suffix: string): Prepared =>
   prepare(`
 select ${COLUMNS}
   from suppressions s
@@ -154,53 +155,34 @@ export async function lockSuppression(tx: Tx, { accountId, environment }: Owner,
 
 export type SuppressionFilter = { before: Uuid; recipient: string | null; sender: string | null; isActive: boolean };
 
-// A filter that no index serves looks at this many suppressions at most; a page may then come back short, with a cursor.
-const SCAN_LIMIT = 5_000;
-
-/** Each row is a found suppression, or, alone and without one, the news that the scan found none. */
-type ListRow = (SuppressionRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
-
-/** Looks at `scan limit` suppressions from the newest on, narrow columns only, and fetches whole the few that fit. */
-const listBy = (condition: string): { name: string; text: string } =>
-  prepare(`
-with scanned as materialized (
+const listBy = (condition: string): Prepared =>
+  scanStatement({
+    scan: `
   select id, sender, is_active
     from suppressions
-   where account_id = $1 and environment = $2 and id < $3 and ${condition}
-   order by id desc
-   limit $4
-), found as (
-  select id
-    from scanned
-   where ($5::text is null or sender = $5) and is_active = $6
-   order by id desc
-   limit $7
-)
-select ${COLUMNS}, scan.scanned, scan.last_scanned
-  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found cross join lateral (select *
-                                         from suppressions whole
-                                        where whole.account_id = $1 and whole.environment = $2 and whole.id = found.id and whole.${BY_ID}
-                                        limit 1) s) on true
- order by s.id desc`);
+   where account_id = $1 and environment = $2 and id < $5 and ${condition}`,
+    filter: "($6::text is null or sender = $6) and is_active = $7",
+    whole: `
+  select ${COLUMNS}
+    from suppressions s
+   where s.account_id = $1 and s.environment = $2 and s.id = found.id and s.${BY_ID}`,
+  });
 
 const listAll = listBy(BY_ID);
 const listByRecipient = listBy(`recipient = $8 and ${BY_RECIPIENT}`);
 
-/** A page of suppressions, newest first, and the id after which the next one begins; null when there is no more. */
+/** A page of suppressions, newest first. */
 export async function listSuppressions(
   db: Queryable,
-  { accountId, environment }: Owner,
-  { before, recipient, sender, isActive }: SuppressionFilter,
+  owner: Owner,
+  filter: SuppressionFilter,
   limit: number,
-): Promise<{ suppressions: Suppression[]; next: Uuid | null }> {
-  const values = [accountId, environment, before, SCAN_LIMIT, sender, isActive, limit + 1];
-  const rows = await db.rows<ListRow>(recipient === null ? { ...listAll, values } : { ...listByRecipient, values: [...values, recipient] });
-  const found = rows.filter((row): row is SuppressionRow & ListRow => row.id !== null).map(toSuppression);
-  const suppressions = found.slice(0, limit);
-  if (found.length > limit) return { suppressions, next: suppressions.at(-1)?.id ?? null };
-  const [first] = rows;
-  return { suppressions, next: first !== undefined && first.scanned >= SCAN_LIMIT ? first.last_scanned : null };
+): Promise<ListPage<Suppression>> {
+  const { before, recipient, sender, isActive } = filter;
+  const [statement, values] =
+    recipient === null ? [listAll, [before, sender, isActive]] : [listByRecipient, [before, sender, isActive, recipient]];
+  const { items, next } = await readPage<SuppressionRow>(db, statement, { owner, limit, isFiltered: true, values });
+  return { items: items.map(toSuppression), next };
 }
 
 type ChangeRow = Pick<SuppressionRow, "id" | "is_active" | "source" | "keyword" | "message_id" | "note">;

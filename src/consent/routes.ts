@@ -140,6 +140,6 @@ async function listPage(db: Database, credential: Credential, query: Static<type
     sender: query.sender ?? null,
     isActive: (query.status ?? "active") === "active",
   };
-  const { suppressions, next } = await listSuppressions(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-  return toPage(suppressions.map(toRecord), next);
+  const { items, next } = await listSuppressions(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
+  return toPage(items.map(toRecord), next);
 }

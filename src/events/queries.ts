@@ -2,9 +2,10 @@
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
+import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { StoredEvent } from "./event.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 
 /** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
  *  news to tell. */
@@ -128,72 +129,42 @@ export type EventFilter = {
   messageId: Uuid | null;
 };
 
-// Entries that are no events, or of another type, are looked at and left out; so many at most for a page.
-const SCAN_LIMIT = 5_000;
-
 const isOfType = (type: string, pattern: string): string =>
   `(${pattern} = '*' or ${type} = ${pattern} or ${pattern} = split_part(${type}, '.', 1) || '.*')`;
 
-/** Looks at entries from the newest on, narrow columns only, and fetches whole the few that fit. `scanned` reads them in order. */
-const listFrom = (scan: string): { name: string; text: string } =>
-  prepare(`
-with scanned as materialized (${scan}
-), found as (
-  select id
-    from scanned
-   where is_event and ${isOfType("type", "$6")}
-   order by id desc
-   limit $7
-)
-select whole.*, scan.scanned, scan.last_scanned
-  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found cross join lateral (select ${EVENT_COLUMNS}
-                                         from events e
-                                        where e.account_id = $1 and e.environment = $2 and e.id = found.id
-                                        limit 1) whole) on true
- order by whole.id desc`);
-
+/** Entries that are no events are scanned and left out. */
 const NARROW = `id, type, ${IS_EVENT("type", "record")} as is_event`;
+
+const listFrom = (scan: string): Prepared =>
+  scanStatement({
+    scan,
+    filter: `is_event and ${isOfType("type", "$7")}`,
+    whole: `
+  select ${EVENT_COLUMNS}
+    from events e
+   where e.account_id = $1 and e.environment = $2 and e.id = found.id`,
+  });
 
 const listAll = listFrom(`
   select ${NARROW}
     from events
-   where account_id = $1 and environment = $2 and id >= $3 and id < $4
-   order by id desc
-   limit $5`);
+   where account_id = $1 and environment = $2 and id >= $5 and id < $6`);
 
 const listOfMessage = listFrom(`
   select ${NARROW}
     from (select id, type, record
             from events
-           where message_id = $8 and id <> message_id and account_id = $1 and environment = $2 and id >= $3 and id < $4
+           where message_id = $8 and id <> message_id and account_id = $1 and environment = $2 and id >= $5 and id < $6
           union all
           select id, type, record
             from events
-           where account_id = $1 and environment = $2 and id = $8 and id >= $3 and id < $4) entry
-   order by id desc
-   limit $5`);
+           where account_id = $1 and environment = $2 and id = $8 and id >= $5 and id < $6) entry`);
 
-type EventListRow = (StoredEvent | { id: null }) & { scanned: number; last_scanned: Uuid | null };
-
-/** A page of events, newest first, and the id after which the next one begins; null when there is no more. */
-export async function listEvents(
-  db: Queryable,
-  accountId: Uuid,
-  environment: Environment,
-  { from, before, type, messageId }: EventFilter,
-  limit: number,
-): Promise<{ events: StoredEvent[]; next: Uuid | null }> {
-  const scanLimit = Math.max(SCAN_LIMIT, limit + 1);
-  const values = [accountId, environment, from, before, scanLimit, type, limit + 1];
-  const rows = await db.rows<EventListRow>(
-    messageId === null ? { ...listAll, values } : { ...listOfMessage, values: [...values, messageId] },
-  );
-  const found = rows.filter((row): row is StoredEvent & EventListRow => row.id !== null);
-  const events = found.slice(0, limit);
-  if (found.length > limit) return { events, next: events.at(-1)?.id ?? null };
-  const [first] = rows;
-  return { events, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
+/** A page of events, newest first. */
+export function listEvents(db: Queryable, owner: Owner, filter: EventFilter, limit: number): Promise<ListPage<StoredEvent>> {
+  const { from, before, type, messageId } = filter;
+  const [statement, values] = messageId === null ? [listAll, [from, before, type]] : [listOfMessage, [from, before, type, messageId]];
+  return readPage<StoredEvent>(db, statement, { owner, limit, isFiltered: true, values });
 }
 
 const idsAfter = prepare(`

@@ -46,11 +46,11 @@ export const eventRoutes = (db: Database, streams: EventStreams): Route[] => [
     query: ListQuery,
     reply: { status: 200, description: "A page of events.", schema: pageOf("EventPage", Event) },
     problems: [],
-    handle: async ({ query, credential: { accountId, environment } }) => {
+    handle: async ({ query, credential }) => {
       const messageId = typeof query.message_id === "string" ? (decodeId("msg", query.message_id) ?? NO_ID) : null;
       const filter = { ...idRange(query), type: query.type ?? "*", messageId };
-      const { events, next } = await listEvents(db, accountId, environment, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: pageText(events.map(eventText), next) };
+      const { items, next } = await listEvents(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
+      return { status: 200, body: pageText(items.map(eventText), next) };
     },
   }),
   route({

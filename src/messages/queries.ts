@@ -3,11 +3,12 @@ import type { Uuid } from "../lib/uuid.ts";
 import { queueDeliveries } from "../events/publish.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
-import { prepare, sql, type Sql } from "../storage/sql.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
+import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
 import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 
 const receive = batchStatement<{ message: Message; record: string }>(
   [
@@ -153,72 +154,38 @@ export type MessageFilter = {
   errorCode: string | null;
 };
 
-// A filter that no index serves looks at this many messages at most; a page may then come back short, with a cursor.
-const SCAN_LIMIT = 5_000;
-
-/** Each row is a found message, or, alone and without one, the news that the scan found none. */
-type ListRow = (MessageRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
-
-/** A page of messages, and the id after which the next one begins; null when there is no more. */
-export type MessagePage = { messages: Message[]; next: Uuid | null };
-
-/** Looks at `scan limit` messages from the newest on, narrow columns only, and fetches whole the few that fit. The fetch is
- *  a lateral probe with a limit, which stays an index probe whatever the planner believes of a table without statistics. */
-const listBy = (condition: string): { name: string; text: string } =>
-  prepare(`
-with scanned as materialized (
+const listBy = (condition: string): Prepared =>
+  scanStatement({
+    scan: `
   select id, recipient, client_reference, status, channel, direction, batch_id, error
     from messages
-   where account_id = $1 and environment = $2 and id >= $3 and id < $4${condition}
-   order by id desc
-   limit $5
-), found as (
-  select id
-    from scanned
-   where ($6::text is null or recipient = $6)
-     and ($7::text is null or client_reference = $7)
-     and ($8::text is null or status = $8)
-     and ($9::text is null or channel = $9)
-     and ($10::text is null or direction = $10)
-     and ($11::uuid is null or batch_id = $11)
-     and ($12::text is null or error ->> 'code' = $12)
-   order by id desc
-   limit $13
-)
-select ${MESSAGE_COLUMNS}, scan.scanned, scan.last_scanned
-  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found cross join lateral (select *
-                                         from messages whole
-                                        where whole.account_id = $1 and whole.environment = $2 and whole.id = found.id
-                                        limit 1) m) on true
- order by m.id desc`);
+   where account_id = $1 and environment = $2 and id >= $5 and id < $6${condition}`,
+    filter: `($7::text is null or recipient = $7)
+     and ($8::text is null or client_reference = $8)
+     and ($9::text is null or status = $9)
+     and ($10::text is null or channel = $10)
+     and ($11::text is null or direction = $11)
+     and ($12::uuid is null or batch_id = $12)
+     and ($13::text is null or error ->> 'code' = $13)`,
+    whole: `
+  select ${MESSAGE_COLUMNS}
+    from messages m
+   where m.account_id = $1 and m.environment = $2 and m.id = found.id`,
+  });
 
 const listAll = listBy("");
-const listByRecipient = listBy(" and recipient = $6");
-const listByReference = listBy(" and client_reference = $7");
-const listByBatch = listBy(" and batch_id = $11");
+const listByRecipient = listBy(" and recipient = $7");
+const listByReference = listBy(" and client_reference = $8");
+const listByBatch = listBy(" and batch_id = $12");
 
-export async function listMessages(
-  db: Queryable,
-  accountId: Uuid,
-  environment: Environment,
-  filter: MessageFilter,
-  limit: number,
-): Promise<MessagePage> {
-  const { recipient, clientReference, status, channel, direction, batchId, errorCode } = filter;
+/** A page of messages, newest first. */
+export async function listMessages(db: Queryable, owner: Owner, filter: MessageFilter, limit: number): Promise<ListPage<Message>> {
+  const { from, before, recipient, clientReference, status, channel, direction, batchId, errorCode } = filter;
   const byNumber = recipient !== null ? listByRecipient : listAll;
-  const indexed = batchId !== null ? listByBatch : clientReference !== null ? listByReference : byNumber;
-  const isScan =
+  const statement = batchId !== null ? listByBatch : clientReference !== null ? listByReference : byNumber;
+  const isFiltered =
     [status, channel, direction, batchId, errorCode].some((value) => value !== null) || (clientReference !== null && recipient !== null);
-  // One more than asked for tells whether there is more.
-  const count = limit + 1;
-  const scanLimit = isScan ? Math.max(SCAN_LIMIT, count) : count;
-  const where = [accountId, environment, filter.from, filter.before, scanLimit];
-  const which = [recipient, clientReference, status, channel, direction, batchId, errorCode, count];
-  const rows = await db.rows<ListRow>({ ...indexed, values: [...where, ...which] } satisfies Sql);
-  const found = rows.filter((row): row is MessageRow & ListRow => row.id !== null).map(toMessage);
-  const messages = found.slice(0, limit);
-  if (found.length > limit) return { messages, next: messages.at(-1)?.id ?? null };
-  const [first] = rows;
-  return { messages, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
+  const values = [from, before, recipient, clientReference, status, channel, direction, batchId, errorCode];
+  const { items, next } = await readPage<MessageRow>(db, statement, { owner, limit, isFiltered, values });
+  return { items: items.map(toMessage), next };
 }

@@ -231,9 +231,9 @@ const toChangeCall = ({ credential, params, claim, writeProblem }: Call<unknown,
   writeProblem,
 });
 
-async function listPage(db: Database, { accountId, environment }: Credential, query: Static<typeof ListQuery>): Promise<object> {
-  const { messages, next } = await listMessages(db, accountId, environment, toFilter(query), query.limit ?? DEFAULT_LIMIT);
-  return toPage(messages.map(toRecord), next);
+async function listPage(db: Database, credential: Credential, query: Static<typeof ListQuery>): Promise<object> {
+  const { items, next } = await listMessages(db, credential, toFilter(query), query.limit ?? DEFAULT_LIMIT);
+  return toPage(items.map(toRecord), next);
 }
 
 function toFilter(query: Static<typeof ListQuery>): MessageFilter {

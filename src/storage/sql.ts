@@ -3,7 +3,7 @@
 
 export type Sql = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
 
-type Prepared = { name: string; text: string };
+export type Prepared = { name: string; text: string };
 
 let statements = 0;
 const prepared = new WeakMap<TemplateStringsArray, Prepared>();

@@ -95,4 +95,4 @@ const ALL = { before: END_OF_TIME, status: null, channel: null, name: null };
 
 /** Every template of an environment, archived ones aside. */
 export const readTemplates = async (db: Queryable, owner: Owner): Promise<Template[]> =>
-  (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).templates;
+  (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).items;

@@ -3,7 +3,8 @@ import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
+import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
@@ -61,7 +62,7 @@ const said = (version: string): string => `cross join lateral (select *
                       where account_id = $1 and environment = $2 and template_id = t.id and version = ${version}
                       limit 1) v`;
 
-const find = (condition: string, version = "t.version"): { name: string; text: string } =>
+const find = (condition: string, version = "t.version"): Prepared =>
   prepare(`
 select ${COLUMNS}
   from templates t
@@ -89,7 +90,7 @@ export async function findVersion(
   return row && toTemplate(row);
 }
 
-const lock = (condition: string): { name: string; text: string } =>
+const lock = (condition: string): Prepared =>
   prepare(`
 select t.id
   from templates t
@@ -154,40 +155,21 @@ export const storeTemplate = (tx: Tx, template: Template): Promise<unknown[]> =>
 
 export type TemplateFilter = { before: Uuid; status: TemplateStatus | null; channel: Channel | null; name: string | null };
 
-// More than can be unarchived, so only archived ones are ever scanned in several turns.
-const SCAN_LIMIT = 1_000;
-
-/** Each row is a found template, or, alone and without one, the news that the scan found none. */
-type ListRow = (TemplateRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
-
-/** A page of templates, and the id after which the next one begins; null when there is no more. */
-export type TemplatePage = { templates: Template[]; next: Uuid | null };
-
-const listFrom = (templates: string): { name: string; text: string } =>
-  prepare(`
-with scanned as materialized (
+const listFrom = (templates: string): Prepared =>
+  scanStatement({
+    scan: `
   select id, name, status, channels
     from (${templates}) listed
-   where id < $3
-   order by id desc
-   limit $4
-), found as (
-  select id
-    from scanned
-   where ($5::text is null or status = $5)
-     and ($6::text is null or $6 = any (channels))
-     and ($7::text is null or name = $7)
-   order by id desc
-   limit $8
-)
-select whole.*, scan.scanned, scan.last_scanned
-  from (select (select count(*)::integer from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found cross join lateral (select ${COLUMNS}
-                                         from templates t
-                                        ${said("t.version")}
-                                        where t.account_id = $1 and t.environment = $2 and t.id = found.id
-                                        limit 1) whole) on true
- order by whole.id desc`);
+   where id < $5`,
+    filter: `($6::text is null or status = $6)
+     and ($7::text is null or $7 = any (channels))
+     and ($8::text is null or name = $8)`,
+    whole: `
+  select ${COLUMNS}
+    from templates t
+   ${said("t.version")}
+   where t.account_id = $1 and t.environment = $2 and t.id = found.id`,
+  });
 
 const where = (condition: string): string => `
           select id, name, status, channels
@@ -198,19 +180,15 @@ const where = (condition: string): string => `
 const listKept = listFrom(`${where("status <> 'archived'")} offset 0`);
 const listArchived = listFrom(where("status = 'archived'"));
 
-/** Newest first. Archived ones only when asked for. */
-export async function listTemplates(
-  db: Queryable,
-  { accountId, environment }: Owner,
-  { before, status, channel, name }: TemplateFilter,
-  limit: number,
-): Promise<TemplatePage> {
-  // One more than asked for tells whether there is more.
-  const values = [accountId, environment, before, SCAN_LIMIT, status, channel, name, limit + 1];
-  const rows = await db.rows<ListRow>({ ...(status === "archived" ? listArchived : listKept), values });
-  const found = rows.filter((row): row is TemplateRow & ListRow => row.id !== null).map(toTemplate);
-  const templates = found.slice(0, limit);
-  if (found.length > limit) return { templates, next: templates.at(-1)?.id ?? null };
-  const [first] = rows;
-  return { templates, next: first !== undefined && first.scanned >= SCAN_LIMIT ? first.last_scanned : null };
+/** A page of templates, newest first. Archived ones only when asked for. */
+export async function listTemplates(db: Queryable, owner: Owner, filter: TemplateFilter, limit: number): Promise<ListPage<Template>> {
+  const { before, status, channel, name } = filter;
+  const statement = status === "archived" ? listArchived : listKept;
+  const { items, next } = await readPage<TemplateRow>(db, statement, {
+    owner,
+    limit,
+    isFiltered: true,
+    values: [before, status, channel, name],
+  });
+  return { items: items.map(toTemplate), next };
 }

@@ -55,8 +55,8 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
         channel: query.channel ?? null,
         name: query.name ?? null,
       };
-      const { templates, next } = await listTemplates(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: JSON.stringify(toPage(templates.map(toRecord), next)) };
+      const { items, next } = await listTemplates(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
+      return { status: 200, body: JSON.stringify(toPage(items.map(toRecord), next)) };
     },
   }),
   route({

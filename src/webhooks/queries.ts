@@ -9,6 +9,7 @@ import { EVENT_COLUMNS, IS_EVENT } from "../events/queries.ts";
 import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
@@ -24,52 +25,31 @@ select ${DELIVERY_COLUMNS}
   from webhook_deliveries d
  where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = $4`);
 
-// A status that few deliveries have is looked for in so many at most; a page may then come back short, with a cursor.
-const SCAN_LIMIT = 5_000;
-
-const listDeliveriesBy = prepare(`
-with scanned as materialized (
+const listOfEndpoint = scanStatement({
+  scan: `
   select id, status
     from webhook_deliveries
-   where account_id = $1 and environment = $2 and endpoint_id = $3 and id < $4
-   order by id desc
-   limit $5
-), found as (
-  select id
-    from scanned
-   where $6::text is null or status = $6
-   order by id desc
-   limit $7
-)
-select d.*, scan.scanned, scan.last_scanned
-  from (select (select count(*) from scanned) as scanned, (select id from scanned order by id limit 1) as last_scanned) scan
-  left join (found cross join lateral (select ${DELIVERY_COLUMNS.replaceAll("d.", "whole.")}
-                                         from webhook_deliveries whole
-                                        where whole.account_id = $1 and whole.environment = $2 and whole.endpoint_id = $3
-                                          and whole.id = found.id
-                                        limit 1) d) on true
- order by d.id desc`);
+   where account_id = $1 and environment = $2 and endpoint_id = $5 and id < $6`,
+  filter: "$7::text is null or status = $7",
+  whole: `
+  select ${DELIVERY_COLUMNS}
+    from webhook_deliveries d
+   where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $5 and d.id = found.id`,
+});
 
-type DeliveryListRow = (DeliveryRow | { id: null }) & { scanned: number; last_scanned: Uuid | null };
-
-/** A page of an endpoint's deliveries, newest first, and the id after which the next one begins; null when there is no more. */
-export async function listDeliveries(
+/** A page of an endpoint's deliveries, newest first. */
+export const listDeliveries = (
   db: Queryable,
-  { accountId, environment, id }: Endpoint,
+  endpoint: Endpoint,
   { before, status }: { before: Uuid; status: string | null },
   limit: number,
-): Promise<{ deliveries: DeliveryRow[]; next: Uuid | null }> {
-  const scanLimit = status === null ? limit + 1 : Math.max(SCAN_LIMIT, limit + 1);
-  const rows = await db.rows<DeliveryListRow>({
-    ...listDeliveriesBy,
-    values: [accountId, environment, id, before, scanLimit, status, limit + 1],
+): Promise<ListPage<DeliveryRow>> =>
+  readPage<DeliveryRow>(db, listOfEndpoint, {
+    owner: endpoint,
+    limit,
+    isFiltered: status !== null,
+    values: [endpoint.id, before, status],
   });
-  const found = rows.filter((row): row is DeliveryRow & DeliveryListRow => row.id !== null);
-  const deliveries = found.slice(0, limit);
-  if (found.length > limit) return { deliveries, next: deliveries.at(-1)?.id ?? null };
-  const [first] = rows;
-  return { deliveries, next: first !== undefined && first.scanned >= scanLimit ? first.last_scanned : null };
-}
 
 const ofEvent = prepare(`
 select ${DELIVERY_COLUMNS}

@@ -38,8 +38,8 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     handle: async ({ params, query, credential }) => {
       const endpoint = await findOwnEndpoint(db, credential, params.id);
       const filter = { before: idRange(query).before, status: query.status ?? null };
-      const { deliveries, next } = await listDeliveries(db, endpoint, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: JSON.stringify(toPage(deliveries.map(toDeliveryRecord), next)) };
+      const { items, next } = await listDeliveries(db, endpoint, filter, query.limit ?? DEFAULT_LIMIT);
+      return { status: 200, body: JSON.stringify(toPage(items.map(toDeliveryRecord), next)) };
     },
   }),
   route({
