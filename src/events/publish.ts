@@ -3,6 +3,7 @@ import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
+import { fairWalk } from "../storage/fair-walk.ts";
 import { prepare, type Sql } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
 
@@ -86,30 +87,18 @@ export const publishEventTo = async (tx: Tx, { accountId, environment, id, type,
 
 /** A look at the queue reaches so many endpoints of a kind at most; the next one goes on where it ended. */
 export const MAX_ENDPOINTS = 64;
-const LAST_ENDPOINT = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The endpoints that have rows, from the cursor on and around to it again: a probe of the index each, however many rows. */
-const walk = (name: string, isRetry: boolean, cursor: string): string => `
-${name}(account_id, environment, endpoint_id, due_at, lap, place) as (
-  select null::uuid, null::text collate "C", ${cursor}::uuid, null::timestamptz, 0, 0
-  union all
-  select next.account_id, next.environment, next.endpoint_id, next.due_at, next.lap, ${name}.place + 1
-    from ${name}
-   cross join lateral ((select q.account_id, q.environment, q.endpoint_id, q.due_at, ${name}.lap
-                          from webhook_queue q
-                         where q.is_retry = ${isRetry} and q.endpoint_id > ${name}.endpoint_id
-                           and q.endpoint_id <= case ${name}.lap when 0 then '${LAST_ENDPOINT}' else ${cursor}::uuid end
-                         order by q.endpoint_id, q.due_at
-                         limit 1)
-                       union all
-                       (select q.account_id, q.environment, q.endpoint_id, q.due_at, 1
-                          from webhook_queue q
-                         where ${name}.lap = 0 and q.is_retry = ${isRetry} and q.endpoint_id <= ${cursor}::uuid
-                         order by q.endpoint_id, q.due_at
-                         limit 1)
-                       limit 1) next
-   where ${name}.place < ${MAX_ENDPOINTS}
-)`;
+/** The endpoints that have rows, each with its longest waiting row, whether that is due or not. */
+const walk = (name: string, isRetry: boolean, cursor: string): string =>
+  fairWalk({
+    name,
+    queue: "webhook_queue",
+    condition: `q.is_retry = ${isRetry}`,
+    group: "endpoint_id",
+    cursor,
+    most: MAX_ENDPOINTS,
+    first: { by: "due_at", columns: { account_id: "uuid", environment: 'text collate "C"', due_at: "timestamptz" } },
+  });
 
 /** Endpoints with rows, as the relation `waiting` that `select` reads: those with new ones after $1, with others after $2. */
 export const waitingStatement = (select: string): ((afterNew: Uuid, afterRetry: Uuid) => Sql) => {
