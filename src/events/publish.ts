@@ -1,10 +1,9 @@
-/** All SQL of the outbox: which endpoints are to be told of an event. Rows are written by the transaction of the event. */
+/** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
 import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
-import { fairWalk } from "../storage/fair-walk.ts";
-import { prepare, type Sql } from "../storage/sql.ts";
+import { prepare } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
 
 /** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
@@ -84,76 +83,3 @@ select ${deliveryId("event_id")}, account_id, environment, $6, event_id, now()
 export const publishEventTo = async (tx: Tx, { accountId, environment, id, type, record }: NewEvent, endpointId: Uuid): Promise<void> => {
   await tx.rows({ ...publishToOne, values: [accountId, environment, id, type, record, endpointId] });
 };
-
-/** A look at the queue reaches so many endpoints of a kind at most; the next one goes on where it ended. */
-export const MAX_ENDPOINTS = 64;
-
-/** The endpoints that have rows, each with its longest waiting row, whether that is due or not. */
-const walk = (name: string, isRetry: boolean, cursor: string): string =>
-  fairWalk({
-    name,
-    queue: "webhook_queue",
-    condition: `q.is_retry = ${isRetry}`,
-    group: "endpoint_id",
-    cursor,
-    most: MAX_ENDPOINTS,
-    first: { by: "due_at", columns: { account_id: "uuid", environment: 'text collate "C"', due_at: "timestamptz" } },
-  });
-
-/** Endpoints with rows, as the relation `waiting` that `select` reads: those with new ones after $1, with others after $2. */
-export const waitingStatement = (select: string): ((afterNew: Uuid, afterRetry: Uuid) => Sql) => {
-  const statement = prepare(`
-with recursive ${walk("fresh", false, "$1")},${walk("again", true, "$2")},
-waiting as (
-  select account_id, environment, endpoint_id, due_at <= now() as is_due, false as is_retry, place from fresh where place > 0
-  union all
-  select account_id, environment, endpoint_id, due_at <= now(), true, place from again where place > 0
-)
-${select}`);
-  return (afterNew, afterRetry) => ({ ...statement, values: [afterNew, afterRetry] });
-};
-
-/** So many due rows of an endpoint; of one that is gone or disabled, due or not. */
-export type Share = { endpointId: Uuid; isRetry: boolean; isOver: boolean; most: number };
-
-/** Takes due rows into this process's hands, for as long as a lease lasts, as the relation `claimed` that `select` reads. */
-export const claimSharesStatement = (leaseMs: number, select: string): ((shares: readonly Share[]) => Sql) =>
-  batchStatement<Share>(
-    [
-      column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
-      column("is_retry", "boolean", ({ isRetry }) => isRetry),
-      column("is_over", "boolean", ({ isOver }) => isOver),
-      column("most", "integer", ({ most }) => most),
-    ],
-    (items) => `
-with picked as materialized (
-  select due.id
-    from ${items}
-   cross join lateral (select q.id
-                         from webhook_queue q
-                        where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
-                          and q.due_at <= case when item.is_over then 'infinity' else now() end
-                        order by q.due_at
-                        limit item.most
-                          for update skip locked) due
-), claimed as (
-  update webhook_queue q
-     set due_at = now() + ${leaseMs} * interval '1 millisecond'
-    from picked
-   where q.id = picked.id
-  returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts
-)
-${select}`,
-  );
-
-const release = batchStatement<Uuid>(
-  [column("id", "uuid", (id) => id)],
-  (items) => `
-update webhook_queue q
-   set due_at = now()
-  from ${items}
- where q.id = item.id`,
-);
-
-/** No longer at it: anybody may. */
-export const releaseStatement = (ids: readonly Uuid[]): Sql => release(ids);

@@ -8,7 +8,8 @@ import { VERSION } from "../version.ts";
 import type { DeliveryAttempt } from "./delivery-record.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Outbound, Reply } from "./outbound.ts";
-import type { ClaimedRow, Settlement } from "./queries.ts";
+import type { Settlement } from "./queries.ts";
+import type { ClaimedRow } from "./queue.ts";
 import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
 import type { Signer } from "./signer.ts";
 

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
 import type { Database } from "../storage/database.ts";
 import { isSuccess } from "./attempt.ts";
-import { readDepth } from "./queries.ts";
+import { readQueueDepth } from "./queue.ts";
 import type { WebhookWatch, WebhookWorker } from "./worker.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
@@ -57,7 +57,7 @@ export function watchOutbox(registry: Registry, db: Database): void {
   const oldest = gauge("godwit_webhook_queue_oldest_due_seconds", "For how long the oldest due delivery has waited.", []);
   const refresh = remembered(TRUST_MS, async () => {
     try {
-      const [found] = await readDepth(db);
+      const [found] = await readQueueDepth(db);
       if (found === undefined) return;
       depth.set({ kind: "new" }, found.rows - found.retries);
       depth.set({ kind: "retry" }, found.retries);

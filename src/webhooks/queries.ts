@@ -1,16 +1,12 @@
-/** All SQL of deliveries: what waits, what is claimed, and what became of it. */
+/** All SQL of webhook deliveries but the claims, which queue.ts has: lists, results of attempts, retries and recovery. */
 import type { Endpoint } from "./endpoint.ts";
-import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
-import type { StoredEvent } from "../events/event.ts";
-import type { Trace } from "../lib/trace.ts";
 import type { Uuid } from "../lib/uuid.ts";
-import { claimSharesStatement, deliveryId, isDeliveryOf, waitingStatement, wantsType, type Share } from "../events/publish.ts";
-import { EVENT_COLUMNS, IS_EVENT } from "../events/queries.ts";
-import { traceOfEvent } from "../messages/rows.ts";
+import { deliveryId, isDeliveryOf, wantsType } from "../events/publish.ts";
+import { IS_EVENT } from "../events/queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
-import { prepare, sql } from "../storage/sql.ts";
+import { prepare } from "../storage/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
@@ -83,53 +79,6 @@ returning ${DELIVERY_COLUMNS}`);
 /** Puts a delivery into the queue once more, or to its front if it is there. */
 export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
   tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid] });
-
-/** Endpoints with something in the queue; a deleted one has no row, and its deliveries are nobody's. */
-export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: Uuid } & (EndpointRow | { id: null });
-
-const waiting = waitingStatement(`
-select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${ENDPOINT_COLUMNS}
-  from waiting
-  left join lateral (select *
-                       from webhook_endpoints known
-                      where known.account_id = waiting.account_id and known.environment = waiting.environment
-                        and known.id = waiting.endpoint_id
-                      limit 1) e on true
- order by waiting.is_retry, waiting.place`);
-
-export const findWaiting = (db: Queryable, afterNew: Uuid, afterRetry: Uuid): Promise<WaitingRow[]> =>
-  db.rows<WaitingRow>(waiting(afterNew, afterRetry));
-
-export type ClaimedRow = {
-  id: Uuid;
-  account_id: Uuid;
-  environment: Environment;
-  endpoint_id: Uuid;
-  event_id: Uuid;
-  is_retry: boolean;
-  attempts: number;
-} & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
-    type: string | null;
-    record: string | null;
-    trace: Trace | null;
-  };
-
-export type ClaimShares = (db: Queryable, shares: readonly Share[]) => Promise<ClaimedRow[]>;
-
-const CLAIMED = `
-select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id, event.trace
-  from claimed
-  left join lateral (select ${EVENT_COLUMNS}, ${traceOfEvent("e")} as trace
-                       from events e
-                      where e.account_id = claimed.account_id and e.environment = claimed.environment and e.id = claimed.event_id
-                      limit 1) event on true
- order by claimed.id`;
-
-/** Claims what is due of the shares, for as long as a lease lasts. */
-export function claimSharesFor(leaseMs: number): ClaimShares {
-  const claim = claimSharesStatement(leaseMs, CLAIMED);
-  return (db, shares) => db.rows<ClaimedRow>(claim(shares));
-}
 
 const VERDICT = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
@@ -279,15 +228,3 @@ export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Pro
   });
   return row ?? { looked_at: 0, queued: 0, reached: null };
 }
-
-// Counted no further: past this the number says only "very many", and counting would be work.
-const MAX_DEPTH = 100_000;
-
-export type OutboxDepth = { rows: number; retries: number; oldest_due_seconds: number };
-
-/** How many deliveries wait, and for how long the oldest has been due. */
-export const readDepth = (db: Queryable): Promise<OutboxDepth[]> =>
-  db.rows<OutboxDepth>(sql`
-  select count(*)::integer as rows, (count(*) filter (where is_retry))::integer as retries,
-         coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 as oldest_due_seconds
-    from (select is_retry, due_at from webhook_queue limit ${MAX_DEPTH}) q`);

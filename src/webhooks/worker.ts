@@ -6,7 +6,6 @@ import { RepeatingJob } from "../lib/background-job.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
-import { MAX_ENDPOINTS, releaseStatement, type Share } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -15,7 +14,16 @@ import { toEndpoint } from "./endpoint-queries.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { Load, type Health, type Slot } from "./load.ts";
 import type { Outbound, Reply } from "./outbound.ts";
-import { claimSharesFor, findWaiting, type ClaimedRow, type ClaimShares, type WaitingRow } from "./queries.ts";
+import {
+  claimSharesFor,
+  findWaiting,
+  MAX_ENDPOINTS,
+  releaseRows,
+  type ClaimedRow,
+  type ClaimShares,
+  type Share,
+  type WaitingRow,
+} from "./queue.ts";
 import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
 import type { Signer } from "./signer.ts";
@@ -318,9 +326,10 @@ export class WebhookWorker {
     const mine = held.filter(({ until }) => until > now);
     if (mine.length === 0) return;
     // Without the database they are free when their leases are over.
-    await this.#parts.db
-      .rows(releaseStatement(mine.map(({ delivery }) => delivery.row.id)))
-      .catch(reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"));
+    const ids = mine.map(({ delivery }) => delivery.row.id);
+    await releaseRows(this.#parts.db, ids).catch(
+      reportError(this.#parts.log, "webhooks.release_failed", "claimed webhook deliveries could not be returned to the queue"),
+    );
   }
 }
 
