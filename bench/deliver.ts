@@ -11,7 +11,7 @@
  *                           [--only cost,latency,fairness,backlog] [--against REF [--within 0.05]] */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { claimDue } from "../src/delivery/queries.ts";
+import { claimDue } from "../src/delivery/queue.ts";
 import type { Priority } from "../src/messages/message.ts";
 import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
 import type { Checkout } from "./checkout.ts";

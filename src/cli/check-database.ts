@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
-import { laneDepths } from "../delivery/queue-depth.ts";
+import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import type { Queryable } from "../storage/database.ts";
 import { missingDurability } from "../storage/durability.ts";
@@ -143,7 +143,7 @@ function lookAtKeyFile(path: string): Buffer | Check {
 }
 
 async function checkQueue(db: Queryable): Promise<Check> {
-  const lanes = await laneDepths(db);
+  const lanes = await readLaneDepths(db);
   const [rows, held] = [lanes.reduce((sum, lane) => sum + lane.rows, 0), lanes.reduce((sum, lane) => sum + lane.held, 0)];
   const slowest = lanes.toSorted((a, b) => b.oldest_due_seconds - a.oldest_due_seconds)[0];
   const seconds = Math.round(slowest?.oldest_due_seconds ?? 0);

@@ -6,12 +6,11 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
-import { listLanes, takeRows, type QueueCursor } from "./queue.ts";
+import { listLanes, readWaiting, takeRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
-import { readWaiting, type Waiting } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
 

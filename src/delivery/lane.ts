@@ -12,13 +12,12 @@ import type { LinkError } from "../links/report-states.ts";
 import type { Change } from "../messages/change.ts";
 import type { Reservation } from "../messages/handover.ts";
 import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
-import { dropRows, renewLeases, type Claim } from "./queue.ts";
+import { claimDue, dropRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { Line } from "./line.ts";
-import { claimDue, type Claimed } from "./queries.ts";
 import { throttleMs } from "./settle.ts";
 
 // What may be in hand besides the window: claimed ahead, or answered and not yet on record.

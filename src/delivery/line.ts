@@ -3,8 +3,7 @@
 import type { Uuid } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
-import { MAX_ACCOUNTS, type Claim } from "./queue.ts";
-import type { Claimed } from "./queries.ts";
+import { MAX_ACCOUNTS, type Claim, type Claimed } from "./queue.ts";
 
 type Rank = 0 | 1 | 2;
 const RANKS: readonly Rank[] = [0, 1, 2];

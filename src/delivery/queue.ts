@@ -1,11 +1,13 @@
-/** All SQL of the delivery queue: the messages that wait for a provider, or for their time. */
+/** All SQL of the delivery queue: the messages that wait for a provider or for their time, their claims, and the depth of the queue. */
 import type { Uuid } from "../lib/uuid.ts";
+import type { Message } from "../messages/message.ts";
+import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
+import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { fairWalk } from "../storage/fair-walk.ts";
-import { prepare, sql, type Sql } from "../storage/sql.ts";
-import { QUEUE_STATE, SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { Environment } from "../storage/owner.ts";
+import { prepare, sql } from "../storage/sql.ts";
 
 // A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
 export const MAX_ACCOUNTS = 32;
@@ -39,20 +41,7 @@ const share = (priority: number, max: string): string => `
                            for update skip locked) due
     limit ${max}::integer)`;
 
-/** Takes due rows of a lane into this process's hands, for as long as a lease lasts. A lease that runs out makes a row due
- *  again, so a crashed node needs no rescuer. `select` reads the relation `claimed`. */
-export const claimStatement = (select: string): ((claim: Claim) => Sql) => {
-  const statement = prepare(claimText(select));
-  return ({ lane, most, leaseMs, after }) => ({
-    ...statement,
-    values: [lane, most[0], most[1], most[2], leaseMs, after[0], after[1], after[2]],
-  });
-};
-
-/** By rank of priority: how many rows at most (of the first rank: in all), and the account after which to go on. */
-export type Claim = { lane: string; most: readonly [number, number, number]; leaseMs: number; after: readonly [Uuid, Uuid, Uuid] };
-
-const claimText = (select: string): string => `
+export const claimStatement = prepare(`
 with recursive ${walk(0, "$6")},${walk(1, "$7")},${walk(2, "$8")},
 picked as materialized (
   select message_id, share
@@ -67,11 +56,36 @@ picked as materialized (
    where q.message_id = picked.message_id
   returning q.message_id, q.account_id, q.environment, q.state, q.sealed_content, picked.share
 )
-${select}`;
+select claimed.state as queue_state, claimed.share, claimed.sealed_content,
+       ${MESSAGE_COLUMNS}
+  from claimed${joinMessage("claimed")}`);
 
-/** Takes messages whose time has come, the longest waiting first: $2 at most, for a lease of $1 milliseconds. */
-export const claimScheduledStatement = (select: string): ((leaseMs: number, most: number) => Sql) => {
-  const statement = prepare(`
+/** By rank of priority: how many rows at most (of the first rank: in all), and the account after which to go on. */
+export type Claim = { lane: string; most: readonly [number, number, number]; leaseMs: number; after: readonly [Uuid, Uuid, Uuid] };
+
+/** `share`: how many rows the claim allowed each account. `sealedContent`: the content for the carrier, in place of the content that the
+ *  message shows. */
+export type Claimed = { message: Message; state: QueueState; share: number; sealedContent: string | null };
+
+const STATES = Object.keys(QUEUE_STATE) as QueueState[];
+
+/** Claims due messages of a lane for as long as a lease lasts. A row whose lease has expired is due again, so a crashed node needs no
+ *  rescuer. */
+export async function claimDue(db: Queryable, { lane, most, leaseMs, after }: Claim): Promise<Claimed[]> {
+  const values = [lane, ...most, leaseMs, ...after];
+  const rows = await db.rows<MessageRow & { queue_state: number; share: number; sealed_content: string | null }>({
+    ...claimStatement,
+    values,
+  });
+  return rows.map((row) => ({
+    message: toMessage(row),
+    state: STATES[row.queue_state] ?? "waiting",
+    share: row.share,
+    sealedContent: row.sealed_content,
+  }));
+}
+
+const claimScheduled = prepare(`
 with claimed as (
   update delivery_queue q
      set due_at = now() + $1::integer * interval '1 millisecond'
@@ -83,16 +97,20 @@ with claimed as (
                                       for update skip locked))
   returning q.message_id, q.account_id, q.environment
 )
-${select}`);
-  return (leaseMs, most) => ({ ...statement, values: [leaseMs, most] });
-};
+select ${MESSAGE_COLUMNS}
+  from claimed${joinMessage("claimed")}`);
 
-/** A place among what waits in a lane; the time as the database writes it, which is finer than ours. */
+/** Claims scheduled messages whose time has come, the longest waiting first. */
+export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
+  (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(toMessage);
+
+/** A place among the rows that wait in a lane. The time is text, as the database writes it, since a date is less precise. */
 export type QueueCursor = { priority: number; accountId: Uuid; dueAt: string; id: Uuid };
 
-/** Reads what is due in a lane, from a place on, and takes nothing. `select` reads the relation `waiting`. */
-export const waitingStatement = (select: string): ((lane: string, after: QueueCursor, most: number) => Sql) => {
-  const statement = prepare(`
+/** A message that is due, and its place in the lane. */
+export type Waiting = { message: Message; state: QueueState; place: QueueCursor };
+
+const listWaiting = prepare(`
 with waiting as materialized (
   select message_id, account_id, environment, state, priority, due_at
     from delivery_queue
@@ -101,9 +119,21 @@ with waiting as materialized (
    order by priority, account_id, due_at, message_id
    limit $6::integer
 )
-${select}`);
-  return (lane, { priority, accountId, dueAt, id }, most) => ({ ...statement, values: [lane, priority, accountId, dueAt, id, most] });
-};
+select waiting.state as queue_state, waiting.priority as queue_priority, waiting.due_at::text as due,
+       ${MESSAGE_COLUMNS}
+  from waiting${joinMessage("waiting")}
+ order by waiting.priority, waiting.account_id, waiting.due_at, waiting.message_id`);
+
+/** Reads due messages of a lane from a place on, and claims none. */
+export async function readWaiting(db: Queryable, lane: string, after: QueueCursor, most: number): Promise<Waiting[]> {
+  const values = [lane, after.priority, after.accountId, after.dueAt, after.id, most];
+  const rows = await db.rows<MessageRow & { queue_state: number; queue_priority: number; due: string }>({ ...listWaiting, values });
+  return rows.map((row) => {
+    const message = toMessage(row);
+    const place = { priority: row.queue_priority, accountId: message.accountId, dueAt: row.due, id: message.id };
+    return { message, state: STATES[row.queue_state] ?? "waiting", place };
+  });
+}
 
 /** A new lease for rows that are as `condition` says. One that someone is changing just now is left alone: waiting for several of them in
  *  an order of our own could end in a circle, and its change says where it goes from there. */
@@ -207,15 +237,7 @@ export const readLaneDepths = (db: Queryable): Promise<LaneDepth[]> =>
     from (select link, due_at, state from delivery_queue limit ${MAX_DEPTH}) q
    group by link`);
 
-/** When the longest waiting of the messages that are due became due; null when none is. Messages whose time has not come,
- *  and those that a node has in its hands, do not wait.
- *
- *  A queue of a million is not read: the index is asked for the next lane, as often as there are lanes, and in each lane
- *  and priority for the first row of the account. */
-export const findOldestDue = (db: Queryable, accountId: Uuid, environment: Environment): Promise<{ due_at: Date | null }[]> =>
-  db.rows<{ due_at: Date | null }>({ ...oldestDue, values: [accountId, environment] });
-
-const oldestDue = prepare(`${LANES}
+const findOldestDue = prepare(`${LANES}
 select min(first.due_at) as due_at
   from lane
  cross join (values (0::smallint), (1::smallint), (2::smallint)) as rank(priority)
@@ -230,3 +252,13 @@ select min(first.due_at) as due_at
                       order by due_at
                       limit 1) first
  where lane.link <> '${SCHEDULED_LANE}'`);
+
+/** The time at which the longest waiting due message of an owner became due; null when none is due. Messages whose time has not come,
+ *  and messages that a node holds, do not wait.
+ *
+ *  The statement does not read the whole queue, which may have a million rows: it probes the index for each lane, and in each lane and
+ *  priority for the first row of the account. */
+export async function oldestDue(db: Queryable, accountId: Uuid, environment: Environment): Promise<number | null> {
+  const [oldest] = await db.rows<{ due_at: Date | null }>({ ...findOldestDue, values: [accountId, environment] });
+  return oldest?.due_at?.getTime() ?? null;
+}

@@ -6,13 +6,6 @@ import { sql } from "../storage/sql.ts";
 import type { Name } from "../messages/reference.ts";
 import type { Environment } from "../storage/owner.ts";
 
-/** Whose message a carrier speaks of: the row of the name in `item`. */
-export const namedMessage = `
-  select r.account_id, r.environment, r.message_id, r.part
-    from provider_references r
-   where r.link = item.link and r.provider_message_id = item.id
-   limit 1`;
-
 // So many are looked at, of all links; and so many are told, of one.
 const MAX_LOOKED_AT = 20_000;
 const MAX_RECENT = 10_000;

@@ -5,7 +5,7 @@ import type { Message } from "../messages/message.ts";
 import type { Link } from "../links/link.ts";
 import type { NoWay, Routes } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
-import { claimReleasable } from "./queries.ts";
+import { claimReleasable } from "./queue.ts";
 
 const BATCH = 100;
 

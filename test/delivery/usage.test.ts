@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { firstUuidAt, newUuid, type Uuid } from "../../src/lib/uuid.ts";
-import { oldestDue } from "../../src/delivery/queue-depth.ts";
+import { oldestDue } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
