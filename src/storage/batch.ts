@@ -40,11 +40,15 @@ function lines(words: readonly string[]): string {
   return [...done, line].join(",\n           ");
 }
 
-/** Columns that many a batch has nothing in. */
+/** Columns in which many batches have no value, and the test of whether an item has one. */
 export type Extra<T> = { has: (item: T) => boolean; columns: readonly Column<T>[] };
 
-/** The same where some columns come only at times: in a batch none of whose items has them, they do not travel and are null. A statement for each
- *  combination, put together when it is first needed. `build` is told which extras are there. */
+/** A batch statement with extra columns. Where no item of a batch has an extra, its columns are not sent, and the row source has nulls in
+ *  their place. There is one statement for each combination of extras, known by a bit mask and built when it is first needed. `build`
+ *  receives the extras of the combination.
+ *
+ *  Measured gain (bench/README.md): the accept statement sends up to sixteen columns fewer per message, and the ratio of its CPU to
+ *  that of a Fastify echo plus the SQL fell from 1.54 to 1.49. */
 export function batchStatements<T, Name extends string>(
   columns: readonly Column<T>[],
   extras: Readonly<Record<Name, Extra<T>>>,
