@@ -1,9 +1,12 @@
 /** Writes docs/internals/sql/: the large statements as PostgreSQL receives them. test/tools/statements.test.ts fails while a file is out of date. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { claimStatement } from "../src/delivery/queue.ts";
 import { acceptStatement } from "../src/messages/accept-statement.ts";
 import type { Acceptance } from "../src/messages/acceptance.ts";
 import { advanceStatement } from "../src/messages/advance-statement.ts";
+import { TIMINGS } from "../src/timings.ts";
+import { claimStatement as webhookClaimStatement } from "../src/webhooks/queue.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
@@ -11,10 +14,14 @@ const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 const plain = { message: null, fallback: null, written: null } as Acceptance;
 const whole = { ...plain, message: { trace: "" }, fallback: {}, written: {} } as Acceptance;
 
+const claimDeliveries = webhookClaimStatement(TIMINGS.webhookLeaseMs);
+
 export const STATEMENTS: Readonly<Record<string, string>> = {
   "accept.sql": `-- Accepts a batch of plain messages: every optional column is null.\n${acceptStatement([plain]).text.trim()}\n`,
   "accept-whole.sql": `-- Accepts a batch that has a value in every optional column.\n${acceptStatement([whole]).text.trim()}\n`,
   "advance.sql": `-- Writes a batch of changes of messages.\n${advanceStatement([]).text.trim()}\n`,
+  "claim.sql": `-- Claims due messages of a lane, an equal share for each account.\n${claimStatement.text.trim()}\n`,
+  "claim-webhooks.sql": `-- Claims webhook deliveries, a share for each endpoint.\n${claimDeliveries([]).text.trim()}\n`,
 };
 
 if (import.meta.main) {

@@ -26,28 +26,32 @@ const walk = (priority: number, cursor: string): string =>
   });
 
 /** Each account's equal share of what is due. Rows are locked as they are taken, so two nodes take different ones. */
-const share = (priority: number, max: string): string => `
-  (select due.message_id, part.share
-     from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share
-             from walk_${priority}
-            where place > 0) part
-     join walk_${priority} on walk_${priority}.place > 0
-    cross join lateral (select q.message_id
-                          from delivery_queue q
-                         where q.link = $1 and q.priority = ${priority} and q.account_id = walk_${priority}.account_id
-                           and q.due_at <= now()
-                         order by q.due_at
-                         limit part.share
-                           for update skip locked) due
-    limit ${max}::integer)`;
+const share = (priority: number, max: string): string => `(select due.message_id, part.share
+             from (select greatest(1, ${max}::integer / greatest(1, count(*)))::integer as share
+                     from walk_${priority}
+                    where place > 0) part
+             join walk_${priority} on walk_${priority}.place > 0
+            cross join lateral (select q.message_id
+                                  from delivery_queue q
+                                 where q.link = $1 and q.priority = ${priority} and q.account_id = walk_${priority}.account_id
+                                   and q.due_at <= now()
+                                 order by q.due_at
+                                 limit part.share
+                                   for update skip locked) due
+            limit ${max}::integer)`;
 
 export const claimStatement = prepare(`
-with recursive ${walk(0, "$6")},${walk(1, "$7")},${walk(2, "$8")},
+with recursive
+${walk(0, "$6")},
+${walk(1, "$7")},
+${walk(2, "$8")},
 picked as materialized (
   select message_id, share
     from (${share(0, "$2")}
-          union all ${share(1, "$3")}
-          union all ${share(2, "$4")}) due
+          union all
+          ${share(1, "$3")}
+          union all
+          ${share(2, "$4")}) due
    limit $2::integer
 ), claimed as (
   update delivery_queue q

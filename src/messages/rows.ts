@@ -52,10 +52,11 @@ export type MessageRow = {
 
 /** The columns of a row, of the relation `m`. */
 export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
-       m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority, m.client_reference,
-       m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link, m.provider_message_id, m.attempts, m.updated_at, m.sent_at,
-       m.delivered_at, m.read_at, m.failed_at, m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of, m.in_reply_to,
-       m.batch_id, m.trace`;
+       m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
+       m.client_reference, m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link,
+       m.provider_message_id, m.attempts, m.updated_at, m.sent_at, m.delivered_at, m.read_at, m.failed_at,
+       m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of,
+       m.in_reply_to, m.batch_id, m.trace`;
 
 /** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
  *  an index probe, whatever the planner believes of a table it has no statistics of. */

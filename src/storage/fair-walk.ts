@@ -35,8 +35,7 @@ export function fairWalk({ name, queue, condition, group, cursor, most, first }:
   const columnsOf = (relation: string): string => columns.map((column) => `${relation}.${column}`).join(", ");
   const start = [`${cursor}::uuid`, ...Object.values(first?.columns ?? {}).map((type) => `null::${type}`)];
   const order = first === undefined ? `q.${group}` : `q.${group}, q.${first.by}`;
-  return `
-${name}(${columns.join(", ")}, lap, place) as (
+  return `${name}(${columns.join(", ")}, lap, place) as (
   select ${start.join(", ")}, 0, 0
   union all
   select ${columnsOf("next")}, next.lap, ${name}.place + 1
@@ -45,7 +44,8 @@ ${name}(${columns.join(", ")}, lap, place) as (
                           from ${queue} q
                          where ${condition}
                            and q.${group} > ${name}.${group}
-                           and q.${group} <= case ${name}.lap when 0 then '${LAST}' else ${cursor}::uuid end
+                           and q.${group} <= case ${name}.lap when 0 then '${LAST}'
+                                               else ${cursor}::uuid end
                          order by ${order}
                          limit 1)
                        union all

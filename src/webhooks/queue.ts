@@ -49,7 +49,9 @@ const walk = (name: string, isRetry: boolean, cursor: string): string =>
   });
 
 const waiting = prepare(`
-with recursive ${walk("fresh", false, "$1")},${walk("again", true, "$2")},
+with recursive
+${walk("fresh", false, "$1")},
+${walk("again", true, "$2")},
 waiting as (
   select account_id, environment, endpoint_id, due_at <= now() as is_due, false as is_retry, place
     from fresh
@@ -99,9 +101,10 @@ with picked as materialized (
    where q.id = picked.id
   returning q.id, q.account_id, q.environment, q.endpoint_id, q.event_id, q.is_retry, q.attempts
 )
-select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id, event.trace
+select claimed.*, event.type, event.sequence, event.record, event.previous_status, event.fallback_message_id,
+       event.trace
   from claimed
-  left join lateral (select ${EVENT_COLUMNS}, ${traceOfEvent("e")} as trace
+  left join lateral (select ${EVENT_COLUMNS},${traceOfEvent("e")} as trace
                        from events e
                       where e.account_id = claimed.account_id and e.environment = claimed.environment
                         and e.id = claimed.event_id
