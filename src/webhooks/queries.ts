@@ -67,7 +67,8 @@ with queued as (
   select id, account_id, environment, endpoint_id, event_id, true, jsonb_array_length(attempts), now()
     from webhook_deliveries
    where account_id = $1 and environment = $2 and endpoint_id = $3 and id = $4
-  on conflict (id) do update set is_retry = true, due_at = excluded.due_at
+  on conflict (id) do update
+     set is_retry = true, due_at = now()
   returning id
 )
 update webhook_deliveries d

@@ -54,7 +54,7 @@ with request as materialized (
          location = excluded.location,
          body = excluded.body,
          event_id = excluded.event_id
-   where stored.expires_at <= excluded.created_at
+   where stored.expires_at <= now()
   returning account_id, environment, key
 ), accepted as (
   select request.*
