@@ -1,5 +1,5 @@
-/** How long work stays reserved for the node that took it. A node that dies keeps the work for so long; then another node takes it. Tests
- *  of that use shorter times. */
+/** How long work stays reserved for the node that took it, and how often a node looks for work. A node that dies keeps its work until the
+ *  lease ends; then another node takes it. Tests use other times, so that they need not wait. */
 
 export type Timings = {
   /** Lease of a message in the delivery queue, renewed after a third of it. */
@@ -10,12 +10,18 @@ export type Timings = {
   webhookCallMs: number;
   /** Lease of a link that one node has open at a time, renewed after a quarter of it. */
   linkLeaseMs: number;
+  /** How often a node looks for messages to deliver, and for webhook deliveries, when no node announces any. */
+  deliveryPollMs: number;
+  webhookPollMs: number;
 };
 
-/** Seconds, so that another node takes over soon; not less, so that a slow database or a pause of the process does not lose a lease. */
+// A lease takes seconds, so that another node takes over soon. It takes no less, so that a slow database or a pause of the process does
+// not lose it.
 export const TIMINGS: Timings = {
   queueLeaseMs: 15_000,
   webhookLeaseMs: 25_000,
   webhookCallMs: 18_000,
   linkLeaseMs: 6_000,
+  deliveryPollMs: 1_000,
+  webhookPollMs: 1_000,
 };

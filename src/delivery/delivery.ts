@@ -53,6 +53,8 @@ export type DeliveryParts = {
   /** How long a claim of the queue holds, and the lease of a link that one node has open at a time. */
   queueLeaseMs: number;
   linkLeaseMs: number;
+  /** How often the lanes look into the queue when no node announces anything. */
+  pollMs: number;
   /** After how long a link that no node has up counts as down; some seconds unless said. */
   downAfterMs?: number;
   watch: DeliveryWatch;
@@ -103,7 +105,7 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, queueLeaseMs, downAfterMs } = this.#parts;
+    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } = this.#parts;
     for (const link of routes.links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#reporter.start();
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
@@ -114,7 +116,7 @@ export class Delivery {
     };
     this.#job.repeat(async () => {
       for (const lane of this.#lanes.values()) lane.wake();
-      return POLL_MS;
+      return pollMs;
     });
     this.#job.repeat(release);
     const failover = new Failover({

@@ -101,6 +101,7 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
     watch: webhookWatch(metrics.registry),
     leaseMs: timings.webhookLeaseMs,
     callMs: timings.webhookCallMs,
+    pollMs: timings.webhookPollMs,
     log,
     tracing,
   });
@@ -161,6 +162,7 @@ async function startDelivery(
     answerWithinMs: ANSWER_WITHIN_MS,
     queueLeaseMs: timings.queueLeaseMs,
     linkLeaseMs: timings.linkLeaseMs,
+    pollMs: timings.deliveryPollMs,
     watch,
     log,
     tracing,

@@ -44,11 +44,13 @@ export type WorkerParts = {
   /** How long a claim holds, and how much of it must be left for a call to begin. */
   leaseMs: number;
   callMs: number;
+  /** How often it looks into the queue when no node announces anything. */
+  pollMs: number;
   log: Log;
   tracing?: Tracing | undefined;
 };
 
-const POLL_MS = 1_000;
+const RECOVER_POLL_MS = 1_000;
 // Between two looks at the queue: what ends meanwhile is followed up together.
 const GAP_MS = 3;
 const SLOW_MS = 1_000;
@@ -105,11 +107,11 @@ export class WebhookWorker {
   }
 
   start(): void {
-    const { db, clock, bell } = this.#parts;
+    const { db, clock, bell, pollMs } = this.#parts;
     this.#job.repeat(async () => {
       this.#emptyLooks = 0;
       this.wake();
-      return POLL_MS;
+      return pollMs;
     });
     this.#job.repeat(async () => {
       this.#findSlow();
@@ -118,7 +120,7 @@ export class WebhookWorker {
     this.#job.repeat(async () => {
       const step = await recoverStep(db, clock);
       if (step.queued > 0) bell.ring();
-      return step.hasMore ? 0 : POLL_MS;
+      return step.hasMore ? 0 : RECOVER_POLL_MS;
     });
   }
 

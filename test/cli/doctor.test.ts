@@ -10,7 +10,7 @@ import { onlyReading } from "../../src/storage/health.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/database.ts";
+import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 
@@ -142,7 +142,7 @@ describe("what can be wrong", { concurrency: 2 }, () => {
   });
 
   test("a schema of another version: its tables are not looked at", async () => {
-    const { code, checks, check } = await doctor({ DATABASE_URL: await createDatabase() });
+    const { code, checks, check } = await doctor({ DATABASE_URL: await createEmptyDatabase() });
     assert.equal(code, 0);
     assert.match(check("schema")?.detail ?? "", /version 0, this godwit brings \d+/);
     assert.ok(!checks.some(({ name }) => ["queue", "webhooks", "partitions"].includes(name)));

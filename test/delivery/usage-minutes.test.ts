@@ -21,7 +21,7 @@ import {
   type Owned,
 } from "../support/counting.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/database.ts";
+import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { seeded } from "../support/seed.ts";
 
 const MINUTE_MS = 60_000;
@@ -304,7 +304,7 @@ describe("very many minutes", () => {
 
 describe("a database that is older than its minutes", () => {
   const older = async (): Promise<Database> => {
-    const old = new Database({ url: await createDatabase() }, "test", () => undefined);
+    const old = new Database({ url: await createEmptyDatabase() }, "test", () => undefined);
     await migrate(old, knownMigrations().slice(0, 8));
     return old;
   };

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { createDatabase } from "../support/database.ts";
+import { createDatabase, createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, sms, spawnGodwit, startGodwit } from "../support/harness.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -154,7 +154,7 @@ test("doctor looks at an empty directory and at an old schema, and changes neith
   const nothing = await runGodwit(["doctor", "--json"], { GODWIT_DATA_DIR: dataDir });
   assert.match(nothing.stdout, /the first start makes it/);
   assert.equal(existsSync(dataDir), false);
-  const empty = await runGodwit(["doctor", "--json"], { DATABASE_URL: await createDatabase() });
+  const empty = await runGodwit(["doctor", "--json"], { DATABASE_URL: await createEmptyDatabase() });
   assert.match(empty.stdout, /version 0, this godwit brings/);
 });
 
@@ -178,7 +178,7 @@ test("a database of a newer godwit is refused", async () => {
 });
 
 test("two nodes that start together on an empty database migrate it once and both serve", async () => {
-  const databaseUrl = await createDatabase();
+  const databaseUrl = await createEmptyDatabase();
   const nodes = await Promise.all([startGodwit({ asProcess: true, databaseUrl }), startGodwit({ asProcess: true, databaseUrl })]);
   const [one, two] = nodes;
   assert.equal(nodes.filter(({ output }) => /gw_test_/.test(output.join("\n"))).length, 1, "one of them shows the first key");

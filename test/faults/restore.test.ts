@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createDatabase } from "../support/database.ts";
+import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "..", "packaging", "move-to-server.sh");
@@ -68,7 +68,7 @@ test(
   { skip: hasPsql ? false : "psql is not on this machine" },
   async () => {
     const dataDir = join(folder, "backup");
-    const databaseUrl = await createDatabase();
+    const databaseUrl = await createEmptyDatabase();
     const secretKey = readFileSync(join(dataDir, "secret.key"), "utf8").trim();
     const migrated = await runGodwit(["migrate"], { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: secretKey });
     assert.equal(migrated.code, 0, migrated.stderr);

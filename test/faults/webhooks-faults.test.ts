@@ -8,17 +8,20 @@ import { encodeId } from "../../src/lib/id.ts";
 import type { Uuid } from "../../src/lib/uuid.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { until } from "../support/expect.ts";
+import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts";
 import { adminUrl } from "../support/database.ts";
-import { ERROR, type Godwit } from "../support/harness.ts";
+import { ERROR, type Godwit, type StartOptions } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { Customer, Hook, idsOf, messageOf, OK, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
 
 /** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
-const startAccepting = (): Promise<Godwit> => startTelling({ asProcess: true, roles: "api" });
+const startAccepting = (): Promise<Godwit> => startTelling({ roles: "api" });
 
-const startWebhooks = (databaseUrl: string | undefined): Promise<Godwit> =>
-  startTelling({ asProcess: true, roles: "webhooks", databaseUrl });
+const startWebhooks = (databaseUrl: string | undefined, timings: StartOptions["timings"] = {}): Promise<Godwit> =>
+  startTelling({ roles: "webhooks", databaseUrl, timings });
+
+// What a node had in hand when it died is another's after seconds.
+const SHORT = { webhookLeaseMs: 5_000, webhookCallMs: 3_000, queueLeaseMs: 3_000 };
 
 async function sendMany(customer: Customer, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -48,7 +51,7 @@ const attemptsOf = async (node: Godwit, outcome: string): Promise<number> =>
   seriesOf(await readMetrics(node), "godwit_webhook_attempts_total")[`{outcome="${outcome}"}`] ?? 0;
 
 /** Sent after each other, one event each: how long each took to arrive, in the order of length. */
-async function delaysOf(endpoint: Endpoint, count: number): Promise<number[]> {
+async function sendInTurn(endpoint: Endpoint, count: number): Promise<number[]> {
   const delays: number[] = [];
   for (let index = 0; index < count; index += 1) {
     const { id } = await endpoint.customer.send();
@@ -59,13 +62,11 @@ async function delaysOf(endpoint: Endpoint, count: number): Promise<number[]> {
   return delays.toSorted((a, b) => a - b);
 }
 
-const p95 = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length * 0.95)] ?? Infinity;
-
 // Mostly they wait for leases to be over, and that they can do together.
 describe("no event is lost", { concurrency: 3 }, () => {
   test("when the process is killed in mid-delivery: after a restart every event has arrived, and nothing waits any more", async (context) => {
     await using hook = await Hook.listen();
-    const godwit = await startTelling({ asProcess: true });
+    const godwit = await startTelling({ asProcess: true, timings: SHORT });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
@@ -75,8 +76,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     await godwit.stop("SIGKILL");
     await sending;
     const callsBefore = hook.calls.length;
-    await using next = await startTelling({ asProcess: true, databaseUrl });
-    // Leases last twenty-five seconds.
+    await using next = await startTelling({ databaseUrl, timings: SHORT });
     await until("every event to be acknowledged", async () => {
       const [left] = await next.rows<{ count: number }>(
         `select (select count(*) from messages where status = 'queued') + (select count(*) from webhook_queue)
@@ -109,7 +109,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     try {
       const ids = await sendMany(customer, 600);
       hook.behave = () => sleep(20, OK);
-      telling = await startTelling({ asProcess: true, roles: "webhooks", databaseUrl: wire.url });
+      telling = await startWebhooks(wire.url, SHORT);
       await endpoint.heard(150);
       await allow(false);
       wire.cutAll();
@@ -126,7 +126,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
       );
       assert.deepEqual(records, [{ status: "succeeded", count: 600 }]);
       assert.equal((await endpoint.record())["failing_since"], null);
-      assert.equal(telling.child.exitCode, null);
+      assert.equal((await telling.request("GET", "/readyz")).status, 200);
     } finally {
       await allow(true);
       await admin.end();
@@ -137,7 +137,8 @@ describe("no event is lost", { concurrency: 3 }, () => {
 
   test("when the process is told to stop while a receiver hangs: it ends in time, and the delivery is sent again and no failure", async (context) => {
     await using hook = await Hook.listen();
-    const godwit = await startTelling({ asProcess: true });
+    // Its lease would not be over before the end of the test.
+    const godwit = await startTelling({ asProcess: true, timings: { webhookLeaseMs: NEVER_MS } });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
@@ -145,13 +146,12 @@ describe("no event is lost", { concurrency: 3 }, () => {
     await customer.send();
     await endpoint.heard(1);
     const startedAt = performance.now();
-    const code = await within(godwit.stop(), 30_000);
+    const code = await within(godwit.stop(), LIMIT_MS);
     context.diagnostic(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
     assert.equal(code, 0);
     hook.behave = () => OK;
-    await using next = await startTelling({ asProcess: true, databaseUrl });
+    await using next = await startTelling({ databaseUrl });
     const again = endpoint.at(next);
-    // Long before its lease would have been over.
     const [first, second] = await endpoint.heard(2);
     assert.equal(first?.event.id, second?.event.id);
     const delivery = await again.tried(1);
@@ -191,20 +191,13 @@ describe("two nodes", () => {
     }
   });
 
-  const isListening = async (node: Godwit): Promise<true | undefined> => {
-    const rows = await node.rows("select from pg_stat_activity where datname = current_database() and query like 'listen %'");
-    return rows.length > 0 ? true : undefined;
-  };
-
   test("of which one only accepts: the other is told, and does not wait for its next look", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
-    await using telling = await startWebhooks(accepting.databaseUrl);
+    await using telling = await startWebhooks(accepting.databaseUrl, { webhookPollMs: NEVER_MS });
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
-    await until("it to listen", () => isListening(telling));
-    const delays = await delaysOf(endpoint, 15);
-    // Whoever looks once a second is half a second late in the middle.
-    assert.ok((delays[7] ?? Infinity) < 200, delays.map(Math.round).join(" "));
+    await untilListening(telling);
+    await sendInTurn(endpoint, 15);
   });
 
   test("of which one only accepts: without LISTEN the other looks once a second", async () => {
@@ -212,7 +205,7 @@ describe("two nodes", () => {
     await using accepting = await startAccepting();
     await using telling = await startWebhooks(accepting.databaseUrl);
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
-    await until("it to listen", () => isListening(telling));
+    await untilListening(telling);
     // As through a pooler that has no sessions: what is announced is heard by nobody.
     const deafen = setInterval(() => {
       void accepting.rows(
@@ -220,8 +213,7 @@ describe("two nodes", () => {
       );
     }, 20);
     try {
-      const delays = await delaysOf(endpoint, 4);
-      assert.ok((delays.at(-1) ?? Infinity) < 2_500, delays.map(Math.round).join(" "));
+      const delays = await sendInTurn(endpoint, 4);
       assert.ok((delays.at(-1) ?? 0) > 100, `nobody was deaf: ${delays.map(Math.round).join(" ")}`);
     } finally {
       clearInterval(deafen);
@@ -249,7 +241,7 @@ describe("a process that is told to stop", () => {
     );
     await using second = await startWebhooks(accepting.databaseUrl);
     await endpoint.idle();
-    assert.equal(second.child.exitCode, null);
+    assert.equal((await second.request("GET", "/readyz")).status, 200);
     assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
     assert.equal(repeated(endpoint), 0);
   });
@@ -297,7 +289,7 @@ describe("one beside many", () => {
       await sleep(3_000);
       const startedAt = performance.now();
       await endpoint.makeDue();
-      await endpoint.heard(tries, 4_000);
+      await endpoint.heard(tries);
       context.diagnostic(`found in ${Math.round(performance.now() - startedAt)} ms`);
     }
   });
@@ -314,12 +306,13 @@ describe("one beside many", () => {
       const memoryBefore = memoryMb(godwit);
       await Promise.all([sendMany(wretched, 300), sendMany(healthy, 300)]);
       await until("all of them to hang", () => dead.every(({ calls }) => calls.length >= 2) || undefined);
-      const sorted = await delaysOf(endpoint, 40);
-      const open = await Promise.all([hook, ...dead].map((each) => each.connections()));
-      context.diagnostic(
-        `p95 ${Math.round(p95(sorted))} ms; ${Math.round(memoryBefore)} → ${Math.round(memoryMb(godwit))} MB; ${open.join(" ")} sockets`,
+      await sendInTurn(endpoint, 40);
+      assert.ok(
+        dead.some(({ waiting }) => waiting > 0),
+        "they hang still",
       );
-      assert.ok(p95(sorted) < 1_000, sorted.map(Math.round).join(" "));
+      const open = await Promise.all([hook, ...dead].map((each) => each.connections()));
+      context.diagnostic(`${Math.round(memoryBefore)} → ${Math.round(memoryMb(godwit))} MB; ${open.join(" ")} sockets`);
       await until("the healthy one's backlog to be over", () => endpoint.calls.length >= 341 || undefined);
       for (const each of dead) assert.ok(each.mostWaiting <= 2, `${each.mostWaiting} calls at once to one that hangs`);
       // Sixty-four at a time, and as many that were busy a moment ago.
@@ -350,15 +343,13 @@ describe("one beside many", () => {
     assert.equal(new Set(idsOf(hook.calls)).size, 2);
   });
 
-  test("twenty thousand retries of one endpoint that are not due do not slow another's new deliveries, or its own", async (context) => {
+  test("twenty thousand retries of one endpoint that are not due do not slow another's new deliveries, or its own", async () => {
     await using hook = await Hook.listen();
     const customer = await Customer.of(godwit);
     const [laden, other] = [await customer.endpoint(hook, ["message.queued"]), await customer.endpoint(hook, ["message.queued"])];
     await queueRetries(20_000, laden.uuid);
-    const sorted = await delaysOf(other, 30);
-    context.diagnostic(`p95 ${Math.round(p95(sorted))} ms`);
-    assert.ok(p95(sorted) < 500, sorted.map(Math.round).join(" "));
+    await sendInTurn(other, 30);
     await laden.heard(30);
-    assert.equal((await laden.queue()).length, 20_000);
+    await until("no new one to be left", async () => (await laden.queue()).length === 20_000 || undefined);
   });
 });

@@ -14,17 +14,27 @@ export function adminUrl(): string {
 /** The URL of a database beside the one that a URL names. */
 export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
+/** A new database with the current schema and this month's partitions. */
+export const createDatabase = (): Promise<string> => create(`template ${TEMPLATE} strategy file_copy`);
+
+/** A new database without a schema. */
+export const createEmptyDatabase = (): Promise<string> => create("");
+
 const created: string[] = [];
 
-/** A new database with the current schema and this month's partitions. */
-export async function createDatabase(): Promise<string> {
+async function create(source: string): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await asAdmin((client) => client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`));
+  await asAdmin((client) => client.query(`create database ${name} ${source}`));
   // At the end of the file and not with the service: some tests start a second one on the same database.
   if (created.length === 0) process.once("beforeExit", () => void dropAll());
   created.push(name);
   return urlOf(name);
 }
+
+/** Connections that are opened from now on wait for each other in a circle until their statements are cut off, with an error: the database
+ *  does not end a circle by itself after a second. */
+export const withoutDeadlockCheck = (url: string): Promise<void> =>
+  asAdmin((client) => client.query(`alter database ${new pg.Client(url).database} set deadlock_timeout = '10min'`));
 
 /** Ten megabytes each, and autovacuum would visit every one of them. */
 const dropAll = (): Promise<void> =>

@@ -95,6 +95,7 @@ export type DeliveryOptions = {
   receiptWaitMs?: number;
   downAfterMs?: number;
   linkLeaseMs?: number;
+  pollMs?: number;
   answerWithinMs?: number;
   /** Another connection to the same database. */
   db?: Database;
@@ -161,6 +162,7 @@ export class Rig {
       downAfterMs,
       linkLeaseMs = TIMINGS.linkLeaseMs,
       log = createLog("silent").log,
+      pollMs = TIMINGS.deliveryPollMs,
     } = options;
     const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
     const announcer = new Announcer(db, node, log);
@@ -179,6 +181,7 @@ export class Rig {
       answerWithinMs,
       queueLeaseMs: TIMINGS.queueLeaseMs,
       linkLeaseMs,
+      pollMs,
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.atEnd(() => delivery.stop());

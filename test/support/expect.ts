@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
 import { poll } from "../../src/lib/wait.ts";
-import type { Reply } from "./harness.ts";
+import type { Godwit, Reply } from "./harness.ts";
 
 export type Fault = { pointer?: string; parameter?: string; header?: string; code: string; detail: string };
 
@@ -37,12 +37,22 @@ export const pointersOf = (reply: Pick<Reply, "json">): (string | undefined)[] =
 /** How long a test waits for something that comes in a moment: on a busy machine it comes late. */
 export const LIMIT_MS = 60_000;
 
+/** For what does not happen by itself during a test: only an event brings it about. */
+export const NEVER_MS = 3_600_000;
+
 /** Asks until there is an answer; fails, saying what was waited for, when there is none in time. */
 export async function until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>, timeoutMs = LIMIT_MS): Promise<T> {
   const answer = await poll(async () => ask(), { timeoutMs, everyMs: 20 });
   assert.ok(answer !== undefined, `within ${timeoutMs} ms: ${what}`);
   return answer;
 }
+
+/** A service on this node's database hears what other nodes announce. */
+export const untilListening = (node: Godwit): Promise<true> =>
+  until("it to listen", async () => {
+    const rows = await node.rows("select from pg_stat_activity where datname = current_database() and query like 'listen %'");
+    return rows.length > 0 || undefined;
+  });
 
 /** One connection, spoken to byte by byte. */
 export class Wire {

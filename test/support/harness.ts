@@ -36,7 +36,7 @@ export type LogLine = Record<string, unknown> & { msg?: string; event?: LogEvent
 /** The level of an error in the log. */
 export const ERROR = 50;
 
-/** `isDeclared: false` where the test has put rows into the database that the service would not write. */
+/** `isDeclared: false` where the test has put rows into the database that the service would not write, and where a service has no API. */
 export type RequestOptions = {
   key?: string | undefined;
   body?: unknown;

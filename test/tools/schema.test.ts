@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { createDatabase } from "../support/database.ts";
+import { createEmptyDatabase } from "../support/database.ts";
 
 let db: Database;
 
 before(async () => {
-  db = new Database({ url: await createDatabase() }, "schema", () => undefined);
+  db = new Database({ url: await createEmptyDatabase() }, "schema", () => undefined);
   await migrate(db);
 });
 after(() => db.close());

@@ -10,7 +10,7 @@ import type { WriteCall } from "../../src/idempotency/once.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { until } from "../support/expect.ts";
-import { createDatabase } from "../support/database.ts";
+import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { BOTH, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
@@ -231,7 +231,7 @@ describe("every environment begins with a template for codes", () => {
   });
 
   test("those of the account that comes with the first key", async () => {
-    const databaseUrl = await createDatabase();
+    const databaseUrl = await createEmptyDatabase();
     const env = { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY };
     const { code, stderr } = await runGodwit(["keys", "create", "--environment", "test", "--scopes", "templates:read", "--json"], env);
     assert.equal(code, 0, stderr);
@@ -240,7 +240,7 @@ describe("every environment begins with a template for codes", () => {
   });
 
   test("those that were there before there were templates", async () => {
-    const databaseUrl = await createDatabase();
+    const databaseUrl = await createEmptyDatabase();
     const db = new Database({ url: databaseUrl }, "test", () => undefined);
     await migrate(db, knownMigrations().slice(0, 3));
     await db.script(`

@@ -6,7 +6,7 @@ import type { Uuid } from "../../src/lib/uuid.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
 import { endpointCaller, rowId, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, until } from "../support/expect.ts";
-import { createDatabase } from "../support/database.ts";
+import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
 import { ERROR, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
 
@@ -16,7 +16,9 @@ const LONG_AGO = "2020-01-01T00:00:00Z";
 let godwit: Godwit;
 let hooks: HookServer;
 before(async () => {
-  [godwit, hooks] = await Promise.all([startGodwit({ env: ALLOW_LOOPBACK }), HookServer.listen()]);
+  const databaseUrl = await createDatabase();
+  await withoutDeadlockCheck(databaseUrl);
+  [godwit, hooks] = await Promise.all([startGodwit({ databaseUrl, env: ALLOW_LOOPBACK }), HookServer.listen()]);
 });
 after(() => Promise.all([godwit.stop(), hooks[Symbol.asyncDispose]()]));
 
@@ -162,10 +164,7 @@ test("a delivery may be asked for again while it is being told: each is answered
     for (let time = 0; time < 40; time += 1) {
       // Its health changes all the while.
       hooks.status = time % 2 === 0 ? 500 : 200;
-      const startedAt = performance.now();
       await own.retry(id, delivery["id"]);
-      // After a second the database would look for circles.
-      assert.ok(performance.now() - startedAt < 900);
     }
   };
   await Promise.all([askOften(), askOften(), askOften(), askOften()]);

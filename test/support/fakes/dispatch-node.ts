@@ -61,6 +61,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     answerWithinMs,
     queueLeaseMs: TIMINGS.queueLeaseMs,
     linkLeaseMs: TIMINGS.linkLeaseMs,
+    pollMs: TIMINGS.deliveryPollMs,
   });
   await delivery.start();
   const tell = (msg: string): void => {
