@@ -316,11 +316,11 @@ describe("rotating", () => {
     assert.deepEqual([record["scopes"], record["name"], record["expires_at"]], [["messages:read", "usage:read"], "checkout", null]);
     assert.deepEqual([await statusOf(key), await statusOf(old.key), await statusOf(old.key, other)], [200, 200, 200]);
     const end = Date.parse(String((await show(old.id)).json["expires_at"]));
-    assert.ok(Math.abs(end - Date.now() - DAY_MS) < 10_000);
+    assert.ok(Math.abs(end - Date.now() - DAY_MS) < 60_000);
     const { expires_at: sooner } = made(await rotate(old.id, { overlap_seconds: 3_600 })).record;
     assert.equal(sooner, new Date(end).toISOString(), "no longer than the old one would have lived");
     const nearer = Date.parse(String((await show(old.id)).json["expires_at"]));
-    assert.ok(Math.abs(nearer - Date.now() - 3_600_000) < 10_000);
+    assert.ok(Math.abs(nearer - Date.now() - 3_600_000) < 60_000);
     await rotate(old.id, { overlap_seconds: 30 * 86_400 });
     assert.equal(Date.parse(String((await show(old.id)).json["expires_at"])), nearer, "an overlap gives no key a longer life");
   });
@@ -329,7 +329,7 @@ describe("rotating", () => {
     const old = made(await create());
     const next = made(await rotate(old.id, { overlap_seconds: 0 }));
     for (const node of [godwit, other]) {
-      await until("the old key to be refused", async () => (await statusOf(old.key, node)) === 401 || undefined, 2_000);
+      await until("the old key to be refused", async () => (await statusOf(old.key, node)) === 401 || undefined);
       assert.equal(await statusOf(next.key, node), 200);
     }
   });
@@ -337,7 +337,7 @@ describe("rotating", () => {
   test("oneself gives the next key to go on with", async () => {
     const own = await newClient(godwit);
     const { key } = made(await rotate(own.id, { overlap_seconds: 0 }, { key: own.secret }));
-    await until("the old key to be refused", async () => (await statusOf(own.secret)) === 401 || undefined, 2_000);
+    await until("the old key to be refused", async () => (await statusOf(own.secret)) === 401 || undefined);
     assert.equal((await godwit.request("GET", "/v1/keys", { key })).status, 200);
   });
 

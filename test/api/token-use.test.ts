@@ -6,6 +6,7 @@ import { decodeJwt, decodeProtectedHeader, exportJWK, SignJWT } from "jose";
 import { Authenticator } from "../../src/access/authenticate.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
+import { createEmptyDatabase } from "../support/database.ts";
 import { assertProblem, exchange, until } from "../support/expect.ts";
 import { EventReader } from "../support/event-reader.ts";
 import { SECRET_KEY, sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -31,12 +32,10 @@ function assertInvalid(reply: Reply): void {
   assert.equal(reply.headers.get("www-authenticate"), 'Bearer realm="godwit", error="invalid_token"');
 }
 
-/** On every node, and within a second or so. */
+/** On every node. */
 async function assertSoonDead(token: string): Promise<void> {
-  const from = performance.now();
   for (const node of [godwit, other])
-    await until("the token to be refused", async () => (await statusOf(node, token)) === 401 || undefined, 3_000);
-  assert.ok(performance.now() - from < 2_000, `${performance.now() - from} ms`);
+    await until("the token to be refused", async () => (await statusOf(node, token)) === 401 || undefined);
   for (const node of [godwit, other]) assertInvalid(await read(node, token));
 }
 
@@ -130,22 +129,23 @@ describe("a token dies", () => {
     const doomed = await newClient(godwit);
     const token = await buy(godwit, doomed);
     assert.equal(await statusOf(other, token), 200);
-    await godwit.rows("update api_keys set expires_at = now() + interval '700 milliseconds' where hint = $1", [
-      `${doomed.secret.slice(0, 12)}…`,
-    ]);
-    assert.equal(await statusOf(godwit, token), 200);
-    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined, 3_000);
+    const hint = `${doomed.secret.slice(0, 12)}…`;
+    await godwit.rows("update api_keys set expires_at = now() + interval '700 milliseconds' where hint = $1", [hint]);
+    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined);
+    const [row] = await godwit.rows<{ is_over: boolean }>("select expires_at <= now() as is_over from api_keys where hint = $1", [hint]);
+    assert.equal(row?.is_over, true, "not before its time");
     await assertSoonDead(token);
   });
 
   test("at its own end, on the second", async () => {
     const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 2_000;
-    const token = await buy(godwit, await newClient(godwit, { expiresAt: new Date(expiresAt + 999) }));
+    const brief = await newClient(godwit, { expiresAt: new Date(expiresAt + 999) });
+    const token = await buy(godwit, brief);
     assert.equal((decodeJwt(token).exp ?? 0) * 1_000, expiresAt);
-    assert.equal(await statusOf(other, token), 200);
-    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined, 5_000);
-    // Its key has a second more.
-    assert.ok(Date.now() >= expiresAt - 50 && Date.now() < expiresAt + 900, `${Date.now() - expiresAt} ms after its end`);
+    // Its key lives on.
+    await godwit.rows("update api_keys set expires_at = null where hint = $1", [`${brief.secret.slice(0, 12)}…`]);
+    await until("it to end", async () => (await statusOf(other, token)) === 401 || undefined);
+    assert.ok(Date.now() >= expiresAt - 50, `${expiresAt - Date.now()} ms before its end`);
   });
 
   test("and so does the stream of events that it opened", async () => {
@@ -269,7 +269,7 @@ describe("a token is refused that", () => {
   });
 
   test("is another installation's", async () => {
-    await using elsewhere = await startGodwit();
+    await using elsewhere = await startGodwit({ databaseUrl: await createEmptyDatabase() });
     const theirs = await buy(elsewhere, await newClient(elsewhere));
     assert.notEqual(decodeJwt(theirs).iss, installation);
     assert.equal(await statusOf(elsewhere, theirs), 200);

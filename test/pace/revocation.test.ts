@@ -1,0 +1,54 @@
+/** How soon every node refuses a credential that has ended. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { apiKeyHint } from "../../src/access/api-key.ts";
+import { until } from "../support/expect.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { buy, newClient } from "../support/token-caller.ts";
+
+let godwit: Godwit;
+let other: Godwit;
+before(async () => {
+  godwit = await startGodwit();
+  other = await startGodwit({ databaseUrl: godwit.databaseUrl });
+  await godwit.unlimited();
+});
+after(() => Promise.all([godwit.stop(), other.stop()]));
+
+/** How long each node goes on taking the credential. */
+async function refusedAfterMs(key: string): Promise<number> {
+  const startedAt = performance.now();
+  for (const node of [godwit, other])
+    await until("it to be refused", async () => (await node.request("GET", "/v1/messages?limit=1", { key })).status === 401 || undefined);
+  return performance.now() - startedAt;
+}
+
+async function use(key: string): Promise<void> {
+  for (const node of [godwit, other]) assert.equal((await node.request("GET", "/v1/messages?limit=1", { key })).status, 200);
+}
+
+test("a revoked key is refused within a second and a half, also while it is in use", async () => {
+  const key = await godwit.key();
+  await use(key);
+  await godwit.rows("update api_keys set revoked_at = now() where hint = $1", [apiKeyHint(key)]);
+  const tookMs = await refusedAfterMs(key);
+  assert.ok(tookMs < 1_500, `${tookMs} ms`);
+});
+
+test("a key works until it expires, and then stops within a second or so", async () => {
+  const expiresAt = Date.now() + 1_500;
+  const key = await godwit.key({ expiresAt: new Date(expiresAt) });
+  await use(key);
+  await refusedAfterMs(key);
+  assert.ok(Date.now() < expiresAt + 2_000, `${Date.now() - expiresAt} ms after its end`);
+});
+
+test("a token is refused within two seconds of its key's end", async () => {
+  const client = await newClient(godwit);
+  const doomed = await newClient(godwit);
+  const token = await buy(godwit, doomed);
+  await use(token);
+  assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
+  const tookMs = await refusedAfterMs(token);
+  assert.ok(tookMs < 2_000, `${tookMs} ms`);
+});

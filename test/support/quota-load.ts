@@ -1,0 +1,35 @@
+/** Requests that cost one of an environment's quota and nothing else, as many as a server answers. */
+import assert from "node:assert/strict";
+import { Agent, get } from "node:http";
+import type { Godwit } from "./harness.ts";
+
+// Answered 404 after the quota was asked, and before the database is.
+export const CHEAP = "/v1/messages/none";
+
+export type Load = { admitted: number; asked: number };
+
+/** Asks a server over and over on some connections until the time is up. */
+export async function hammer(server: Godwit, key: string, untilMs: number, connections: number): Promise<Load> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  let admitted = 0;
+  let asked = 0;
+  const once = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = get(`${server.url}${CHEAP}`, { agent, headers: { authorization: `Bearer ${key}` } }, (response) => {
+        response.resume();
+        response.on("end", () => resolve(response.statusCode ?? 0));
+      });
+      sent.on("error", reject);
+    });
+  const loop = async (): Promise<void> => {
+    while (performance.now() < untilMs) {
+      asked += 1;
+      const status = await once();
+      assert.ok(status === 404 || status === 429, `unexpected ${status}`);
+      if (status === 404) admitted += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, loop));
+  agent.destroy();
+  return { admitted, asked };
+}
