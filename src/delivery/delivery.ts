@@ -150,7 +150,7 @@ export class Delivery {
         const lane = this.#lanes.get(name);
         if (reservation !== undefined) lane?.take(message, reservation);
         else if (name !== SCHEDULED_LANE) {
-          lane?.lineUp();
+          lane?.queued();
           this.#parts.announcer.announce(name);
         }
       },

@@ -17,7 +17,7 @@ import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
-import { Line } from "./line.ts";
+import { WaitingAccounts } from "./waiting-accounts.ts";
 import { throttleMs } from "./settle.ts";
 
 // What may be in hand besides the window: claimed ahead, or answered and not yet on record.
@@ -78,7 +78,7 @@ export class Lane {
   #hasMore = true;
   /** Someone wants it looked at now, however little room there is. */
   #isWoken = false;
-  readonly #line = new Line();
+  readonly #accounts = new WaitingAccounts();
   #pausedUntil = 0;
   /** When a message was last seen that should not wait for a campaign. */
   #urgentAt = -CALM_MS;
@@ -122,9 +122,9 @@ export class Lane {
   /** A place for a message that is about to be stored; none while others of its account wait in the queue, who came first. */
   reserve(message: Message): Reservation | undefined {
     if (message.priority !== "bulk") this.#urgentAt = performance.now();
-    if (!this.#mayWork() || this.#line.holds(message)) return undefined;
+    if (!this.#mayWork() || this.#accounts.has(message)) return undefined;
     if (this.#room(message.priority) <= 0) {
-      this.#line.add(message);
+      this.#accounts.add(message);
       return undefined;
     }
     this.#reserved += 1;
@@ -171,7 +171,7 @@ export class Lane {
   }
 
   /** A message was stored that waits in the queue. */
-  lineUp(): void {
+  queued(): void {
     this.#hasMore = true;
     this.#claim();
   }
@@ -349,9 +349,9 @@ export class Lane {
     const { db, link, leaseMs } = this.#parts;
     const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
     const bulk = Math.min(most("bulk"), this.#bulkAllowance());
-    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs, after: this.#line.after };
+    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs, after: this.#accounts.after };
     const claimed = await claimDue(db, request);
-    if (this.#line.learn(claimed, request)) this.#hasMore = true;
+    if (this.#accounts.update(claimed, request)) this.#hasMore = true;
     if (this.#isStopping) return this.#giveBack(claimed.map(({ message }) => message.id));
     for (const each of claimed) this.#keep(each);
     if (claimed.some(({ message }) => message.priority !== "bulk")) this.#urgentAt = performance.now();
