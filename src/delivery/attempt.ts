@@ -100,9 +100,9 @@ export class Attempts {
     return changeBy(message, writtenSignal(message, link), this.#parts.advancer.now());
   }
 
-  /** Such a message, stored. With `held` it does not leave after all, and that is the outcome. */
-  async runWritten(work: Work, written: Change, held: SendOutcome | undefined): Promise<Next> {
-    if (held !== undefined) return this.#settle(work, written, held);
+  /** Makes the attempt of a message that is stored as `sending`. With `unsent` it is not submitted, and `unsent` is its outcome. */
+  async runWritten(work: Work, written: Change, unsent: SendOutcome | undefined): Promise<Next> {
+    if (unsent !== undefined) return this.#settle(work, written, unsent);
     this.#parts.watch.advanced(written.after);
     return this.#handOver(work, written, { body: work.message.body ?? "", template: work.message.template });
   }

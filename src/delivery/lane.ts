@@ -1,8 +1,9 @@
-/** The lane of one link: what this process has in hand for it, from the claim to the carrier's answer. Lanes know nothing of
- *  each other, so a slow or throttled link delays no other.
+/** The lane of one link on this node. It takes messages from the API and from the queue, submits them within the link's window, and
+ *  renews their leases until they are settled. Lanes share nothing, so a slow or throttled link delays no other link.
  *
- *  Bounded by the link's window. The lower priorities may fill only a part of it, so that a verification code finds room
- *  beside a campaign of any size. */
+ *  `lane-load.ts` holds the messages and the limits, `claim-pace.ts` decides when to claim, and `waiting-accounts.ts` keeps the turns of
+ *  the accounts. */
+import { unreachable } from "../lib/assert.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { EventOf } from "../lib/log-events.ts";
 import { backoffMs } from "../lib/backoff.ts";
@@ -11,46 +12,16 @@ import type { Uuid } from "../lib/uuid.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Change } from "../messages/change.ts";
 import type { Reservation } from "../messages/handover.ts";
-import { PRIORITIES, type Message, type Priority } from "../messages/message.ts";
+import type { Message } from "../messages/message.ts";
 import { claimDue, dropRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
-import { WaitingAccounts } from "./waiting-accounts.ts";
+import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
+import { LaneLoad } from "./lane-load.ts";
 import { throttleMs } from "./settle.ts";
-
-// What may be in hand besides the window: claimed ahead, or answered and not yet on record.
-const AHEAD = 100;
-// How much of the room each priority may fill.
-const SHARE: Readonly<Record<Priority, number>> = { high: 1, normal: 0.9, bulk: 0.7 };
-// A claim is worth a statement when it can take this many, or all that fits.
-const WORTHWHILE = 32;
-// Small, and only while little waits to be stored: what is claimed is soon handed over, and who comes next need not wait long.
-const MAX_CLAIM = 50;
-const MAX_PENDING = 64;
-const TURN_MS = 100;
-const TURN_ROWS = 16;
-// So long after the last message of higher priority, a campaign goes at a part of its speed.
-const CALM_MS = 1_000;
-const BULK_BESIDE = 16;
-const BULK_BESIDE_EVERY_MS = 25;
-const FIRST_PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 30_000;
-const CLAIM_AGAIN_MS = 500;
-
-// By then its row is there for all to see, or is not.
-const WITHDRAWN_MS = 1_000;
-
-/** The step to `sending` that is on record already; and, where it does not leave after all, what stands for the carrier's answer. */
-type Birth = { written: Change; held: SendOutcome | undefined };
-
-const notLeft = (scope: "link" | "recipient", retryAfterMs: number): SendOutcome => ({
-  kind: "throttled",
-  scope,
-  retryAfterMs,
-  providerCode: null,
-});
+import { WaitingAccounts } from "./waiting-accounts.ts";
 
 export type LaneParts = {
   db: Database;
@@ -59,43 +30,42 @@ export type LaneParts = {
   attempts: Attempts;
   /** The database's time. */
   now: () => number;
-  /** How long a claim holds. */
+  /** How long a claim lasts. */
   leaseMs: number;
   log: Log;
 };
 
+/** A message that is stored as `sending`. `unsent` is the outcome to settle where the lane does not submit the message after all. */
+type StoredSending = { written: Change; unsent: SendOutcome | undefined };
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+const CLAIM_AGAIN_MS = 500;
+// The lane is woken every second in any case, so a few precise timers are enough.
+const MAX_TIMERS = 50;
+// By then the transaction that may have stored a withdrawn message has ended, with or without it.
+const WITHDRAWN_MS = 1_000;
+
 export class Lane {
   readonly #parts: LaneParts;
-  /** Everything in hand, by id, with the moment it was taken or its lease renewed. */
-  readonly #inHand = new Map<string, { id: Uuid; leasedAt: number }>();
-  readonly #waiting: Record<Priority, Claimed[]> = { high: [], normal: [], bulk: [] };
-  /** Places kept for messages that are being stored. */
-  #reserved = 0;
-  /** Messages between the first byte that may leave and the answer. */
-  #atCarrier = 0;
-  #isClaiming = false;
-  /** Something is in the queue that was not there, or not taken, when it was last looked at. */
-  #hasMore = true;
-  /** Someone wants it looked at now, however little room there is. */
-  #isWoken = false;
+  readonly #load: LaneLoad;
+  readonly #pace = new ClaimPace();
   readonly #accounts = new WaitingAccounts();
-  #pausedUntil = 0;
-  /** When a message was last seen that should not wait for a campaign. */
-  #urgentAt = -CALM_MS;
-  #nextBulkAt = 0;
-  #claimedAt = 0;
-  #pauses = 0;
-  #isStopping = false;
-  #lastError: LinkError | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #renewEveryMs: number;
   readonly #renewing: NodeJS.Timeout;
+  #pausedUntilMs = 0;
+  /** Pauses since the last message that the carrier accepted. */
+  #pauses = 0;
+  #lastError: LinkError | null = null;
+  #isStopping = false;
 
   constructor(parts: LaneParts) {
     this.#parts = parts;
+    this.#load = new LaneLoad(() => parts.connection.window);
     // Two renewals may fail before the lease ends.
     this.#renewEveryMs = parts.leaseMs / 3;
-    this.#renewing = setInterval(() => void this.#renew(), this.#renewEveryMs);
+    this.#renewing = setInterval(() => void this.#renewLeases(), this.#renewEveryMs);
   }
 
   get link(): Link {
@@ -106,88 +76,83 @@ export class Lane {
     return this.#parts.connection;
   }
 
-  /** What a carrier last refused or failed to do, and when; null when nothing. */
+  /** The last refusal or failure of the carrier, and its time; null where there was none. */
   get lastError(): LinkError | null {
     return this.#lastError;
   }
 
+  /** The number of messages that this node owns in the lane. */
   get inHand(): number {
-    return this.#inHand.size;
+    return this.#load.size;
   }
 
   get isPaused(): boolean {
-    return performance.now() < this.#pausedUntil;
+    return performance.now() < this.#pausedUntilMs;
   }
 
-  /** A place for a message that is about to be stored; none while others of its account wait in the queue, who came first. */
+  /** Reserves a place for a message that is about to be stored. Returns undefined where the message must wait in the queue: the lane
+   *  has no room, or older messages of the account wait there. */
   reserve(message: Message): Reservation | undefined {
-    if (message.priority !== "bulk") this.#urgentAt = performance.now();
+    if (message.priority !== "bulk") this.#pace.sawUrgent(performance.now());
     if (!this.#mayWork() || this.#accounts.has(message)) return undefined;
-    if (this.#room(message.priority) <= 0) {
+    if (this.#load.room(message.priority) <= 0) {
       this.#accounts.add(message);
       return undefined;
     }
-    this.#reserved += 1;
     const { attempts, link } = this.#parts;
-    const written = this.#isNext(message.priority) ? attempts.written(message, link) : undefined;
-    if (written !== undefined) this.#atCarrier += 1;
+    const written = this.#load.isNext(message.priority) ? attempts.written(message, link) : undefined;
+    this.#load.reserve();
+    if (written !== undefined) this.#load.enterWindow();
     return { written: written ?? null };
   }
 
+  /** Frees the place of a message that was not stored. */
   release({ written }: Reservation): void {
-    this.#reserved -= 1;
+    this.#load.unreserve();
     if (written === null) return;
-    this.#atCarrier -= 1;
-    this.#start();
+    this.#load.leaveWindow();
+    this.#submitWaiting();
   }
 
-  /** A message that was stored with its place kept. */
+  /** Takes a message that was stored with a reservation. */
   take(message: Message, { written }: Reservation): void {
-    this.#reserved -= 1;
-    const claimed: Claimed = { message, state: "waiting", share: 0, sealedContent: null };
+    this.#load.unreserve();
     if (written !== null) {
-      this.#hold(message.id);
-      // It is on record that bytes may leave; also when the lane is stopping, which waits for it.
-      const held = this.isPaused ? notLeft("link", Math.ceil(this.#pausedUntil - performance.now())) : undefined;
-      void this.#deliver(claimed, { written, held });
-      return;
+      // The record says that bytes may have left. A stopping lane also submits the message, and waits for its outcome.
+      const unsent = this.isPaused ? notSubmitted("link", Math.ceil(this.#pausedUntilMs - performance.now())) : undefined;
+      this.#load.own(message.id, performance.now());
+      return void this.#attempt(asClaimed(message), { written, unsent });
     }
-    if (this.#isStopping) return void this.#giveBack([message.id]);
-    this.#keep(claimed);
-    this.#start();
+    if (this.#isStopping) return void this.#returnToQueue([message.id]);
+    this.#load.add(asClaimed(message), performance.now());
+    this.#submitWaiting();
   }
 
-  /** A message of which nobody knows whether it was stored. It does not leave: back to the queue with it, if it is there. */
+  /** Takes back a message that may or may not be stored. It is not submitted: where it is stored as `sending`, it returns to the queue. */
   withdraw(message: Message, { written }: Reservation): void {
-    this.#reserved -= 1;
+    this.#load.unreserve();
     if (written === null) return;
-    this.#hold(message.id);
-    void this.#deliver({ message, state: "waiting", share: 0, sealedContent: null }, { written, held: notLeft("recipient", WITHDRAWN_MS) });
+    this.#load.own(message.id, performance.now());
+    void this.#attempt(asClaimed(message), { written, unsent: notSubmitted("recipient", WITHDRAWN_MS) });
   }
 
-  /** Whether a message of this priority would go to the carrier at once. */
-  #isNext(priority: Priority): boolean {
-    return this.#atCarrier < this.#most(priority) && PRIORITIES.every((each) => this.#waiting[each].length === 0);
-  }
-
-  /** A message was stored that waits in the queue. */
+  /** A message of this node was stored in the queue. */
   queued(): void {
-    this.#hasMore = true;
+    this.#pace.queued();
     this.#claim();
   }
 
-  /** Others may have queued something, its time may have come, or the link may be able to go on. */
+  /** Claims now: another node may have queued messages, messages may have become due, or the link may work again. */
   wake(): void {
-    this.#isWoken = true;
-    // Another node may have the link now, or another link take the messages: they are not kept from them.
-    if (this.isPaused || !this.#parts.connection.isReady) void this.#giveBack(this.#putDown());
-    this.#start();
+    this.#pace.wake();
+    // Another node may have the link now, or another link may take the messages. Both need their leases to end.
+    if (this.isPaused || !this.#parts.connection.isReady) void this.#returnToQueue(this.#load.removeWaiting());
+    this.#submitWaiting();
     this.#claim();
   }
 
-  /** There will be work at that time. */
   wakeAfter(ms: number): void {
-    if (this.#isStopping || this.#timers.size >= MAX_CLAIM) return;
+    if (this.#isStopping || this.#timers.size >= MAX_TIMERS) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.wake();
@@ -195,29 +160,11 @@ export class Lane {
     this.#timers.add(timer);
   }
 
-  /** No new work: what was only claimed goes back to the queue, what may have left is waited for. */
+  /** Stops new work. Returns claimed messages to the queue, and waits for the outcome of submitted ones. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    await this.#giveBack(this.#putDown());
-    await poll(async () => (this.#inHand.size === 0 && this.#reserved === 0 && !this.#isClaiming ? true : undefined), {
-      timeoutMs,
-      everyMs: 20,
-    });
-  }
-
-  /** What was only claimed is in hand no more. */
-  #putDown(): Uuid[] {
-    const back = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
-    for (const id of back) this.#inHand.delete(id.toString("latin1"));
-    return back;
-  }
-
-  /** Anybody may have these at once. */
-  async #giveBack(ids: readonly Uuid[]): Promise<void> {
-    if (ids.length > 0)
-      await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) =>
-        this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
-      );
+    await this.#returnToQueue(this.#load.removeWaiting());
+    await poll(async () => (this.#load.isEmpty && !this.#pace.isClaiming ? true : undefined), { timeoutMs, everyMs: 20 });
   }
 
   async close(): Promise<void> {
@@ -230,145 +177,112 @@ export class Lane {
     return !this.#isStopping && !this.isPaused && this.#parts.connection.isReady;
   }
 
-  #capacity(priority: Priority): number {
-    const { window } = this.#parts.connection;
-    return Math.ceil((window + Math.min(window, AHEAD)) * SHARE[priority]);
-  }
-
-  #room(priority: Priority): number {
-    return this.#capacity(priority) - this.#inHand.size - this.#reserved;
-  }
-
-  #hold(id: Uuid): void {
-    this.#inHand.set(id.toString("latin1"), { id, leasedAt: performance.now() });
-  }
-
-  #keep(claimed: Claimed): void {
-    this.#hold(claimed.message.id);
-    this.#waiting[claimed.message.priority].push(claimed);
-  }
-
-  /** How much of the window messages of a priority may fill. */
-  #most(priority: Priority): number {
-    return Math.ceil(this.#parts.connection.window * SHARE[priority]);
-  }
-
-  /** Hands over what fits into the window, the urgent first. */
-  #start(): void {
+  /** Claims where the pace says so. One claim runs at a time. */
+  #claim(): void {
     if (!this.#mayWork()) return;
-    for (const priority of PRIORITIES) {
-      while (this.#atCarrier < this.#most(priority)) {
-        const next = this.#waiting[priority].shift();
-        if (next === undefined) break;
-        this.#atCarrier += 1;
-        void this.#deliver(next);
-      }
-    }
+    const load = this.#load;
+    const room = { high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") };
+    const { pending } = this.#parts.attempts;
+    const planned = this.#pace.begin({ room, bulkCapacity: load.capacity("bulk"), pending }, performance.now());
+    if (planned !== undefined) void this.#runClaim(planned);
   }
 
-  /** Has its place in the window. */
-  async #deliver({ message, state, sealedContent }: Claimed, birth?: Birth): Promise<void> {
+  async #runClaim({ most, bulkAfterMs }: PlannedClaim): Promise<void> {
+    if (bulkAfterMs !== null) this.wakeAfter(bulkAfterMs);
+    let hasMore = false;
+    try {
+      hasMore = await this.#claimDue(most);
+    } catch (error) {
+      this.#logError("delivery.claim_failed", "a claim of due messages failed", error);
+      this.wakeAfter(CLAIM_AGAIN_MS);
+    }
+    this.#pace.end(hasMore);
+    this.#claim();
+  }
+
+  /** Returns whether the queue may have more. */
+  async #claimDue(most: PlannedClaim["most"]): Promise<boolean> {
+    const { db, link, leaseMs } = this.#parts;
+    const request: Claim = { lane: link.name, most, leaseMs, after: this.#accounts.after };
+    const claimed = await claimDue(db, request);
+    const hasMore = this.#accounts.update(claimed, request);
+    if (this.#isStopping) {
+      await this.#returnToQueue(claimed.map(({ message }) => message.id));
+      return hasMore;
+    }
+    const nowMs = performance.now();
+    for (const each of claimed) this.#load.add(each, nowMs);
+    if (claimed.some(({ message }) => message.priority !== "bulk")) this.#pace.sawUrgent(nowMs);
+    this.#submitWaiting();
+    return hasMore;
+  }
+
+  /** Submits the waiting messages that fit into the window, the most urgent first. */
+  #submitWaiting(): void {
+    if (!this.#mayWork()) return;
+    for (let next = this.#load.next(); next !== undefined; next = this.#load.next()) void this.#attempt(next);
+  }
+
+  /** Makes one attempt of a message that is in the window. */
+  async #attempt({ message, state, sealedContent }: Claimed, sending?: StoredSending): Promise<void> {
     const { attempts, link, connection } = this.#parts;
-    let isAtCarrier = true;
+    let isInWindow = true;
     const answered = (outcome?: SendOutcome): void => {
-      const code = errorOf(outcome);
-      if (code !== null) this.#lastError = { code, atMs: this.#parts.now() };
-      // At once, and not when it is on record: nobody else should run into it meanwhile.
-      if (outcome?.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
-      if (isAtCarrier) this.#atCarrier -= 1;
-      isAtCarrier = false;
-      this.#start();
+      if (outcome !== undefined) this.#observe(outcome);
+      if (isInWindow) this.#load.leaveWindow();
+      isInWindow = false;
+      this.#submitWaiting();
     };
     try {
       const work = { message, state, sealedContent, link, connection, answered };
-      const next = await (birth === undefined ? attempts.run(work) : attempts.runWritten(work, birth.written, birth.held));
+      const next = await (sending === undefined ? attempts.run(work) : attempts.runWritten(work, sending.written, sending.unsent));
       if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
-      // It is in the queue again, and will be looked for when the pause is over.
-      if (next.kind === "throttled") this.#isWoken = true;
+      // The message is in the queue again. The lane claims it after the pause.
+      if (next.kind === "throttled") this.#pace.wake();
       else if (next.kind === "accepted") this.#pauses = 0;
       else if (next.kind === "later") this.wakeAfter(next.afterMs);
     } catch (error) {
-      // Its lease runs out, and it is found again as what it then is: not written, or of unknown outcome.
+      // After its lease the message is claimed again, with the status that it then has: `queued`, or `sending` with an unknown outcome.
       this.#logError("delivery.attempt_failed", "an attempt failed", error);
     } finally {
       answered();
-      this.#inHand.delete(message.id.toString("latin1"));
+      this.#load.disown(message.id);
       this.#claim();
     }
+  }
+
+  /** Takes note of an error, and pauses a throttled link at once: other messages must not be submitted while the outcome is stored. */
+  #observe(outcome: SendOutcome): void {
+    const code = errorOf(outcome);
+    if (code !== null) this.#lastError = { code, atMs: this.#parts.now() };
+    if (outcome.kind === "throttled" && outcome.scope === "link") this.#pause(outcome.retryAfterMs);
   }
 
   #pause(retryAfterMs: number | null): void {
     if (this.isPaused) return;
     this.#pauses += 1;
     const ms = throttleMs(retryAfterMs) ?? backoffMs(this.#pauses, FIRST_PAUSE_MS, MAX_PAUSE_MS);
-    this.#pausedUntil = performance.now() + ms;
+    this.#pausedUntilMs = performance.now() + ms;
     this.#parts.log.warn({ event: "delivery.link_throttled", link: this.#parts.link.name, ms }, "the link is throttled");
     this.wakeAfter(ms + 1);
   }
 
-  /** One claim at a time: when somebody asked for it, or when it can take enough to be worth a statement. */
-  #claim(): void {
-    if (this.#isClaiming || !this.#mayWork()) return;
-    const room = Math.min(MAX_CLAIM, this.#room("high"), this.#allowance());
-    const isWorthwhile = this.#hasMore && this.#room("bulk") >= Math.min(WORTHWHILE, this.#capacity("bulk") / 2);
-    if (room <= 0 || !(this.#isWoken || isWorthwhile)) return;
-    this.#isClaiming = true;
-    this.#isWoken = false;
-    this.#hasMore = false;
-    this.#claimedAt = performance.now();
-    void this.#claimUpTo(room)
-      .catch((error: unknown) => {
-        this.#logError("delivery.claim_failed", "a claim of due messages failed", error);
-        this.wakeAfter(CLAIM_AGAIN_MS);
-      })
-      .finally(() => {
-        this.#isClaiming = false;
-        this.#claim();
-      });
-  }
-
-  /** Beside more urgent messages a campaign goes in small steps, and the machine has time for them in between. */
-  #bulkAllowance(): number {
-    const now = performance.now();
-    if (now - this.#urgentAt > CALM_MS) return MAX_CLAIM;
-    if (now < this.#nextBulkAt) {
-      this.wakeAfter(this.#nextBulkAt - now);
-      return 0;
-    }
-    this.#nextBulkAt = now + BULK_BESIDE_EVERY_MS;
-    return BULK_BESIDE;
-  }
-
-  /** However much new messages keep the database busy, those in the queue have their turn. */
-  #allowance(): number {
-    const isTheirTurn = performance.now() - this.#claimedAt > TURN_MS;
-    return Math.max(MAX_PENDING - this.#parts.attempts.pending, isTheirTurn ? TURN_ROWS : 0);
-  }
-
-  async #claimUpTo(room: number): Promise<void> {
-    const { db, link, leaseMs } = this.#parts;
-    const most = (priority: Priority): number => Math.max(0, Math.min(room, this.#room(priority)));
-    const bulk = Math.min(most("bulk"), this.#bulkAllowance());
-    const request: Claim = { lane: link.name, most: [room, most("normal"), bulk], leaseMs, after: this.#accounts.after };
-    const claimed = await claimDue(db, request);
-    if (this.#accounts.update(claimed, request)) this.#hasMore = true;
-    if (this.#isStopping) return this.#giveBack(claimed.map(({ message }) => message.id));
-    for (const each of claimed) this.#keep(each);
-    if (claimed.some(({ message }) => message.priority !== "bulk")) this.#urgentAt = performance.now();
-    this.#start();
-  }
-
-  async #renew(): Promise<void> {
-    const now = performance.now();
-    const due = [...this.#inHand.values()].filter(({ leasedAt }) => now - leasedAt > this.#renewEveryMs);
-    if (due.length === 0) return;
-    try {
-      await renewLeases(
-        this.#parts.db,
-        due.map(({ id }) => id),
-        this.#parts.leaseMs,
+  /** Ends the leases, so that any node can claim the messages at once. */
+  async #returnToQueue(ids: readonly Uuid[]): Promise<void> {
+    if (ids.length > 0)
+      await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) =>
+        this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),
       );
-      for (const each of due) each.leasedAt = now;
+  }
+
+  async #renewLeases(): Promise<void> {
+    const nowMs = performance.now();
+    const due = this.#load.leasedBefore(nowMs - this.#renewEveryMs);
+    if (due.length === 0) return;
+    const ids = due.map(({ id }) => id);
+    try {
+      await renewLeases(this.#parts.db, ids, this.#parts.leaseMs);
+      for (const lease of due) lease.leasedAtMs = nowMs;
     } catch (error) {
       this.#logError("delivery.lease_renewal_failed", "the leases of messages in hand could not be renewed", error);
     }
@@ -379,9 +293,29 @@ export class Lane {
   }
 }
 
-/** For those who watch the link. */
-const errorOf = (outcome: SendOutcome | undefined): string | null => {
-  if (outcome === undefined || outcome.kind === "accepted") return null;
-  if (outcome.kind === "unknown") return "outcome_unknown";
-  return outcome.kind === "throttled" ? `throttled${outcome.providerCode === null ? "" : ` (${outcome.providerCode})`}` : outcome.code;
-};
+/** A new message in the form of a claimed one. */
+const asClaimed = (message: Message): Claimed => ({ message, state: "waiting", share: 0, sealedContent: null });
+
+/** The outcome of a message that this node did not submit although its record says `sending`. */
+const notSubmitted = (scope: "link" | "recipient", retryAfterMs: number): SendOutcome => ({
+  kind: "throttled",
+  scope,
+  retryAfterMs,
+  providerCode: null,
+});
+
+/** The error that the state of the link shows; null for an accepted message. */
+function errorOf(outcome: SendOutcome): string | null {
+  switch (outcome.kind) {
+    case "accepted":
+      return null;
+    case "unknown":
+      return "outcome_unknown";
+    case "throttled":
+      return `throttled${outcome.providerCode === null ? "" : ` (${outcome.providerCode})`}`;
+    case "refused":
+      return outcome.code;
+    default:
+      return unreachable(outcome);
+  }
+}

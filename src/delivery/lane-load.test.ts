@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { newUuid } from "../lib/uuid.ts";
+import type { Message, Priority } from "../messages/message.ts";
+import { LaneLoad } from "./lane-load.ts";
+import type { Claimed } from "./queue.ts";
+
+const claimed = (priority: Priority): Claimed => ({
+  message: { id: newUuid(Date.now()), priority } as Message,
+  state: "waiting",
+  share: 1,
+  sealedContent: null,
+});
+
+describe("a lane has room", () => {
+  const ROWS: readonly (readonly [window: number, room: Record<Priority, number>])[] = [
+    [1, { high: 2, normal: 2, bulk: 2 }],
+    [10, { high: 20, normal: 18, bulk: 14 }],
+    [100, { high: 200, normal: 180, bulk: 140 }],
+    [1_000, { high: 1_100, normal: 990, bulk: 770 }],
+  ];
+  for (const [window, room] of ROWS)
+    test(`for ${room.high} high, ${room.normal} normal or ${room.bulk} bulk messages where its window is ${window}`, () => {
+      const load = new LaneLoad(() => window);
+      assert.deepEqual({ high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") }, room);
+    });
+
+  test("less by each reserved place and each message that the node owns", () => {
+    const load = new LaneLoad(() => 10);
+    const message = claimed("bulk");
+    load.reserve();
+    load.add(message, 0);
+    assert.deepEqual([load.room("high"), load.room("bulk"), load.size, load.isEmpty], [18, 12, 1, false]);
+    load.unreserve();
+    load.disown(message.message.id);
+    assert.deepEqual([load.room("high"), load.room("bulk"), load.size, load.isEmpty], [20, 14, 0, true]);
+  });
+});
+
+describe("the window", () => {
+  test("takes the most urgent messages first, and each priority up to its share", () => {
+    const load = new LaneLoad(() => 10);
+    for (const priority of ["bulk", "normal", "high"] as const) for (let count = 0; count < 4; count += 1) load.add(claimed(priority), 0);
+    const entered = Array.from({ length: 12 }, () => load.next()?.message.priority);
+    assert.deepEqual(entered, [
+      ...Array<string>(4).fill("high"),
+      ...Array<string>(4).fill("normal"),
+      ...Array<undefined>(4).fill(undefined),
+    ]);
+    load.leaveWindow();
+    assert.equal(load.next(), undefined, "bulk messages fill 7 of 10 places at most");
+    load.leaveWindow();
+    assert.equal(load.next()?.message.priority, "bulk");
+  });
+
+  test("has a place for a new message only where no other waits", () => {
+    const load = new LaneLoad(() => 1);
+    assert.equal(load.isNext("high"), true);
+    load.add(claimed("bulk"), 0);
+    assert.equal(load.isNext("high"), false);
+    load.next();
+    assert.equal(load.isNext("high"), false, "the window is full");
+    load.leaveWindow();
+    assert.equal(load.isNext("high"), true);
+  });
+});
+
+test("messages that only wait can be removed, and those in the window stay", () => {
+  const load = new LaneLoad(() => 1);
+  const [first, second] = [claimed("normal"), claimed("normal")];
+  load.add(first, 0);
+  load.add(second, 0);
+  load.next();
+  assert.deepEqual(load.removeWaiting(), [second.message.id]);
+  assert.equal(load.size, 1);
+});
+
+test("a lease is due for renewal by the time of its last renewal", () => {
+  const load = new LaneLoad(() => 10);
+  const [older, newer] = [claimed("normal").message.id, claimed("normal").message.id];
+  load.own(older, 100);
+  load.own(newer, 200);
+  const [due, ...others] = load.leasedBefore(200);
+  assert.deepEqual([due?.id, others], [older, []]);
+});
