@@ -5,7 +5,6 @@ import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { MAX_ACCOUNTS, type Claim, type Claimed } from "./queue.ts";
 
-
 type Rank = 0 | 1 | 2;
 /** The accounts of one priority. */
 type RankAccounts = {

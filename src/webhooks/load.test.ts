@@ -31,8 +31,8 @@ function capOf(load: Load, name: string): number {
 
 const prove = (load: Load, name: string): void => calls(load, name, true, true, true, true, true);
 
-const allot = (load: Load, names: readonly string[], held = 0): number[] =>
-  load.allot(names.map((name) => ({ name, isFailing: false, held })));
+const allot = (load: Load, names: readonly string[], waiting = 0): number[] =>
+  load.allot(names.map((name) => ({ name, isFailing: false, waiting })));
 
 const named = (kind: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${kind} ${index}`);
 
@@ -110,7 +110,7 @@ describe("what is claimed", () => {
     assert.deepEqual(allot(load, ["proven", "failing", "new"]), [12, 2, 2]);
   });
 
-  test("is less by what is held and by what is under way", () => {
+  test("is less by deliveries that wait and by calls that are under way", () => {
     const load = new Load();
     calls(load, "it", true);
     assert.deepEqual(allot(load, ["it"], 5), [7]);
@@ -122,9 +122,9 @@ describe("what is claimed", () => {
   test("is little for one that failed before this process knew it", () => {
     const load = new Load();
     const failing = named("failing", FAILING_ROOM / 2);
-    load.allot(failing.map((name) => ({ name, isFailing: true, held: 0 })));
+    load.allot(failing.map((name) => ({ name, isFailing: true, waiting: 0 })));
     for (const name of failing) fill(load, name);
-    assert.deepEqual(load.allot([{ name: "another", isFailing: true, held: 0 }]), [0], "they have a room of their own");
+    assert.deepEqual(load.allot([{ name: "another", isFailing: true, waiting: 0 }]), [0], "they have a room of their own");
     assert.deepEqual(allot(load, ["new"]), [2]);
   });
 

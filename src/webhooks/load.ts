@@ -1,25 +1,26 @@
-/** How many calls may be under way, and whose. An endpoint that answers earns more at a time; one that fails, or lets a call wait,
- *  is left with few, and all of those together have a room of their own: so nobody who answers waits for anyone who does not. */
+/** The limits of webhook calls: how many run at a time, and to which endpoints. The cap of an endpoint grows while it responds. An
+ *  endpoint that fails, or keeps a call waiting, has a small cap. Calls have three rooms, by the health of their endpoints, so that an
+ *  endpoint that responds never waits for endpoints that do not. */
 
-/** It answered last, nothing is known of it, or it failed last. */
+/** The last call succeeded, the endpoint was not called yet, or the last call failed. */
 export type Health = "proven" | "unproven" | "failing";
-
-/** Calls under way at most, in all of a kind. */
-const ROOM: Readonly<Record<Health, number>> = { proven: 192, unproven: 96, failing: 64 };
-const HEALTHS: readonly Health[] = ["proven", "unproven", "failing"];
-// Of one endpoint: from the first success on twice as many with each, up to a limit.
-const FIRST_CAP = 2;
-const MAX_CAP = 64;
-const FAILING_CAP = 2;
-// What is claimed beyond what is called, so that a call that ends is followed by the next at once.
-const AHEAD = 2;
-// Forgotten when there are more: whoever comes again is unproven once more.
-const MAX_REMEMBERED = 10_000;
 
 type State = { underWay: number; slow: number; cap: number; health: Health };
 
 /** One call. */
 export type Slot = { readonly endpoint: string; health: Health; isSlow: boolean };
+
+const HEALTHS: readonly Health[] = ["proven", "unproven", "failing"];
+/** The size of each room: how many calls to endpoints of that health run at a time. */
+const ROOM: Readonly<Record<Health, number>> = { proven: 192, unproven: 96, failing: 64 };
+// The cap of one endpoint starts here, and doubles with each success up to the maximum.
+const FIRST_CAP = 2;
+const MAX_CAP = 64;
+const FAILING_CAP = 2;
+// Deliveries are claimed for this many further calls per call, so that a call that ends is followed by the next one at once.
+const AHEAD = 2;
+// Beyond this number idle endpoints are forgotten. A forgotten endpoint is unproven again.
+const MAX_REMEMBERED = 10_000;
 
 export class Load {
   readonly #states = new Map<string, State>();
@@ -30,25 +31,25 @@ export class Load {
     return proven + unproven + failing;
   }
 
-  /** How many deliveries of these endpoints to claim, of each; `held` are claimed and not begun. */
-  allot(endpoints: readonly { name: string; isFailing: boolean; held: number }[]): number[] {
+  /** Returns how many deliveries to claim for each of these endpoints. `waiting` counts claimed deliveries whose call has not begun. */
+  allot(endpoints: readonly { name: string; isFailing: boolean; waiting: number }[]): number[] {
     const all = endpoints.map((endpoint) => ({ ...endpoint, state: this.#state(endpoint.name, endpoint.isFailing) }));
     const counts = Map.groupBy(all, ({ state }) => healthOf(state));
-    return all.map(({ state, held }) => {
+    return all.map(({ state, waiting }) => {
       const health = healthOf(state);
       const ahead = health === "proven" ? AHEAD : 0;
       const room = Math.max(0, ROOM[health] - this.#underWay[health]);
       const share = Math.max(Math.min(room, 1), Math.floor((room * (1 + ahead)) / (counts.get(health)?.length ?? 1)));
-      return Math.max(0, Math.min(share, capOf(state) * (1 + ahead) - state.underWay - held));
+      return Math.max(0, Math.min(share, capOf(state) * (1 + ahead) - state.underWay - waiting));
     });
   }
 
-  /** Where no further call can begin, whoever's it is. */
+  /** The rooms in which no further call can begin. */
   fullRooms(): ReadonlySet<Health> {
     return new Set(HEALTHS.filter((health) => this.#underWay[health] >= ROOM[health]));
   }
 
-  /** A place for one call, or none now. */
+  /** Begins a call to an endpoint; undefined where its cap is reached or its room is full. */
   begin(name: string): Slot | undefined {
     const state = this.#state(name, false);
     const health = healthOf(state);
@@ -58,7 +59,7 @@ export class Load {
     return { endpoint: name, health, isSlow: false };
   }
 
-  /** It takes long: from now on it is counted with those that fail, and its endpoint gets no more than they do. */
+  /** Moves a slow call into the room of failing endpoints. Its endpoint has the cap of a failing one until the call ends. */
   slow(slot: Slot): void {
     if (slot.isSlow) return;
     slot.isSlow = true;
@@ -68,7 +69,7 @@ export class Load {
     this.#state(slot.endpoint, false).slow += 1;
   }
 
-  /** With what became of it; without, when the call was not made and nothing was learned. */
+  /** Ends a call. Without `isSuccess` the call was not made, and the health of the endpoint stays the same. */
   end(slot: Slot, isSuccess?: boolean): void {
     const state = this.#state(slot.endpoint, false);
     state.underWay -= 1;
