@@ -1,7 +1,8 @@
-/** Accepting messages: decided in memory, made durable by group commit, answered after the commit. */
+/** Accepts messages. A request is decided in memory and stored by group commit. The response is sent after the commit. */
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
+import { unreachable } from "../lib/assert.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
@@ -9,26 +10,25 @@ import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
-import type { Change } from "./change.ts";
 import { refusalOf, type Composed, type Composer } from "./compose.ts";
 import type { Handover, Reservation } from "./handover.ts";
-import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { existingMessages } from "./queries.ts";
 
 export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };
 
-// Past two hundred rows a batch gets no cheaper per message, and its commit holds up everyone in it.
+// Beyond 200 rows a batch gets no cheaper per message, and its commit delays every request in it.
 const MAX_BATCH = 200;
-// Some seconds of work for a busy database. Beyond that a client is better told to come again.
+// Some seconds of work for a busy database. Beyond that a client gets 503, and retries.
 const MAX_WAITING = 4_000;
 
-/** Told of every commit, to count it. */
+/** Receives every commit, for the metrics. */
 export type Watch = { committed(size: number, seconds: number): void };
 
-/** What became of an item: stored, or another's, or refused by what the database knows of the recipient. */
+/** The result of an item: stored, taken by another request with the same key, or refused by consent. */
 type Stored = "done" | "taken" | ConsentRefusal;
+/** `lost`: the connection to the database ended, and the item is not stored. `unknown`: the item may be stored or not. */
 type Outcome = Stored | "lost" | "unknown";
 
 export type AcceptorParts = {
@@ -85,39 +85,64 @@ export class Acceptor {
     return this.#once.run(credential, claim, () => this.#submitMessage(acceptance, call));
   }
 
-  /** Without a key there is nothing to remember a refusal by. */
+  /** Stores a refusal under its idempotency key. Without a key there is nothing to store. */
   async #refuse(problem: Problem, { credential, claim, writeProblem }: WriteCall): Promise<Accepted | "taken"> {
     if (claim === undefined) throw problem;
     const refusal = toRefusal(problem, credential, claim, writeProblem);
     return certain(await this.#submit(refusal)) === "done" ? toAccepted(refusal) : "taken";
   }
 
-  /** A message that finds room in this process is in its hands from the moment it is stored; any other is due for whoever
-   *  comes first. */
+  /** Stores a message. Where its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
+   *  message is due for any node. */
   async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
     const { message, place } = acceptance;
     const reservation = place.dueAtMs === null ? this.#handover.reserve(place.lane, message) : undefined;
-    if (reservation !== undefined) {
-      place.leaseMs = this.#handover.leaseMs;
-      if (reservation.written !== null) bornWritten(acceptance, reservation.written);
-    }
+    const toStore = reservation === undefined ? acceptance : withReservation(acceptance, reservation, this.#handover.leaseMs);
     const span = this.#tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
-      outcome = await this.#submit(acceptance);
+      outcome = await this.#submit(toStore);
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
-      if (outcome === "done") this.#handover.stored(place.lane, message, reservation);
-      else if (reservation !== undefined) this.#giveUp(place.lane, { message, reservation, mayBeStored: outcome === "unknown" });
+      this.#settleReservation(toStore, reservation, outcome);
     }
-    if (outcome === "done") return toAccepted(acceptance);
-    return outcome === "taken" ? outcome : this.#refuse(refusalOf(certain(outcome)), call);
+    const known = certain(outcome);
+    switch (known) {
+      case "done":
+        return toAccepted(toStore);
+      case "taken":
+        return known;
+      case "recipient_opted_out":
+      case "service_window_closed":
+        return this.#refuse(refusalOf(known), call);
+      default:
+        return unreachable(known);
+    }
   }
 
-  /** One that may be stored all the same has not left: whoever reads its record must not have to doubt that. */
-  #giveUp(lane: string, { message, reservation, mayBeStored }: { message: Message; reservation: Reservation; mayBeStored: boolean }): void {
-    if (mayBeStored && reservation.written !== null) this.#handover.withdraw(lane, message, reservation);
-    else this.#handover.release(lane, reservation);
+  /** Hands over a stored message, or frees the place that was reserved for it.
+   *
+   *  | reservation         | done                        | unknown                  | any other outcome  |
+   *  |---------------------|-----------------------------|--------------------------|--------------------|
+   *  | none                | the lane claims the message | nothing                  | nothing            |
+   *  | a place in the lane | the lane takes the message  | the place is freed       | the place is freed |
+   *  | stored as `sending` | the lane submits it at once | the message is withdrawn | the place is freed |
+   *
+   *  A withdrawn message was not submitted. The lane stores that, so that the outcome of its attempt is not in doubt. */
+  #settleReservation({ message, place: { lane } }: MessageAcceptance, reservation: Reservation | undefined, outcome: Outcome): void {
+    if (outcome === "done") return this.#handover.stored(lane, message, reservation);
+    if (reservation === undefined) return;
+    switch (outcome) {
+      case "unknown":
+        return this.#handover.withdraw(lane, message, reservation);
+      case "taken":
+      case "lost":
+      case "recipient_opted_out":
+      case "service_window_closed":
+        return this.#handover.release(lane, reservation);
+      default:
+        return unreachable(outcome);
+    }
   }
 
   async #submit(acceptance: Acceptance): Promise<Outcome> {
@@ -160,7 +185,7 @@ export class Acceptor {
   }
 }
 
-/** Throws where the connection to the database was lost, and with it the outcome, or the knowledge of it. */
+/** Throws where the connection to the database was lost before the commit, or where the outcome of the commit is unknown. */
 function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> {
   if (outcome === "lost") throw unavailable("the database connection was lost before the message was stored");
   if (outcome === "unknown")
@@ -168,10 +193,10 @@ function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> 
   return outcome as Exclude<O, "lost" | "unknown">;
 }
 
-/** It counts as what it is when the statement is done. */
-function bornWritten(acceptance: MessageAcceptance, written: Change): void {
-  acceptance.written = written;
-  acceptance.counted = written.counted;
+/** The acceptance of a message that this node owns from the start. A message that is stored as `sending` is counted as such. */
+function withReservation(acceptance: MessageAcceptance, { written }: Reservation, leaseMs: number): MessageAcceptance {
+  const place = { ...acceptance.place, leaseMs };
+  return written === null ? { ...acceptance, place } : { ...acceptance, place, written, counted: written.counted };
 }
 
 const toAccepted = ({ answer: { status, location, body }, event }: Acceptance): Accepted => ({

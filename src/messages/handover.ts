@@ -1,20 +1,20 @@
-/** How an accepted message gets from the request that brought it to the one that delivers it. */
+/** The handover of a message from the request that accepts it to the lane of this node that delivers it. */
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
 
-/** A place in the lane of this process. Where the message can go to its carrier the moment it is stored, it is stored as one that
- *  does: the step to `sending` is part of its birth, and a commit of its own is saved. */
+/** A place in a lane of this node. `written` is the change to `sending`, where the lane can submit the message as soon as it is stored.
+ *  The message is then stored as `sending`, which saves a second commit. */
 export type Reservation = { written: Change | null };
 
 export type Handover = {
-  /** How long a message belongs to the process that has it in hand; then anybody may take it. */
+  /** How long this node owns a message that it stores with a reservation. After that any node may claim the message. */
   readonly leaseMs: number;
-  /** Keeps a place in the lane of this process, where there is one. */
+  /** Reserves a place in the lane of this node; undefined where the message must wait in the queue. */
   reserve(lane: string, message: Message): Reservation | undefined;
-  /** A place that was kept is not needed: the message was not stored. */
+  /** Frees a place whose message was not stored. */
   release(lane: string, reservation: Reservation): void;
-  /** Nobody knows whether the message was stored; where it was, it is on record as going to its carrier, and does not. */
+  /** Frees a place whose message may or may not be stored. A message that is stored as `sending` returns to the queue, unsubmitted. */
   withdraw(lane: string, message: Message, reservation: Reservation): void;
-  /** The message is stored, and goes to the place kept for it; or waits in the queue, and whoever works there should look. */
+  /** Hands over a stored message. With a reservation the lane takes it; without one the lanes of all nodes are notified. */
   stored(lane: string, message: Message, reservation?: Reservation): void;
 };
