@@ -11,8 +11,8 @@ import { claimStatement as webhookClaimStatement } from "../src/webhooks/queue.t
 const FOLDER = join(import.meta.dirname, "..", "docs", "internals", "sql");
 
 /** Items that choose the variant of the accept statement: one without any optional column, and one with all of them. */
-const plain = { message: null, fallback: null, written: null } as Acceptance;
-const whole = { ...plain, message: { trace: "" }, fallback: {}, written: {} } as Acceptance;
+const plain = { message: null, fallback: null } as Acceptance;
+const whole = { ...plain, message: { trace: "" }, fallback: {} } as Acceptance;
 
 const claimDeliveries = webhookClaimStatement(TIMINGS.webhookLeaseMs);
 

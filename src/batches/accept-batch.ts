@@ -81,9 +81,7 @@ export class BatchAcceptor {
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
       bell.ring();
-      // One word for each lane is enough: they wait in the queue.
-      const lanes = new Map(accepted.map(({ place, message }) => [place.lane, message]));
-      for (const [lane, message] of lanes) handover.stored(lane, message);
+      for (const lane of new Set(accepted.map(({ place }) => place.lane))) handover.queued(lane);
     }
     return answer;
   }

@@ -95,18 +95,6 @@ export class Attempts {
     return state === "held" ? this.#submit(changeBy(message, afterHold(link), nowMs)) : this.#hold(message, link);
   }
 
-  /** The step to `sending`, for a message that is to go to the carrier the moment it is stored. */
-  written(message: Message, link: Link): Change | undefined {
-    return changeBy(message, writtenSignal(message, link), this.#parts.advancer.now());
-  }
-
-  /** Makes the attempt of a message that is stored as `sending`. With `unsent` it is not submitted, and `unsent` is its outcome. */
-  async runWritten(work: Work, written: Change, unsent: SendOutcome | undefined): Promise<Next> {
-    if (unsent !== undefined) return this.#settle(work, written, unsent);
-    this.#parts.watch.advanced(written.after);
-    return this.#handOver(work, written, { body: work.message.body ?? "", template: work.message.template });
-  }
-
   async #submit(change: Change | undefined): Promise<Next> {
     return change !== undefined && (await this.#parts.advancer.submit(change)) ? laterOf(change) : DONE;
   }
@@ -135,11 +123,6 @@ export class Attempts {
     const span = tracing?.begin(`send ${link.name}`, "client", message.trace, attributesOf(written.after, link));
     const outcome = await this.#send(connection, toOutgoing(written.after, content), written.after, link);
     span?.end(outcomeOf(outcome), outcome.kind !== "accepted");
-    return this.#settle({ link, answered }, written, outcome);
-  }
-
-  async #settle({ link, answered }: Pick<Work, "link" | "answered">, written: Change, outcome: SendOutcome): Promise<Next> {
-    const { watch } = this.#parts;
     answered(outcome);
     watch.attempted(link.name, outcome.kind);
     const settled = await this.#store(written.after, outcome, link);

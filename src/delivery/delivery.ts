@@ -143,16 +143,13 @@ export class Delivery {
   get handover(): Handover {
     return {
       leaseMs: this.#parts.queueLeaseMs,
-      reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message),
-      release: (lane, reservation) => this.#lanes.get(lane)?.release(reservation),
-      withdraw: (lane, message, reservation) => this.#lanes.get(lane)?.withdraw(message, reservation),
-      stored: (name, message, reservation) => {
-        const lane = this.#lanes.get(name);
-        if (reservation !== undefined) lane?.take(message, reservation);
-        else if (name !== SCHEDULED_LANE) {
-          lane?.queued();
-          this.#parts.announcer.announce(name);
-        }
+      reserve: (lane, message) => this.#lanes.get(lane)?.reserve(message) ?? false,
+      release: (lane) => this.#lanes.get(lane)?.release(),
+      take: (lane, message) => this.#lanes.get(lane)?.take(message),
+      queued: (lane) => {
+        if (lane === SCHEDULED_LANE) return;
+        this.#lanes.get(lane)?.queued();
+        this.#parts.announcer.announce(lane);
       },
     };
   }
@@ -279,10 +276,10 @@ function paced(sweep: () => Promise<number>): () => Promise<number> {
 export function announcingHandover(announcer: Announcer): Handover {
   return {
     leaseMs: 0,
-    reserve: () => undefined,
+    reserve: () => false,
     release: () => undefined,
-    withdraw: () => undefined,
-    stored: (lane) => {
+    take: () => undefined,
+    queued: (lane) => {
       if (lane !== SCHEDULED_LANE) announcer.announce(lane);
     },
   };

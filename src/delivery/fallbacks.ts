@@ -41,5 +41,5 @@ async function start({ db, clock, composer, box, handover, bell }: FallbacksPart
   const { account_id: accountId, environment, message_id: id } = due;
   const accepted = await db.transaction((tx) => startFallback(tx, { composer, box, nowMs: clock.now() }, { accountId, environment, id }));
   bell.ring();
-  if (accepted !== undefined) handover.stored(accepted.place.lane, accepted.message);
+  if (accepted !== undefined) handover.queued(accepted.place.lane);
 }

@@ -52,17 +52,6 @@ describe("the window", () => {
     load.leaveWindow();
     assert.equal(load.next()?.message.priority, "bulk");
   });
-
-  test("has a place for a new message only where no other waits", () => {
-    const load = new LaneLoad(() => 1);
-    assert.equal(load.isNext("high"), true);
-    load.add(claimed("bulk"), 0);
-    assert.equal(load.isNext("high"), false);
-    load.next();
-    assert.equal(load.isNext("high"), false, "the window is full");
-    load.leaveWindow();
-    assert.equal(load.isNext("high"), true);
-  });
 });
 
 test("messages that only wait can be removed, and those in the window stay", () => {

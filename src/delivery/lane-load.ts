@@ -73,15 +73,6 @@ export class LaneLoad {
     return ids;
   }
 
-  /** Whether a new message of this priority could be submitted at once. */
-  isNext(priority: Priority): boolean {
-    return this.#fitsWindow(priority) && PRIORITIES.every((each) => this.#waiting[each].length === 0);
-  }
-
-  enterWindow(): void {
-    this.#inWindow += 1;
-  }
-
   leaveWindow(): void {
     this.#inWindow -= 1;
   }
@@ -90,7 +81,7 @@ export class LaneLoad {
   next(): Claimed | undefined {
     const priority = PRIORITIES.find((each) => this.#waiting[each].length > 0 && this.#fitsWindow(each));
     if (priority === undefined) return undefined;
-    this.enterWindow();
+    this.#inWindow += 1;
     return this.#waiting[priority].shift();
   }
 

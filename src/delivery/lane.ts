@@ -10,8 +10,6 @@ import { backoffMs } from "../lib/backoff.ts";
 import { poll } from "../lib/wait.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { LinkError } from "../links/report-states.ts";
-import type { Change } from "../messages/change.ts";
-import type { Reservation } from "../messages/handover.ts";
 import type { Message } from "../messages/message.ts";
 import { claimDue, dropRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
@@ -35,16 +33,11 @@ export type LaneParts = {
   log: Log;
 };
 
-/** A message that is stored as `sending`. `unsent` is the outcome to settle where the lane does not submit the message after all. */
-type StoredSending = { written: Change; unsent: SendOutcome | undefined };
-
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const CLAIM_AGAIN_MS = 500;
 // The lane is woken every second in any case, so a few precise timers are enough.
 const MAX_TIMERS = 50;
-// By then the transaction that may have stored a withdrawn message has ended, with or without it.
-const WITHDRAWN_MS = 1_000;
 
 export class Lane {
   readonly #parts: LaneParts;
@@ -90,50 +83,30 @@ export class Lane {
     return performance.now() < this.#pausedUntilMs;
   }
 
-  /** Reserves a place for a message that is about to be stored. Returns undefined where the message must wait in the queue: the lane
-   *  has no room, or older messages of the account wait there. */
-  reserve(message: Message): Reservation | undefined {
+  /** Reserves a place for a message that is about to be stored. Returns false where the message must wait in the queue: the lane has no
+   *  room, or older messages of the account wait there. */
+  reserve(message: Message): boolean {
     if (message.priority !== "bulk") this.#pace.sawUrgent(performance.now());
-    if (!this.#mayWork() || this.#accounts.has(message)) return undefined;
+    if (!this.#mayWork() || this.#accounts.has(message)) return false;
     if (this.#load.room(message.priority) <= 0) {
       this.#accounts.add(message);
-      return undefined;
+      return false;
     }
-    const { attempts, link } = this.#parts;
-    const written = this.#load.isNext(message.priority) ? attempts.written(message, link) : undefined;
     this.#load.reserve();
-    if (written !== undefined) this.#load.enterWindow();
-    return { written: written ?? null };
+    return true;
   }
 
-  /** Frees the place of a message that was not stored. */
-  release({ written }: Reservation): void {
+  /** Frees a reserved place whose message does not come. */
+  release(): void {
     this.#load.unreserve();
-    if (written === null) return;
-    this.#load.leaveWindow();
-    this.#submitWaiting();
   }
 
   /** Takes a message that was stored with a reservation. */
-  take(message: Message, { written }: Reservation): void {
+  take(message: Message): void {
     this.#load.unreserve();
-    if (written !== null) {
-      // The record says that bytes may have left. A stopping lane also submits the message, and waits for its outcome.
-      const unsent = this.isPaused ? notSubmitted("link", Math.ceil(this.#pausedUntilMs - performance.now())) : undefined;
-      this.#load.own(message.id, performance.now());
-      return void this.#attempt(asClaimed(message), { written, unsent });
-    }
     if (this.#isStopping) return void this.#returnToQueue([message.id]);
-    this.#load.add(asClaimed(message), performance.now());
+    this.#load.add({ message, state: "waiting", share: 0, sealedContent: null }, performance.now());
     this.#submitWaiting();
-  }
-
-  /** Takes back a message that may or may not be stored. It is not submitted: where it is stored as `sending`, it returns to the queue. */
-  withdraw(message: Message, { written }: Reservation): void {
-    this.#load.unreserve();
-    if (written === null) return;
-    this.#load.own(message.id, performance.now());
-    void this.#attempt(asClaimed(message), { written, unsent: notSubmitted("recipient", WITHDRAWN_MS) });
   }
 
   /** A message of this node was stored in the queue. */
@@ -224,7 +197,7 @@ export class Lane {
   }
 
   /** Makes one attempt of a message that is in the window. */
-  async #attempt({ message, state, sealedContent }: Claimed, sending?: StoredSending): Promise<void> {
+  async #attempt({ message, state, sealedContent }: Claimed): Promise<void> {
     const { attempts, link, connection } = this.#parts;
     let isInWindow = true;
     const answered = (outcome?: SendOutcome): void => {
@@ -234,8 +207,7 @@ export class Lane {
       this.#submitWaiting();
     };
     try {
-      const work = { message, state, sealedContent, link, connection, answered };
-      const next = await (sending === undefined ? attempts.run(work) : attempts.runWritten(work, sending.written, sending.unsent));
+      const next = await attempts.run({ message, state, sealedContent, link, connection, answered });
       if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
       // The message is in the queue again. The lane claims it after the pause.
       if (next.kind === "throttled") this.#pace.wake();
@@ -292,17 +264,6 @@ export class Lane {
     this.#parts.log.error({ event, link: this.#parts.link.name, ...errorFields(error) }, message);
   }
 }
-
-/** A new message in the form of a claimed one. */
-const asClaimed = (message: Message): Claimed => ({ message, state: "waiting", share: 0, sealedContent: null });
-
-/** The outcome of a message that this node did not submit although its record says `sending`. */
-const notSubmitted = (scope: "link" | "recipient", retryAfterMs: number): SendOutcome => ({
-  kind: "throttled",
-  scope,
-  retryAfterMs,
-  providerCode: null,
-});
 
 /** The error that the state of the link shows; null for an accepted message. */
 function errorOf(outcome: SendOutcome): string | null {

@@ -10,9 +10,6 @@ import type { Acceptance } from "./acceptance.ts";
 import type { Message } from "./message.ts";
 import { metadataText } from "./rows.ts";
 
-/** The message as the statement leaves it: `sending` where it goes to its carrier the moment it is stored. */
-const stored = ({ message, written }: Acceptance): Message | null => written?.after ?? message;
-
 const columns: readonly Column<Acceptance>[] = [
   column("account_id", "uuid", ({ accountId }) => accountId),
   column("environment", "text", ({ environment }) => environment),
@@ -23,7 +20,7 @@ const columns: readonly Column<Acceptance>[] = [
   column("answer_status", "smallint", ({ answer }) => answer.status),
   column("answer_location", "text", ({ answer }) => answer.location),
   column("answer_body", "text", ({ answer }) => answer.body),
-  // The first event.
+  // Its event.
   column("event_id", "uuid", ({ event }) => event?.id ?? null),
   column("event_type", "text", ({ event }) => event?.type ?? null),
   column("record", "text", ({ event }) => event?.record ?? null),
@@ -33,9 +30,8 @@ const columns: readonly Column<Acceptance>[] = [
   column("recipient", "text", ({ message }) => message?.recipient ?? null),
   column("sender", "text", ({ message }) => message?.sender ?? null),
   column("body", "text", ({ message }) => message?.body ?? null),
-  column("status", "text", (item) => stored(item)?.status ?? null),
-  column("sequence", "integer", (item) => stored(item)?.sequence ?? null),
-  column("attempts", "integer", (item) => stored(item)?.attempts ?? null),
+  column("status", "text", ({ message }) => message?.status ?? null),
+  column("sequence", "integer", ({ message }) => message?.sequence ?? null),
   column("segments_count", "smallint", ({ message }) => message?.segments?.count ?? null),
   column("segments_encoding", "text", ({ message }) => message?.segments?.encoding ?? null),
   column("segments_characters", "smallint", ({ message }) => message?.segments?.characters ?? null),
@@ -44,7 +40,7 @@ const columns: readonly Column<Acceptance>[] = [
   column("client_reference", "text", ({ message }) => message?.clientReference ?? null),
   column("metadata", "text", ({ message }) => (message === null ? null : metadataText(message.metadata))),
   column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
-  column("updated_at", "timestamptz", (item) => stored(item)?.updatedAtMs ?? null),
+  column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
   // The queue row.
   column("lane", "text", ({ place }) => place?.lane ?? null),
   column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
@@ -58,19 +54,6 @@ const columns: readonly Column<Acceptance>[] = [
 
 /** Columns that most batches have no value for. A batch without any leaves them out, and the statement reads nulls. */
 const optional = {
-  /** Messages that are stored as `sending`, with the event of that step. */
-  sending: {
-    has: ({ written }) => written !== null,
-    columns: [
-      column("provider", "text", ({ written }) => written?.after.provider?.name ?? null),
-      column("link", "text", ({ written }) => written?.after.provider?.link ?? null),
-      column("sending_event_id", "uuid", ({ written }) => written?.entry.id ?? null),
-      column("sending_event_type", "text", ({ written }) => written?.entry.type ?? null),
-      column("sending_record", "text", ({ written }) => written?.entry.record ?? null),
-      column("sending_previous_status", "text", ({ written }) => written?.entry.previousStatus ?? null),
-      column("sending_detail", "text", ({ written }) => written?.entry.detail ?? null),
-    ],
-  },
   /** Whatever a plain text to one recipient does not have. */
   further: {
     has: ({ message, fallback }) => fallback !== null || (message !== null && hasFurther(message)),
@@ -101,7 +84,7 @@ const hasFurther = ({ maxSegments, sendAtMs, template, batchId, fallbackOf }: Me
 export const acceptStatement = batchStatements<Acceptance, keyof typeof optional>(
   columns,
   optional,
-  (items, { sending, further }) => `
+  (items, { further }) => `
 with request as materialized (
   select item.*,
          item.key is null or pg_try_advisory_xact_lock(item.key_lock) as is_locked,
@@ -136,32 +119,18 @@ with request as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
           segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
           max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, attempts, provider, link, trace)
+          has_fallback, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
          max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, attempts, provider, link, trace
+         fallback_steps is not null, trace
     from accepted
    where message_id is not null
-), event as (${
-    sending
-      ? `
-  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
-  select account_id, environment, event_id, event_type, message_id, sequence - (sending_event_id is not null)::integer,
-         record, null, null
-    from accepted
-   where event_id is not null
-  union all
-  select account_id, environment, sending_event_id, sending_event_type, message_id, sequence,
-         sending_record, sending_previous_status, sending_detail::json
-    from accepted
-   where sending_event_id is not null`
-      : `
+), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record)
   select account_id, environment, event_id, event_type, message_id, sequence, record
     from accepted
-   where event_id is not null`
-  }
+   where event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane,
@@ -176,16 +145,6 @@ with request as materialized (
   select message_id, account_id, environment, fallback_steps, fallback_due_at
     from accepted
    where fallback_steps is not null
-), `
-      : ""
-  }${
-    sending
-      ? `sending as (
-  select account_id, environment, sending_event_id as event_id, sending_event_type as event_type,
-         sending_record as record
-    from accepted
-   where sending_event_id is not null
-), sending_delivery as (${queueDeliveries("sending")}
 ), `
       : ""
   }usage as (
@@ -206,7 +165,7 @@ select ordinal::integer, refusal
  where refusal is not null
 union all
 select 0, null
- where exists (select from delivery)${sending ? " or exists (select from sending_delivery)" : ""}`,
+ where exists (select from delivery)`,
 );
 
 /** The items that were stored, the items that were refused, and whether a webhook delivery was queued. */

@@ -11,7 +11,8 @@ import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import { refusalOf, type Composed, type Composer } from "./compose.ts";
-import type { Handover, Reservation } from "./handover.ts";
+import type { Handover } from "./handover.ts";
+import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { existingMessages } from "./queries.ts";
@@ -96,15 +97,15 @@ export class Acceptor {
    *  message is due for any node. */
   async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
     const { message, place } = acceptance;
-    const reservation = place.dueAtMs === null ? this.#handover.reserve(place.lane, message) : undefined;
-    const toStore = reservation === undefined ? acceptance : withReservation(acceptance, reservation, this.#handover.leaseMs);
+    const hasReservation = place.dueAtMs === null && this.#handover.reserve(place.lane, message);
+    const toStore = hasReservation ? { ...acceptance, place: { ...place, leaseMs: this.#handover.leaseMs } } : acceptance;
     const span = this.#tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
       outcome = await this.#submit(toStore);
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
-      this.#settleReservation(toStore, reservation, outcome);
+      this.#settleReservation(place.lane, outcome, hasReservation ? message : undefined);
     }
     const known = certain(outcome);
     switch (known) {
@@ -120,29 +121,10 @@ export class Acceptor {
     }
   }
 
-  /** Hands over a stored message, or frees the place that was reserved for it.
-   *
-   *  | reservation         | done                        | unknown                  | any other outcome  |
-   *  |---------------------|-----------------------------|--------------------------|--------------------|
-   *  | none                | the lane claims the message | nothing                  | nothing            |
-   *  | a place in the lane | the lane takes the message  | the place is freed       | the place is freed |
-   *  | stored as `sending` | the lane submits it at once | the message is withdrawn | the place is freed |
-   *
-   *  A withdrawn message was not submitted. The lane stores that, so that the outcome of its attempt is not in doubt. */
-  #settleReservation({ message, place: { lane } }: MessageAcceptance, reservation: Reservation | undefined, outcome: Outcome): void {
-    if (outcome === "done") return this.#handover.stored(lane, message, reservation);
-    if (reservation === undefined) return;
-    switch (outcome) {
-      case "unknown":
-        return this.#handover.withdraw(lane, message, reservation);
-      case "taken":
-      case "lost":
-      case "recipient_opted_out":
-      case "service_window_closed":
-        return this.#handover.release(lane, reservation);
-      default:
-        return unreachable(outcome);
-    }
+  #settleReservation(lane: string, outcome: Outcome, reserved: Message | undefined): void {
+    if (reserved === undefined && outcome === "done") this.#handover.queued(lane);
+    else if (reserved !== undefined && outcome === "done") this.#handover.take(lane, reserved);
+    else if (reserved !== undefined) this.#handover.release(lane);
   }
 
   async #submit(acceptance: Acceptance): Promise<Outcome> {
@@ -191,12 +173,6 @@ function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> 
   if (outcome === "unknown")
     throw new Problem("internal_server_error", { cause: new Error("whether the message was stored could not be found out") });
   return outcome as Exclude<O, "lost" | "unknown">;
-}
-
-/** The acceptance of a message that this node owns from the start. A message that is stored as `sending` is counted as such. */
-function withReservation(acceptance: MessageAcceptance, { written }: Reservation, leaseMs: number): MessageAcceptance {
-  const place = { ...acceptance.place, leaseMs };
-  return written === null ? { ...acceptance, place } : { ...acceptance, place, written, counted: written.counted };
 }
 
 const toAccepted = ({ answer: { status, location, body }, event }: Acceptance): Accepted => ({

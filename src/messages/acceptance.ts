@@ -8,7 +8,6 @@ import type { Uuid } from "../lib/uuid.ts";
 import { SCHEDULED_LANE, type Place } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
-import type { Change } from "./change.ts";
 import { startOf, type Composed } from "./compose.ts";
 import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
@@ -26,8 +25,6 @@ export type Acceptance = {
   place: Place | null;
   fallback: NewFallback | null;
   counted: Counted | null;
-  /** Its step to `sending`, where it goes to its carrier the moment it is stored. */
-  written: Change | null;
   answer: { status: number; location: string | null; body: string | null };
 };
 
@@ -48,7 +45,6 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     place: placeOf(message, link, secret && sealContent(given(box), message.id, secret)),
     fallback: steps.length === 0 ? null : fallbackOf(message, steps, secret === null ? undefined : given(box)),
     counted: countedOf(message),
-    written: null,
     answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };
 }
@@ -89,6 +85,5 @@ export const toRefusal = (
   place: null,
   fallback: null,
   counted: null,
-  written: null,
   answer: { status: problem.status, location: null, body: write(problem) },
 });

@@ -66,7 +66,7 @@ export class Verifier {
       const record = toRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
-    if (answer.kind === "executed" && sent !== undefined) handover.stored(sent.place.lane, sent.message);
+    if (answer.kind === "executed" && sent !== undefined) handover.queued(sent.place.lane);
     return answer;
   }
 

@@ -190,7 +190,7 @@ describe("another plan", () => {
     routes.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
     carrier.isReady = false;
     const reloading = delivery.reload();
-    delivery.handover.stored(LINK, message, { written: null });
+    delivery.handover.take(LINK, message);
     carrier.isReady = true;
     carrier.isClosed = false;
     await reloading;

@@ -69,10 +69,10 @@ class OneWay extends Routes {
 /** Nothing finds a place in a process: every message waits in the queue. */
 export const queueOnly: Handover = {
   leaseMs: 0,
-  reserve: () => undefined,
+  reserve: () => false,
   release: () => undefined,
-  withdraw: () => undefined,
-  stored: () => undefined,
+  take: () => undefined,
+  queued: () => undefined,
 };
 
 /** Nobody waits to be told. */

@@ -39,10 +39,10 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 /** Every message waits in the queue for whoever comes. */
 const NOBODY: Handover = {
   leaseMs: 0,
-  reserve: () => undefined,
+  reserve: () => false,
   release: () => undefined,
-  withdraw: () => undefined,
-  stored: () => undefined,
+  take: () => undefined,
+  queued: () => undefined,
 };
 
 export type SceneOptions = {

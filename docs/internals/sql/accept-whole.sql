@@ -23,20 +23,18 @@ with request as materialized (
          end as refusal
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
-           $17::text[], $18::integer[], $19::integer[], $20::smallint[], $21::text[], $22::smallint[],
-           $23::text[], $24::smallint[], $25::text[], $26::text[], $27::timestamptz[], $28::timestamptz[],
-           $29::text[], $30::timestamptz[], $31::integer[], $32::text[], $33::integer[], $34::text[],
-           $35::smallint[], $36::text[], $37::text[], $38::uuid[], $39::text[], $40::text[], $41::text[],
-           $42::text[], $43::smallint[], $44::timestamptz[], $45::text[], $46::uuid[], $47::uuid[], $48::text[],
-           $49::timestamptz[], $50::text[])
+           $17::text[], $18::integer[], $19::smallint[], $20::text[], $21::smallint[], $22::text[],
+           $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
+           $29::timestamptz[], $30::integer[], $31::text[], $32::integer[], $33::text[], $34::smallint[],
+           $35::smallint[], $36::timestamptz[], $37::text[], $38::uuid[], $39::uuid[], $40::text[],
+           $41::timestamptz[], $42::text[])
            with ordinality as item
            (account_id, environment, key, key_lock, fingerprint, answer_status, answer_location, answer_body,
-           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence, attempts,
+           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
            segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
            metadata, expires_at, updated_at, lane, due_at, lease_ms, sealed_content, usage_minute, usage_key,
-           usage_segments, provider, link, sending_event_id, sending_event_type, sending_record,
-           sending_previous_status, sending_detail, max_segments, send_at, template, batch_id, fallback_of,
-           fallback_steps, fallback_due_at, trace, ordinal)
+           usage_segments, max_segments, send_at, template, batch_id, fallback_of, fallback_steps,
+           fallback_due_at, trace, ordinal)
 ), claimed as (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
@@ -66,24 +64,18 @@ with request as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
           segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
           max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, attempts, provider, link, trace)
+          has_fallback, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
          max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, attempts, provider, link, trace
+         fallback_steps is not null, trace
     from accepted
    where message_id is not null
 ), event as (
-  insert into events (account_id, environment, id, type, message_id, sequence, record, previous_status, detail)
-  select account_id, environment, event_id, event_type, message_id, sequence - (sending_event_id is not null)::integer,
-         record, null, null
+  insert into events (account_id, environment, id, type, message_id, sequence, record)
+  select account_id, environment, event_id, event_type, message_id, sequence, record
     from accepted
    where event_id is not null
-  union all
-  select account_id, environment, sending_event_id, sending_event_type, message_id, sequence,
-         sending_record, sending_previous_status, sending_detail::json
-    from accepted
-   where sending_event_id is not null
 ), queued as (
   insert into delivery_queue (message_id, account_id, environment, priority, link, due_at, expires_at, sealed_content)
   select message_id, account_id, environment, priority_rank, lane,
@@ -107,23 +99,6 @@ with request as materialized (
   select message_id, account_id, environment, fallback_steps, fallback_due_at
     from accepted
    where fallback_steps is not null
-), sending as (
-  select account_id, environment, sending_event_id as event_id, sending_event_type as event_type,
-         sending_record as record
-    from accepted
-   where sending_event_id is not null
-), sending_delivery as (
-  insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
-  select (left(event.event_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-         event.account_id, event.environment, endpoint.id, event.event_id, now()
-    from sending event
-    join webhook_endpoints endpoint on endpoint.account_id = event.account_id
-                                   and endpoint.environment = event.environment
-                                   and endpoint.status = 'enabled'
-   where (select true from webhook_endpoints limit 1)
-     and endpoint.event_types && array['*', split_part(event.event_type, '.', 1) || '.*', event.event_type]
-     and event.record is not null and event.event_type <> 'message.redacted'
-  returning 1
 ), usage as (
   insert into usage_changes
          (account_id, environment, minute, channel, status, delivery_bucket, error_code, messages, segments)
@@ -142,4 +117,4 @@ select ordinal::integer, refusal
  where refusal is not null
 union all
 select 0, null
- where exists (select from delivery) or exists (select from sending_delivery)
+ where exists (select from delivery)

@@ -22,20 +22,17 @@ with request as materialized (
                                      and w.opened_at <= now() - interval '24 hours'), false)) then 1
          end as refusal
     from (select item.*,
-           null::text as provider, null::text as link, null::uuid as sending_event_id,
-           null::text as sending_event_type, null::text as sending_record, null::text as sending_previous_status,
-           null::text as sending_detail, null::smallint as max_segments, null::timestamptz as send_at,
-           null::text as template, null::uuid as batch_id, null::uuid as fallback_of,
-           null::text as fallback_steps, null::timestamptz as fallback_due_at, null::text as trace
+           null::smallint as max_segments, null::timestamptz as send_at, null::text as template,
+           null::uuid as batch_id, null::uuid as fallback_of, null::text as fallback_steps,
+           null::timestamptz as fallback_due_at, null::text as trace
       from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
            $9::uuid[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[],
-           $17::text[], $18::integer[], $19::integer[], $20::smallint[], $21::text[], $22::smallint[],
-           $23::text[], $24::smallint[], $25::text[], $26::text[], $27::timestamptz[], $28::timestamptz[],
-           $29::text[], $30::timestamptz[], $31::integer[], $32::text[], $33::integer[], $34::text[],
-           $35::smallint[])
+           $17::text[], $18::integer[], $19::smallint[], $20::text[], $21::smallint[], $22::text[],
+           $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
+           $29::timestamptz[], $30::integer[], $31::text[], $32::integer[], $33::text[], $34::smallint[])
            with ordinality as item
            (account_id, environment, key, key_lock, fingerprint, answer_status, answer_location, answer_body,
-           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence, attempts,
+           event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
            segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
            metadata, expires_at, updated_at, lane, due_at, lease_ms, sealed_content, usage_minute, usage_key,
            usage_segments, ordinal)) item
@@ -68,11 +65,11 @@ with request as materialized (
          (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
           segments_count, segments_encoding, segments_characters, priority, client_reference, metadata,
           max_segments, send_at, expires_at, updated_at, template, batch_id, fallback_of,
-          has_fallback, attempts, provider, link, trace)
+          has_fallback, trace)
   select account_id, environment, message_id, 'outbound', channel, recipient, sender, body, status, sequence,
          segments_count, segments_encoding, segments_characters, priority, client_reference, metadata::json,
          max_segments, send_at, expires_at, updated_at, template::json, batch_id, fallback_of,
-         fallback_steps is not null, attempts, provider, link, trace
+         fallback_steps is not null, trace
     from accepted
    where message_id is not null
 ), event as (
