@@ -12,6 +12,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { claimDue } from "../src/delivery/queue.ts";
+import { NO_ID } from "../src/lib/id.ts";
 import type { Priority } from "../src/messages/message.ts";
 import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
@@ -201,11 +202,10 @@ async function drained(peer: GodwitPeer): Promise<void> {
 /** One claim of a hundred rows, again and again: without a lease, so that what it takes is due again at once. */
 async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
   const db = openBenchDatabase(peer);
-  const zero = Buffer.alloc(16);
   const times: number[] = [];
   for (let count = 0; count < claims; count += 1) {
     const startedAt = performance.now();
-    const claimed = await claimDue(db, { lane: "simulator", most: [100, 100, 100], leaseMs: 0, after: [zero, zero, zero] });
+    const claimed = await claimDue(db, { lane: "simulator", most: [100, 100, 100], leaseMs: 0, after: [NO_ID, NO_ID, NO_ID] });
     times.push(performance.now() - startedAt);
     if (claimed.length !== 100) throw new Error(`a claim took ${claimed.length}`);
   }

@@ -1,10 +1,12 @@
 /** The database alone: the accept statement in batches of a given size, with nothing in front of it. For each line
  *  `SIZE SECONDS` on standard input it runs so long and prints how many messages it stored and the CPU it used for it.
  *  Arguments: socket folder, account (hex). */
+import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { keyClaim } from "../../src/idempotency/key.ts";
-import { newUuid, uuidFromText } from "../../src/lib/uuid.ts";
+import { keyClaim, parseIdempotencyKey } from "../../src/idempotency/key.ts";
+import { newId, toId } from "../../src/lib/id.ts";
+import { uuidFromBytes } from "../../src/lib/uuid.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
 import { toMessage } from "../../src/messages/compose.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
@@ -14,7 +16,7 @@ import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
-const accountId = Buffer.from(account, "hex");
+const accountId = toId("acct", uuidFromBytes(Buffer.from(account, "hex")));
 
 function acceptance(): Acceptance {
   const nowMs = Date.now();
@@ -25,12 +27,12 @@ function acceptance(): Acceptance {
     request: { recipient, channel: "sms", body },
     content: { body, template: null },
     owner: { accountId, environment: "test" },
-    id: newUuid(nowMs),
+    id: newId("msg", nowMs),
     link,
     sender: link.sender,
     standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false, trace: null },
   });
-  const claim = keyClaim(account, uuidFromText(randomUUID()), randomBytes(32));
+  const claim = keyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
   const made = toAcceptance({ message, link, steps: [], secret: null }, claim);
   // Leased, so that the service it shares the database with leaves it alone.
   return { ...made, place: { ...made.place, leaseMs: 3_600_000 } };

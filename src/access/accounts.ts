@@ -1,18 +1,18 @@
 /** What operators do with accounts. */
-import { newUuid, type Uuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { FIRST_TIER } from "./tier.ts";
 import { insertAccount, insertEnvironment, listAccounts, type AccountRow } from "./queries.ts";
-import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
+import { ENVIRONMENTS, type Owner } from "../storage/owner.ts";
 
 /** Puts into a new environment what it has to begin with: the features that keep it stand above. */
-export type Furnish = (tx: Tx, owner: { accountId: Uuid; environment: Environment }) => Promise<void>;
+export type Furnish = (tx: Tx, owner: Owner) => Promise<void>;
 
 /** Undefined when an account of that name exists. */
 export async function createAccount(db: Database, clock: Clock, name: string, furnish: Furnish): Promise<AccountRow | undefined> {
   return db.transaction(async (tx) => {
-    const [account] = await insertAccount(tx, newUuid(clock.now()), name);
+    const [account] = await insertAccount(tx, newId("acct", clock.now()), name);
     if (account === undefined) return undefined;
     for (const environment of ENVIRONMENTS) {
       await insertEnvironment(tx, account.id, environment, FIRST_TIER[environment]);

@@ -1,6 +1,7 @@
 /** `Authorization: Bearer …` → the credential behind it: an API key, or an access token that one has bought. */
 import { Problem } from "../http/problem.ts";
-import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
+import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Tier } from "./tier.ts";
@@ -10,8 +11,8 @@ import { looksLikeToken, type ReadToken, type TokenClaims } from "./token.ts";
 import type { Environment } from "../storage/owner.ts";
 
 export type Credential = {
-  accountId: Uuid;
-  keyId: Uuid;
+  accountId: AccountId;
+  keyId: KeyId;
   environment: Environment;
   /** Account and environment as one text: what quota and idempotency are kept by. */
   environmentKey: string;
@@ -98,7 +99,7 @@ export class Authenticator {
 
   /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
   touch({ account_id: accountId, key_id: keyId }: Pick<CredentialRow, "account_id" | "key_id">): void {
-    const name = keyId.toString("latin1");
+    const name = idKey(keyId);
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
     if (this.#touchedAt.size >= MAX_REMEMBERED) this.#touchedAt.clear();

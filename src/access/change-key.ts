@@ -6,9 +6,8 @@ import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "./
 import type { Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteCall, type Written } from "../idempotency/once.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type KeyId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { toRecord } from "./key-record.ts";
@@ -46,7 +45,7 @@ export class KeyChanger {
   }
 
   /** The new key ends when the old one would have, so that rotating is no way to live longer. */
-  async rotate(call: KeyCall, id: Uuid | undefined, { overlap_seconds: overlap }: RotateKey): Promise<Executed | Replay> {
+  async rotate(call: KeyCall, id: KeyId | undefined, { overlap_seconds: overlap }: RotateKey): Promise<Executed | Replay> {
     const { credential } = call;
     const found = await findOwn(this.#parts.db, credential, id);
     // They never change.
@@ -63,7 +62,7 @@ export class KeyChanger {
   }
 
   /** Also the one that asks. Twice is once. */
-  async revoke(credential: Credential, id: Uuid | undefined): Promise<KeyRow> {
+  async revoke(credential: Credential, id: KeyId | undefined): Promise<KeyRow> {
     const { db, authenticator } = this.#parts;
     const own = await findOwn(db, credential, id);
     try {
@@ -77,7 +76,7 @@ export class KeyChanger {
 
   /** The key that asks, itself or through a token, and the one that it asks about, as they are and stay until the commit. What was known of
    *  the first when the request came may be a second old, and who has just been locked out must not leave a key behind. */
-  async #lock(tx: Tx, { keyId, ...owner }: Credential, id: Uuid = keyId): Promise<{ maker: KeyRow; key: KeyRow }> {
+  async #lock(tx: Tx, { keyId, ...owner }: Credential, id: KeyId = keyId): Promise<{ maker: KeyRow; key: KeyRow }> {
     const rows = await lockKeys(tx, owner, keyId, id);
     const [maker, key] = [keyId, id].map((each) => rows.find((row) => row.id.equals(each)));
     if (maker === undefined || this.#isOver(maker)) throw invalidToken();
@@ -93,7 +92,7 @@ export class KeyChanger {
 const earliest = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
 
 /** The key of that name in this environment, whose credential asks. */
-export async function findOwn(db: Queryable, credential: Credential, id: Uuid | undefined): Promise<KeyRow> {
+export async function findOwn(db: Queryable, credential: Credential, id: KeyId | undefined): Promise<KeyRow> {
   const [key] = id === undefined ? [] : await findKeyOf(db, credential, id);
   if (key === undefined) throw noSuchKey();
   return key;

@@ -1,6 +1,5 @@
 /** API keys: made, rotated, and as the outside sees them. */
-import { encodeId } from "../lib/id.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
+import { encodeId, newId, type AccountId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { apiKeyHint, hashApiKey, newApiKey } from "./api-key.ts";
@@ -9,7 +8,7 @@ import type { Scope } from "./scope.ts";
 import type { Environment } from "../storage/owner.ts";
 
 export type KeyRequest = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
   scopes: readonly Scope[];
   name: string | null;
@@ -28,7 +27,7 @@ export async function createKeyIn(
   { accountId, environment, scopes, name, expiresAt }: KeyRequest,
 ): Promise<CreatedKey> {
   const secret = newApiKey(environment);
-  const id = newUuid(clock.now());
+  const id = newId("key", clock.now());
   const [key] = await insertKey(tx, { accountId, id, environment, scopes, name, expiresAt, hint: apiKeyHint(secret) });
   await insertKeyHash(tx, hashApiKey(secret), accountId, id);
   return { secret, key: key as KeyRow };

@@ -1,15 +1,16 @@
 /** All SQL of accounts, environments, tiers, keys and quota. */
+import type { AccountId, KeyId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
 import type { Bucket } from "./quota.ts";
 import type { Scope } from "./scope.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 
 export type CredentialRow = {
-  account_id: Uuid;
-  key_id: Uuid;
+  account_id: AccountId;
+  key_id: KeyId;
   environment: Environment;
   name: string | null;
   scopes: Scope[];
@@ -32,7 +33,7 @@ export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialR
      and (k.expires_at is null or k.expires_at > now())`);
 
 /** The living key that a token was bought with. */
-export const findCredentialOf = (db: Queryable, accountId: Uuid, keyId: Uuid): Promise<CredentialRow[]> =>
+export const findCredentialOf = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
   select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
     from api_keys k
@@ -43,16 +44,16 @@ export const findCredentialOf = (db: Queryable, accountId: Uuid, keyId: Uuid): P
      and (k.expires_at is null or k.expires_at > now())`);
 
 /** Written at most once a minute for each key. */
-export const touchKey = (db: Queryable, accountId: Uuid, keyId: Uuid): Promise<unknown> =>
+export const touchKey = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<unknown> =>
   db.rows(sql`
   update api_keys
      set last_used_at = now()
    where account_id = ${accountId} and id = ${keyId}
      and (last_used_at is null or last_used_at < now() - interval '50 seconds')`);
 
-export type AccountRow = { id: Uuid; name: string; created_at: Date };
+export type AccountRow = { id: AccountId; name: string; created_at: Date };
 
-export const insertAccount = (db: Queryable, id: Uuid, name: string): Promise<AccountRow[]> =>
+export const insertAccount = (db: Queryable, id: AccountId, name: string): Promise<AccountRow[]> =>
   db.rows<AccountRow>(sql`
   insert into accounts (id, name)
   values (${id}, ${name})
@@ -67,7 +68,7 @@ export const listAccounts = (db: Queryable): Promise<AccountRow[]> =>
    limit 1000`);
 
 export type EnvironmentRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   account: string;
   environment: Environment;
   tier: string;
@@ -75,7 +76,7 @@ export type EnvironmentRow = {
   burst: number | null;
 };
 
-export const insertEnvironment = (db: Queryable, accountId: Uuid, environment: Environment, tier: string): Promise<unknown> =>
+export const insertEnvironment = (db: Queryable, accountId: AccountId, environment: Environment, tier: string): Promise<unknown> =>
   db.rows(sql`
   insert into environments (account_id, environment, tier)
   values (${accountId}, ${environment}, ${tier})`);
@@ -89,7 +90,7 @@ export const listEnvironments = (db: Queryable): Promise<EnvironmentRow[]> =>
    order by a.id, e.environment desc
    limit 2000`);
 
-export const setTier = (db: Queryable, accountId: Uuid, environment: Environment, tier: string): Promise<unknown[]> =>
+export const setTier = (db: Queryable, accountId: AccountId, environment: Environment, tier: string): Promise<unknown[]> =>
   db.rows(sql`
   update environments
      set tier = ${tier}
@@ -112,8 +113,8 @@ export const upsertTier = (db: Queryable, { name, requests_per_second, burst }: 
      set requests_per_second = excluded.requests_per_second, burst = excluded.burst`);
 
 export type KeyRow = {
-  account_id: Uuid;
-  id: Uuid;
+  account_id: AccountId;
+  id: KeyId;
   environment: Environment;
   name: string | null;
   hint: string;
@@ -124,11 +125,9 @@ export type KeyRow = {
   last_used_at: Date | null;
 };
 
-export type KeyOwner = { accountId: Uuid; environment: Environment };
-
 export type NewKey = {
-  accountId: Uuid;
-  id: Uuid;
+  accountId: AccountId;
+  id: KeyId;
   environment: Environment;
   name: string | null;
   hint: string;
@@ -142,12 +141,12 @@ export const insertKey = (db: Queryable, key: NewKey): Promise<KeyRow[]> =>
   values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt})
   returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
 
-export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: Uuid, keyId: Uuid): Promise<unknown> =>
+export const insertKeyHash = (db: Queryable, hash: Buffer, accountId: AccountId, keyId: KeyId): Promise<unknown> =>
   db.rows(sql`
   insert into api_key_hashes (hash, account_id, key_id)
   values (${hash}, ${accountId}, ${keyId})`);
 
-export const listKeys = (db: Queryable, accountId: Uuid): Promise<KeyRow[]> =>
+export const listKeys = (db: Queryable, accountId: AccountId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
@@ -156,7 +155,7 @@ export const listKeys = (db: Queryable, accountId: Uuid): Promise<KeyRow[]> =>
    limit 1000`);
 
 /** A page of an environment's keys, newest first, revoked ones among them. */
-export const listKeysOf = (db: Queryable, owner: KeyOwner, before: Uuid, limit: number): Promise<KeyRow[]> =>
+export const listKeysOf = (db: Queryable, owner: Owner, before: Uuid, limit: number): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
@@ -165,7 +164,7 @@ export const listKeysOf = (db: Queryable, owner: KeyOwner, before: Uuid, limit: 
    limit ${limit}`);
 
 /** How many keys an environment has that live. Whoever else wants to add one waits for this transaction. */
-export async function countLivingKeys(tx: Tx, owner: KeyOwner): Promise<number> {
+export async function countLivingKeys(tx: Tx, owner: Owner): Promise<number> {
   const { accountId, environment } = owner;
   await lockOwner(tx, OWNER_LOCKS.apiKeys, owner);
   const [row] = await tx.rows<{ count: number }>(sql`
@@ -178,7 +177,7 @@ export async function countLivingKeys(tx: Tx, owner: KeyOwner): Promise<number> 
 }
 
 /** Two keys, or one twice, as they are, and stay until the transaction ends. In one order: two that lock each other's would wait for ever otherwise. */
-export const lockKeys = (tx: Tx, { accountId, environment }: KeyOwner, one: Uuid, other: Uuid): Promise<KeyRow[]> =>
+export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, other: KeyId): Promise<KeyRow[]> =>
   tx.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
@@ -186,19 +185,19 @@ export const lockKeys = (tx: Tx, { accountId, environment }: KeyOwner, one: Uuid
    order by id
      for update`);
 
-export const findKeyOf = (db: Queryable, { accountId, environment }: KeyOwner, id: Uuid): Promise<KeyRow[]> =>
+export const findKeyOf = (db: Queryable, { accountId, environment }: Owner, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
-export const findKey = (db: Queryable, id: Uuid): Promise<KeyRow[]> =>
+export const findKey = (db: Queryable, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
     from api_keys
    where id = ${id}`);
 
-export const revokeKey = (db: Queryable, accountId: Uuid, id: Uuid): Promise<KeyRow[]> =>
+export const revokeKey = (db: Queryable, accountId: AccountId, id: KeyId): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   update api_keys
      set revoked_at = coalesce(revoked_at, now())
@@ -206,7 +205,7 @@ export const revokeKey = (db: Queryable, accountId: Uuid, id: Uuid): Promise<Key
   returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
 
 /** Never later than it would have expired anyway. */
-export const expireKey = (db: Queryable, accountId: Uuid, id: Uuid, inSeconds: number): Promise<unknown> =>
+export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeconds: number): Promise<unknown> =>
   db.rows(sql`
   update api_keys
      set expires_at = least(expires_at, now() + make_interval(secs => ${inSeconds}))
@@ -215,13 +214,13 @@ export const expireKey = (db: Queryable, accountId: Uuid, id: Uuid, inSeconds: n
 export type BucketRow = { level: number; refilled_at_ms: number; now_ms: number; leases: Bucket["leases"] };
 
 /** Makes the bucket where there is none, full. */
-export const insertBucket = (db: Queryable, accountId: Uuid, environment: Environment, burst: number): Promise<unknown> =>
+export const insertBucket = (db: Queryable, accountId: AccountId, environment: Environment, burst: number): Promise<unknown> =>
   db.rows(sql`
   insert into quota_buckets (account_id, environment, level, refilled_at)
   values (${accountId}, ${environment}, ${burst}, clock_timestamp())
   on conflict (account_id, environment) do nothing`);
 
-export const lockBucket = (db: Queryable, accountId: Uuid, environment: Environment): Promise<BucketRow[]> =>
+export const lockBucket = (db: Queryable, accountId: AccountId, environment: Environment): Promise<BucketRow[]> =>
   db.rows<BucketRow>(sql`
   select level, leases,
          (extract(epoch from refilled_at) * 1000)::float8 as refilled_at_ms,
@@ -230,7 +229,7 @@ export const lockBucket = (db: Queryable, accountId: Uuid, environment: Environm
    where account_id = ${accountId} and environment = ${environment}
      for update`);
 
-export const writeBucket = (db: Queryable, accountId: Uuid, environment: Environment, bucket: Bucket): Promise<unknown> =>
+export const writeBucket = (db: Queryable, accountId: AccountId, environment: Environment, bucket: Bucket): Promise<unknown> =>
   db.rows(sql`
   update quota_buckets
      set level = ${bucket.level},

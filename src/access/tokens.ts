@@ -2,8 +2,8 @@
 import { errors, jwtVerify, SignJWT } from "jose";
 import { isScope, type Scope } from "./scope.ts";
 import type { ReadToken, TokenClaims } from "./token.ts";
-import { decodeId, encodeId } from "../lib/id.ts";
-import { newUuid, uuidToText, type Uuid } from "../lib/uuid.ts";
+import { decodeId, encodeId, type AccountId, type KeyId } from "../lib/id.ts";
+import { newUuid, uuidToText } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { findInstallation } from "./signing-key-queries.ts";
@@ -12,7 +12,13 @@ import type { Environment } from "../storage/owner.ts";
 
 const TYPE = "at+jwt";
 
-export type TokenOrder = { accountId: Uuid; keyId: Uuid; environment: Environment; scopes: readonly Scope[]; keyExpiresAt: Date | null };
+export type TokenOrder = {
+  accountId: AccountId;
+  keyId: KeyId;
+  environment: Environment;
+  scopes: readonly Scope[];
+  keyExpiresAt: Date | null;
+};
 export type IssuedToken = { token: string; expiresInSeconds: number };
 
 export type TokensParts = { db: Database; clock: Clock; signingKeys: SigningKeys };

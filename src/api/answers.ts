@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, toId } from "../lib/id.ts";
 import { uuidSequence } from "../lib/uuid.ts";
 import { isDatabaseTrouble } from "../storage/database.ts";
 
@@ -14,7 +14,7 @@ export const contentTypeFor = (status: number): string => (status >= 400 ? PROBL
 // By this machine's clock, and so apart from the ids of records.
 const newRequestUuid = uuidSequence();
 
-export const newRequestId = (): string => encodeId("req", newRequestUuid(Date.now()));
+export const newRequestId = (): string => encodeId("req", toId("req", newRequestUuid(Date.now())));
 
 export const BODY_LIMIT_BYTES = 65_536;
 

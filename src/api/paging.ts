@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type TSchema } from "../http/schema.ts";
-import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
+import { firstUuidAt, MAX_UUID, NIL_UUID, uuidFromBytes, type Uuid } from "../lib/uuid.ts";
 
 export const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
@@ -32,18 +32,14 @@ export const toPage = <T>(
   next_cursor: next === null ? null : encodeCursor(next),
 });
 
-/** Before every id, and after. */
-export const NO_ID = Buffer.alloc(16);
-const END_OF_TIME = Buffer.alloc(16, 0xff);
-
 type RangeQuery = { cursor?: string | null; created_after?: string | null; created_before?: string | null };
 
 /** The ids that a page looks at: from one on, and before another. Times of creation are in the ids. */
 export function idRange({ cursor, created_after: after, created_before: before }: RangeQuery): { from: Uuid; before: Uuid } {
-  const end = typeof before === "string" ? firstUuidAt(ceilToMs(before)) : END_OF_TIME;
-  const position = typeof cursor === "string" ? decodeCursor(cursor) : END_OF_TIME;
+  const end = typeof before === "string" ? firstUuidAt(ceilToMs(before)) : MAX_UUID;
+  const position = typeof cursor === "string" ? decodeCursor(cursor) : MAX_UUID;
   return {
-    from: typeof after === "string" ? firstUuidAt(Date.parse(after) + 1) : NO_ID,
+    from: typeof after === "string" ? firstUuidAt(Date.parse(after) + 1) : NIL_UUID,
     before: Buffer.compare(position, end) < 0 ? position : end,
   };
 }
@@ -66,7 +62,8 @@ export function encodeCursor(id: Uuid): string {
 export function decodeCursor(text: string): Uuid {
   const bytes = Buffer.from(text, "base64url");
   const isWhole = bytes.length === 1 + ID_BYTES + 4 && bytes[0] === VERSION && bytes.toString("base64url") === text;
-  if (isWhole && bytes.readUInt32BE(1 + ID_BYTES) === crc32(bytes.subarray(0, 1 + ID_BYTES))) return bytes.subarray(1, 1 + ID_BYTES);
+  if (isWhole && bytes.readUInt32BE(1 + ID_BYTES) === crc32(bytes.subarray(0, 1 + ID_BYTES)))
+    return uuidFromBytes(bytes.subarray(1, 1 + ID_BYTES));
   throw new Problem("invalid_request_payload", {
     errors: [{ parameter: "cursor", code: "invalid_format", detail: "is not a cursor of this list" }],
   });

@@ -4,9 +4,8 @@ import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, newId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import { newUuid } from "../lib/uuid.ts";
 import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
@@ -59,7 +58,7 @@ export class BatchAcceptor {
     const { clock, handover, bell, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
-    const id = newUuid(clock.now());
+    const id = newId("batch", clock.now());
     const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
     const store = async (tx: Tx): Promise<Written> => {

@@ -1,8 +1,8 @@
 /** A batch: many messages of one request, and what has become of them. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type AccountId, type BatchId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
 
 /** More would hold up everyone in one commit; a campaign is many batches. */
@@ -57,9 +57,9 @@ export const AcceptedBatch = Type.Object(
 export type AcceptedBatch = Static<typeof AcceptedBatch>;
 
 export type Batch = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: BatchId;
   accepted: number;
   refused: number;
   completedAtMs: number | null;

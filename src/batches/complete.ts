@@ -1,6 +1,6 @@
 /** A batch is completed when every one of its messages has come to its end: looked for now and then, and told once. */
-import { newUuid } from "../lib/uuid.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
+import { newId } from "../lib/id.ts";
 import { isFinished, type Status } from "../messages/states.ts";
 import type { Bell } from "../events/bell.ts";
 import { publishEvent } from "../events/publish.ts";
@@ -38,7 +38,7 @@ export const publishCompleted = (tx: Tx, batch: Batch, statuses: readonly Status
   publishEvent(tx, {
     accountId: batch.accountId,
     environment: batch.environment,
-    id: newUuid(nowMs),
+    id: newId("evt", nowMs),
     type: "batch.completed",
     record: JSON.stringify(toRecord(batch, toCounts(statuses))),
   });

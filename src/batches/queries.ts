@@ -1,14 +1,14 @@
 /** All SQL of batches. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, BatchId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Batch } from "./batch.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
 type BatchRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: BatchId;
   accepted: number;
   refused: number;
   completed_at: Date | null;
@@ -29,7 +29,7 @@ export const insertBatch = (tx: Tx, { accountId, environment, id, accepted, refu
   values (${accountId}, ${environment}, ${id}, ${accepted}, ${refused}, to_timestamp(${completedAtMs && completedAtMs / 1_000}::float8),
           now() + interval '1 second')`);
 
-export async function findBatch(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Batch | undefined> {
+export async function findBatch(db: Queryable, { accountId, environment }: Owner, id: BatchId): Promise<Batch | undefined> {
   const [row] = await db.rows<BatchRow>(sql`
   select account_id, environment, id, accepted, refused, completed_at
     from batches

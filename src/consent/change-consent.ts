@@ -1,13 +1,14 @@
 /** What changes who may be written to: a recipient opts out, opts in again, or writes to us. Each is done in the caller's
  *  transaction, with its history and its event, and only where it changes something; whoever commits rings the bell. */
 import { assert } from "../lib/assert.ts";
-import { newUuid, uuidSequence, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
+import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";
 import { publishEvents } from "../events/publish.ts";
 import type { Tx } from "../storage/database.ts";
 import { insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
 import { pairName, toRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
 
-export type Cause = { source: Source; keyword?: string | null; messageId?: Uuid | null; note?: string | null };
+export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null };
 
 export type OptOut = { suppression: Suppression; isChanged: boolean };
 
@@ -23,8 +24,8 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
   // Everybody takes them in one order, so that nobody waits in a circle.
   const inOrder = wanted.toSorted((one, other) => (pairName(one) < pairName(other) ? -1 : 1));
-  const inserted = new Set((await insertSuppressions(tx, inOrder)).map(({ id }) => id.toString("hex")));
-  const isNew = ({ id }: Suppression): boolean => inserted.has(id.toString("hex"));
+  const inserted = new Set((await insertSuppressions(tx, inOrder)).map(({ id }) => idKey(id)));
+  const isNew = ({ id }: Suppression): boolean => inserted.has(idKey(id));
   const known = inOrder.filter((each) => !isNew(each));
   const locked = known.length === 0 ? [] : await lockSuppressions(tx, known);
   const before = new Map(locked.map((each) => [pairName(each), each]));
@@ -33,7 +34,7 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   const again: Changed[] = [];
   const done = wanted.map((each): OptOut => {
     if (isNew(each)) {
-      added.push({ changeId: each.id, suppression: each });
+      added.push({ changeId: firstEventId(each.id), suppression: each });
       return { suppression: each, isChanged: true };
     }
     const stored = before.get(pairName(each));
@@ -71,7 +72,7 @@ export const openWindow = async (tx: Tx, pair: Pair & { sender: string }, atMs: 
 const reasonOf = ({ source, keyword = null, messageId = null, note = null }: Cause) => ({ source, keyword, messageId, note });
 
 function newSuppression(nowMs: number, { accountId, environment, recipient, sender }: Pair, cause: Cause): Suppression {
-  const id = newUuid(nowMs);
+  const id = newId("sup", nowMs);
   return { accountId, environment, recipient, sender, id, isActive: true, ...reasonOf(cause), updatedAtMs: uuidTimeMs(id) };
 }
 
@@ -85,7 +86,8 @@ function change(stored: Suppression, nowMs: number, { isActive, source, keyword,
 
 /** An id later than the change before it, also when that was made by a node whose clock is ahead. Then it is not of the common
  *  sequence, which would stay ahead from there on. */
-const idAfter = (beforeMs: number, nowMs: number): Uuid => (nowMs > beforeMs ? newUuid(nowMs) : uuidSequence()(beforeMs + 1));
+const idAfter = (beforeMs: number, nowMs: number): EventId =>
+  nowMs > beforeMs ? newId("evt", nowMs) : toId("evt", uuidSequence()(beforeMs + 1));
 
 const publish = (tx: Tx, changes: readonly Changed[]): Promise<void> =>
   publishEvents(

@@ -1,12 +1,11 @@
 /** A list of recipients that opted out elsewhere, taken over as a whole. */
 import { Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { pairName, type Pair } from "./suppression.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export const ImportRecord = Type.Object(
   {
@@ -24,7 +23,7 @@ export const ImportRecord = Type.Object(
 export async function importSuppressions(
   tx: Tx,
   nowMs: number,
-  owner: { accountId: Uuid; environment: Environment },
+  owner: Owner,
   entries: readonly NewSuppression[],
 ): Promise<Static<typeof ImportRecord>> {
   const named = entries.map((entry) => {

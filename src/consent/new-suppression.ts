@@ -1,10 +1,9 @@
 /** What a request may say of suppressions: the schemas, and the rules beyond them. */
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import type { Pair } from "./suppression.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 // What is imported is one transaction.
 const MAX_ENTRIES = 1_000;
@@ -37,7 +36,7 @@ export function checkImport({ entries }: Readonly<Record<string, unknown>>): Fau
     .slice(0, MAX_FAULTS);
 }
 
-export const pairOf = ({ accountId, environment }: { accountId: Uuid; environment: Environment }, request: NewSuppression): Pair => ({
+export const pairOf = ({ accountId, environment }: Owner, request: NewSuppression): Pair => ({
   accountId,
   environment,
   recipient: request.recipient,

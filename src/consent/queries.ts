@@ -1,4 +1,5 @@
 /** All SQL of consent: who is not to be written to, how that came to be, and until when free text may be sent. */
+import type { AccountId, EventId, MessageId, SuppressionId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -8,15 +9,15 @@ import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts"
 import type { Environment, Owner } from "../storage/owner.ts";
 
 type SuppressionRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
   recipient: string;
   sender: string;
-  id: Uuid;
+  id: SuppressionId;
   is_active: boolean;
   source: Source;
   keyword: string | null;
-  message_id: Uuid | null;
+  message_id: MessageId | null;
   note: string | null;
   updated_at: Date;
 };
@@ -42,7 +43,7 @@ const toSuppression = (row: SuppressionRow): Suppression => ({
 });
 
 /** A suppression as a change leaves it. */
-export type Changed = { changeId: Uuid; suppression: Suppression };
+export type Changed = { changeId: EventId; suppression: Suppression };
 
 const pairColumns = [
   column<Pair, "uuid">("account_id", "uuid", ({ accountId }) => accountId),
@@ -87,8 +88,8 @@ select id
 
 /** Stores those whose pair has none yet, each with its first change, which has its own id; tells which these were. One that another
  *  transaction is about to store is waited for. */
-export const insertSuppressions = (tx: Tx, suppressions: readonly Suppression[]): Promise<{ id: Uuid }[]> =>
-  tx.rows<{ id: Uuid }>(insertNew(suppressions));
+export const insertSuppressions = (tx: Tx, suppressions: readonly Suppression[]): Promise<{ id: SuppressionId }[]> =>
+  tx.rows<{ id: SuppressionId }>(insertNew(suppressions));
 
 const lockPairs = batchStatement<Pair>(
   pairColumns,
@@ -142,13 +143,17 @@ select ${COLUMNS}
 const findOne = find("");
 const lockOne = find("\n   for update");
 
-export async function findSuppression(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Suppression | undefined> {
+export async function findSuppression(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  id: SuppressionId,
+): Promise<Suppression | undefined> {
   const [row] = await db.rows<SuppressionRow>({ ...findOne, values: [accountId, environment, id] });
   return row && toSuppression(row);
 }
 
 /** The suppression as it is, and stays until the transaction ends. */
-export async function lockSuppression(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Suppression | undefined> {
+export async function lockSuppression(tx: Tx, { accountId, environment }: Owner, id: SuppressionId): Promise<Suppression | undefined> {
   const [row] = await tx.rows<SuppressionRow>({ ...lockOne, values: [accountId, environment, id] });
   return row && toSuppression(row);
 }
@@ -185,7 +190,7 @@ export async function listSuppressions(
   return { items: items.map(toSuppression), next };
 }
 
-type ChangeRow = Pick<SuppressionRow, "id" | "is_active" | "source" | "keyword" | "message_id" | "note">;
+type ChangeRow = { id: EventId } & Pick<SuppressionRow, "is_active" | "source" | "keyword" | "message_id" | "note">;
 
 /** The history of a suppression, newest first, from before `before` on. */
 export const listChanges = async (

@@ -3,8 +3,7 @@ import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
-import { encodeId } from "../lib/id.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import { encodeId, type SuppressionId } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -36,7 +35,7 @@ export class SuppressionChanger {
     });
   }
 
-  lift({ credential }: { credential: Credential }, id: Uuid | undefined): Promise<Executed | Replay> {
+  lift({ credential }: { credential: Credential }, id: SuppressionId | undefined): Promise<Executed | Replay> {
     return this.#write({ credential, claim: undefined }, async (tx) => {
       const stored = id && (await lockSuppression(tx, credential, id));
       if (stored === undefined) throw noSuchSuppression();

@@ -1,9 +1,9 @@
 /** A suppression: a recipient who is not to be written to, by one sender or by any, on any channel. Its words, its record as the
  *  outside sees it, and the schema of that. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
 
 export const SUPPRESSION_STATUSES = ["active", "lifted"] as const;
@@ -14,7 +14,7 @@ export type Source = (typeof SOURCES)[number];
 
 /** Whom it is about: one suppression each, which stays the same when it is lifted and made active again. */
 export type Pair = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
   recipient: string;
   /** Null: whoever sends. */
@@ -31,14 +31,14 @@ type Reason = {
   source: Source;
   keyword: string | null;
   /** The inbound message with the keyword. */
-  messageId: Uuid | null;
+  messageId: MessageId | null;
   note: string | null;
 };
 
-export type Suppression = Pair & Reason & { id: Uuid; updatedAtMs: number };
+export type Suppression = Pair & Reason & { id: SuppressionId; updatedAtMs: number };
 
 /** An entry of the history. Its id is the id of the event that told of it. */
-export type ConsentChange = Reason & { id: Uuid };
+export type ConsentChange = Reason & { id: EventId };
 
 const reason = {
   status: openEnum(SUPPRESSION_STATUSES),

@@ -1,7 +1,7 @@
 /** Messages of a link that nobody can reach any more take the next link of their route, where there is one: only those of which it is
  *  certain that no try of theirs has left. */
+import { idKey, NO_ID } from "../lib/id.ts";
 import { readUpLinks } from "../links/up-links.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -20,8 +20,7 @@ const BATCH = 200;
 // So many looks at one link in a turn; the next turn goes on where this one ended, since what cannot be moved must not hide what
 // stands behind it.
 const MAX_LOOKS = 10;
-const NOBODY = Buffer.alloc(16);
-const BEGINNING: QueueCursor = { priority: -1, accountId: NOBODY, dueAt: "-infinity", id: NOBODY };
+const BEGINNING: QueueCursor = { priority: -1, accountId: NO_ID, dueAt: "-infinity", id: NO_ID };
 
 export type FailoverParts = {
   db: Database;
@@ -88,8 +87,8 @@ export class Failover {
     const changes = waiting.flatMap((each) => this.#decide(lane, each, up) ?? []);
     if (changes.length === 0) return 0;
     const ids = changes.map(({ before }) => before.id);
-    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(keyOf));
-    return this.#make(changes.filter(({ before }) => taken.has(keyOf(before.id))));
+    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(idKey));
+    return this.#make(changes.filter(({ before }) => taken.has(idKey(before.id))));
   }
 
   async #make(changes: readonly Change[]): Promise<number> {
@@ -117,8 +116,6 @@ export class Failover {
     return next && movedTo(routes, message, { from: name, to: next }, nowMs);
   }
 }
-
-const keyOf = (id: Uuid): string => id.toString("latin1");
 
 // What the plan says of a link that does not say it.
 const HOLD_MS = 300_000;

@@ -1,7 +1,7 @@
 /** The door for what people write to us, whatever carrier brings it. A message belongs to whose number it was written to, or to whom
  *  it answers, where the carrier says what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
+import type { MessageId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { poll } from "../lib/wait.ts";
 import { receiveMessage, storable } from "../messages/receive.ts";
 import type { Bell } from "../events/bell.ts";
@@ -23,7 +23,7 @@ const NAME_EVERY_MS = 50;
 // What one person writes is taken in its order; so many people at a time.
 const MAX_TOGETHER = 4;
 
-type Home = { owner: Owner; inReplyTo: Uuid | null };
+type Home = { owner: Owner; inReplyTo: MessageId | null };
 
 export class Inbound {
   readonly #parts: InboundParts;

@@ -2,12 +2,12 @@
  *  and is in the window from the first byte that may leave until the carrier responds. Its lease lasts until it is settled.
  *
  *  The lower priorities may fill only a part of the window, so that a verification code finds room beside any number of bulk messages. */
-import type { Uuid } from "../lib/uuid.ts";
+import { idKey, type MessageId } from "../lib/id.ts";
 import { PRIORITIES, type Priority } from "../messages/message.ts";
 import type { Claimed } from "./queue.ts";
 
 /** A message that this node owns, and the time at which its lease was last taken or renewed. */
-type Lease = { id: Uuid; leasedAtMs: number };
+type Lease = { id: MessageId; leasedAtMs: number };
 
 // Messages beyond the window: claimed before there is room in it, or responded to and not yet settled.
 const MAX_BEYOND_WINDOW = 100;
@@ -52,12 +52,12 @@ export class LaneLoad {
     this.#reserved -= 1;
   }
 
-  own(id: Uuid, nowMs: number): void {
-    this.#leases.set(keyOf(id), { id, leasedAtMs: nowMs });
+  own(id: MessageId, nowMs: number): void {
+    this.#leases.set(idKey(id), { id, leasedAtMs: nowMs });
   }
 
-  disown(id: Uuid): void {
-    this.#leases.delete(keyOf(id));
+  disown(id: MessageId): void {
+    this.#leases.delete(idKey(id));
   }
 
   /** Adds a message that waits for room in the window. */
@@ -67,7 +67,7 @@ export class LaneLoad {
   }
 
   /** Removes the messages that only wait, and returns their ids. */
-  removeWaiting(): Uuid[] {
+  removeWaiting(): MessageId[] {
     const ids = PRIORITIES.flatMap((priority) => this.#waiting[priority].splice(0)).map(({ message }) => message.id);
     for (const id of ids) this.disown(id);
     return ids;
@@ -94,5 +94,3 @@ export class LaneLoad {
     return this.#inWindow < Math.ceil(this.#window() * SHARE[priority]);
   }
 }
-
-const keyOf = (id: Uuid): string => id.toString("latin1");

@@ -7,8 +7,8 @@ import { unreachable } from "../lib/assert.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { EventOf } from "../lib/log-events.ts";
 import { backoffMs } from "../lib/backoff.ts";
+import type { MessageId } from "../lib/id.ts";
 import { poll } from "../lib/wait.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
 import { claimDue, dropRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
@@ -240,7 +240,7 @@ export class Lane {
   }
 
   /** Ends the leases, so that any node can claim the messages at once. */
-  async #returnToQueue(ids: readonly Uuid[]): Promise<void> {
+  async #returnToQueue(ids: readonly MessageId[]): Promise<void> {
     if (ids.length > 0)
       await renewLeases(this.#parts.db, ids, 0).catch((error: unknown) =>
         this.#logError("delivery.release_failed", "claimed messages could not be returned to the queue", error),

@@ -1,14 +1,14 @@
 /** The SQL by which delivery reads messages: by their ids, and by the names that carriers gave them. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { MessageId } from "../lib/id.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
 import { nameColumns } from "./receipt-queries.ts";
 import type { Name } from "../messages/reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
-export type Owned = { accountId: Uuid; environment: Environment; id: Uuid };
+export type Owned = Owner & { id: MessageId };
 
 const read = batchStatement<Owned>(
   [

@@ -1,5 +1,5 @@
 /** All SQL of the delivery queue: the messages that wait for a provider or for their time, their claims, and the depth of the queue. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, MessageId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
@@ -65,7 +65,12 @@ select claimed.state as queue_state, claimed.share, claimed.sealed_content,
   from claimed${joinMessage("claimed")}`);
 
 /** By rank of priority: how many rows at most (of the first rank: in all), and the account after which to go on. */
-export type Claim = { lane: string; most: readonly [number, number, number]; leaseMs: number; after: readonly [Uuid, Uuid, Uuid] };
+export type Claim = {
+  lane: string;
+  most: readonly [number, number, number];
+  leaseMs: number;
+  after: readonly [AccountId, AccountId, AccountId];
+};
 
 /** `share`: how many rows the claim allowed each account. `sealedContent`: the content for the carrier, in place of the content that the
  *  message shows. */
@@ -109,7 +114,7 @@ export const claimReleasable = async (db: Queryable, leaseMs: number, most: numb
   (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(toMessage);
 
 /** A place among the rows that wait in a lane. The time is text, as the database writes it, since a date is less precise. */
-export type QueueCursor = { priority: number; accountId: Uuid; dueAt: string; id: Uuid };
+export type QueueCursor = { priority: number; accountId: AccountId; dueAt: string; id: MessageId };
 
 /** A message that is due, and its place in the lane. */
 export type Waiting = { message: Message; state: QueueState; place: QueueCursor };
@@ -156,7 +161,7 @@ update delivery_queue q
  where q.message_id = free.message_id
 returning q.message_id`;
 
-const take = batchStatement<{ id: Uuid; lane: string; leaseMs: number }>(
+const take = batchStatement<{ id: MessageId; lane: string; leaseMs: number }>(
   [
     column("message_id", "uuid", ({ id }) => id),
     column("link", "text", ({ lane }) => lane),
@@ -166,20 +171,20 @@ const take = batchStatement<{ id: Uuid; lane: string; leaseMs: number }>(
 );
 
 /** Takes these of a lane into this process's hands, as far as they are still due there; returns which. */
-export const takeRows = async (db: Queryable, lane: string, ids: readonly Uuid[], leaseMs: number): Promise<Uuid[]> =>
-  (await db.rows<{ message_id: Uuid }>(take(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
+export const takeRows = async (db: Queryable, lane: string, ids: readonly MessageId[], leaseMs: number): Promise<MessageId[]> =>
+  (await db.rows<{ message_id: MessageId }>(take(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
 
-const renew = batchStatement<{ id: Uuid; leaseMs: number }>(
+const renew = batchStatement<{ id: MessageId; leaseMs: number }>(
   [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
   (items) => leaseFree(items, `q.state <> ${QUEUE_STATE.held}`),
 );
 
 /** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
-export const renewLeases = async (db: Queryable, ids: readonly Uuid[], leaseMs: number): Promise<void> => {
+export const renewLeases = async (db: Queryable, ids: readonly MessageId[], leaseMs: number): Promise<void> => {
   await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
 };
 
-const drop = batchStatement<Uuid>(
+const drop = batchStatement<MessageId>(
   [column("message_id", "uuid", (id) => id)],
   (items) => `
 delete from delivery_queue q
@@ -188,11 +193,11 @@ delete from delivery_queue q
 );
 
 /** Rows whose message has nothing to wait for. */
-export const dropRows = async (db: Queryable, ids: readonly Uuid[]): Promise<void> => {
+export const dropRows = async (db: Queryable, ids: readonly MessageId[]): Promise<void> => {
   await db.rows(drop(ids));
 };
 
-export type QueueRow = { message_id: Uuid; account_id: Uuid; environment: Environment };
+export type QueueRow = { message_id: MessageId; account_id: AccountId; environment: Environment };
 
 /** Messages that nobody may hand over any more, wherever they wait. No index serves this: it would cost every message, and
  *  the caller paces itself by what the scan takes. */
@@ -262,7 +267,7 @@ select min(first.due_at) as due_at
  *
  *  The statement does not read the whole queue, which may have a million rows: it probes the index for each lane, and in each lane and
  *  priority for the first row of the account. */
-export async function oldestDue(db: Queryable, accountId: Uuid, environment: Environment): Promise<number | null> {
+export async function oldestDue(db: Queryable, accountId: AccountId, environment: Environment): Promise<number | null> {
   const [oldest] = await db.rows<{ due_at: Date | null }>({ ...findOldestDue, values: [accountId, environment] });
   return oldest?.due_at?.getTime() ?? null;
 }

@@ -1,5 +1,5 @@
 /** All SQL of what carriers say later: the names they gave to messages, and receipts that came before a name was known. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, MessageId } from "../lib/id.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
@@ -126,7 +126,7 @@ export const dropOldInbound = (db: Queryable, max: number): Promise<{ link: stri
                             limit ${max}))
   returning link`);
 
-export type Overdue = { link: string; provider_message_id: string; account_id: Uuid; environment: Environment; message_id: Uuid };
+export type Overdue = { link: string; provider_message_id: string; account_id: AccountId; environment: Environment; message_id: MessageId };
 
 /** Names under which nothing more is awaited. */
 export const findOverdue = (db: Queryable, max: number): Promise<Overdue[]> =>

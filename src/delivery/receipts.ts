@@ -1,7 +1,7 @@
 /** What carriers say later. A receipt finds its message by the name the carrier gave it, or by ours where the carrier gives it
  *  back, within its link. One that comes before its name is known is parked, and taken up when the name appears. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeId, encodeId } from "../lib/id.ts";
+import { decodeId, encodeId, idKey } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
@@ -167,7 +167,7 @@ export class Receipts {
         continue;
       }
       const { message, part } = named;
-      const id = message.id.toString("latin1");
+      const id = idKey(message.id);
       const group = byMessage.get(id) ?? { message, receipts: [] };
       group.receipts.push({ receipt, part });
       byMessage.set(id, group);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
 import { Recent } from "./recent.ts";
 
 const named = (link: string, messageId: string, fields: Partial<Message> = {}): Message =>
-  ({ id: newUuid(Date.now()), status: "sent", channel: "sms", provider: { name: "carrier", link, messageId }, ...fields }) as Message;
+  ({ id: newId("msg", Date.now()), status: "sent", channel: "sms", provider: { name: "carrier", link, messageId }, ...fields }) as Message;
 
 const name = (link: string, providerMessageId: string) => ({ link, providerMessageId });
 

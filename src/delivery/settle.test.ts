@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, NO_ID, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -24,9 +24,9 @@ const LINK: Link = {
 const CONTEXT = { link: LINK, receiptWaitMs: 3_600_000, nowMs: NOW_MS };
 
 const message = (fields: Partial<Message> = {}): Message => ({
-  accountId: firstUuidAt(NOW_MS),
+  accountId: NO_ID,
   environment: "test",
-  id: firstUuidAt(NOW_MS - 60_000),
+  id: toId("msg", firstUuidAt(NOW_MS - 60_000)),
   direction: "outbound",
   channel: "sms",
   recipient: "+14155550123",

@@ -1,4 +1,5 @@
 /** What time alone does: a message whose time to live passes in the queue, a receipt that never comes. */
+import { idKey } from "../lib/id.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -37,10 +38,10 @@ const LATE_MS = 7 * 24 * 3_600_000;
 /** Messages that a carrier took and never spoke of again; returns how many names were done with. */
 export async function expireUnanswered(db: Database, advancer: Advancer): Promise<number> {
   const overdue = await findOverdue(db, BATCH);
-  const messages = new Map((await readOwned(db, overdue)).map((message) => [message.id.toString("latin1"), message]));
+  const messages = new Map((await readOwned(db, overdue)).map((message) => [idKey(message.id), message]));
   const nowMs = advancer.now();
   const changes = overdue.flatMap(({ link, provider_message_id: providerMessageId, message_id: id }) => {
-    const message = messages.get(id.toString("latin1"));
+    const message = messages.get(idKey(id));
     // A message may have a name of ours besides its carrier's: that one decides.
     if (message?.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return [];
     const reference = { link, providerMessageId, expiresAtMs: nowMs + LATE_MS };

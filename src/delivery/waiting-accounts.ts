@@ -1,6 +1,6 @@
 /** The accounts whose messages wait in the queue of a lane, as far as the last claims show. A new message of such an account must wait
  *  behind them. The accounts take turns, one claim after the other. Each priority has its own list. */
-import type { Uuid } from "../lib/uuid.ts";
+import { idKey, NO_ID, type AccountId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
 import { PRIORITY_RANK } from "../messages/queue-entry.ts";
 import { MAX_ACCOUNTS, type Claim, type Claimed } from "./queue.ts";
@@ -13,17 +13,16 @@ type RankAccounts = {
   /** No claim has shown which accounts wait, or more wait than one claim reads: any account may wait. */
   mayBeAny: boolean;
   /** The account after which the next claim continues. */
-  after: Uuid;
+  after: AccountId;
 };
 
 const RANKS: readonly Rank[] = [0, 1, 2];
-const NO_ACCOUNT: Uuid = Buffer.alloc(16);
 
 export class WaitingAccounts {
   readonly #ranks: readonly [RankAccounts, RankAccounts, RankAccounts] = [unknownAccounts(), unknownAccounts(), unknownAccounts()];
 
   /** The accounts after which the next claim continues, by rank of priority. */
-  get after(): [Uuid, Uuid, Uuid] {
+  get after(): [AccountId, AccountId, AccountId] {
     const [high, normal, bulk] = this.#ranks;
     return [high.after, normal.after, bulk.after];
   }
@@ -31,12 +30,12 @@ export class WaitingAccounts {
   /** Whether older messages of the same account and priority may wait in the queue. */
   has({ priority, accountId }: Pick<Message, "priority" | "accountId">): boolean {
     const { mayBeAny, waiting } = this.#ranks[PRIORITY_RANK[priority]];
-    return mayBeAny || waiting.has(nameOf(accountId));
+    return mayBeAny || waiting.has(idKey(accountId));
   }
 
   /** A message of this account goes to the queue, because the lane has no room for it. */
   add({ priority, accountId }: Pick<Message, "priority" | "accountId">): void {
-    this.#ranks[PRIORITY_RANK[priority]].waiting.add(nameOf(accountId));
+    this.#ranks[PRIORITY_RANK[priority]].waiting.add(idKey(accountId));
   }
 
   /** Takes over the result of a claim, for the priorities that the claim asked for. Returns whether the queue may have more. */
@@ -56,13 +55,12 @@ export class WaitingAccounts {
   }
 }
 
-const unknownAccounts = (): RankAccounts => ({ waiting: new Set(), mayBeAny: true, after: NO_ACCOUNT });
-const nameOf = (accountId: Uuid): string => accountId.toString("latin1");
+const unknownAccounts = (): RankAccounts => ({ waiting: new Set(), mayBeAny: true, after: NO_ID });
 
 /** The accounts that a claim served, in the order of their turns: first those after the cursor. */
-function inTurn(claimed: readonly Claimed[], after: Uuid): Uuid[] {
-  const accounts = new Map(claimed.map(({ message: { accountId } }) => [nameOf(accountId), accountId]));
-  const isPast = (account: Uuid): boolean => Buffer.compare(account, after) > 0;
+function inTurn(claimed: readonly Claimed[], after: AccountId): AccountId[] {
+  const accounts = new Map(claimed.map(({ message: { accountId } }) => [idKey(accountId), accountId]));
+  const isPast = (account: AccountId): boolean => Buffer.compare(account, after) > 0;
   return Array.from(accounts.values()).toSorted((a, b) => Number(isPast(b)) - Number(isPast(a)) || Buffer.compare(a, b));
 }
 
@@ -71,7 +69,7 @@ function withFullShare(claimed: readonly Claimed[]): Set<string> {
   const counts = new Map<string, number>();
   const full = new Set<string>();
   for (const { message, share } of claimed) {
-    const name = nameOf(message.accountId);
+    const name = idKey(message.accountId);
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
     if (count >= share) full.add(name);

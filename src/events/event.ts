@@ -1,9 +1,9 @@
 /** An event: what happened, with the record as it was at that moment. It reads the same in the API, in the stream and in a
  *  webhook. */
 import { nullable, openEnum, timestamp, Type } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type EventId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
 
 /** What a customer may be told of, today. */
@@ -66,7 +66,7 @@ export const Event = Type.Object(
 );
 
 export type StoredEvent = {
-  id: Uuid;
+  id: EventId;
   environment: Environment;
   type: string;
   sequence: number | null;

@@ -1,10 +1,10 @@
 /** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
+import type { EndpointId, EventId } from "../lib/id.ts";
 import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
 import { prepare } from "../storage/sql.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
 export const deliveryId = (eventId: string): string => `(left(${eventId}::text, 18) || right(gen_random_uuid()::text, 18))::uuid`;
@@ -48,7 +48,7 @@ export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
   return { done, isTold };
 }
 
-export type NewEvent = { accountId: Uuid; environment: Environment; id: Uuid; type: string; record: string };
+export type NewEvent = Owner & { id: EventId; type: string; record: string };
 
 const publishToAll = batchStatement<NewEvent>(
   [
@@ -80,6 +80,10 @@ select ${deliveryId("event_id")}, account_id, environment, $6, event_id, now()
   from accepted`);
 
 /** An event that one endpoint alone is told of, whether it wants it or not. */
-export const publishEventTo = async (tx: Tx, { accountId, environment, id, type, record }: NewEvent, endpointId: Uuid): Promise<void> => {
+export const publishEventTo = async (
+  tx: Tx,
+  { accountId, environment, id, type, record }: NewEvent,
+  endpointId: EndpointId,
+): Promise<void> => {
   await tx.rows({ ...publishToOne, values: [accountId, environment, id, type, record, endpointId] });
 };

@@ -1,4 +1,5 @@
 /** All SQL of events: what happened, and the timeline of a message, which also has what moved nothing. */
+import type { AccountId, EventId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -26,7 +27,7 @@ export const insertEvents = (items: string): string => `
 
 /** An entry of a timeline: an event with what led to it, or a signal that moved nothing. */
 export type NewEntry = {
-  id: Uuid;
+  id: EventId;
   type: string;
   /** Null for what changed nothing. */
   record: string | null;
@@ -37,7 +38,7 @@ export type NewEntry = {
 };
 
 export type EntryRow = {
-  id: Uuid;
+  id: EventId;
   type: string;
   sequence: number | null;
   record: string | null;
@@ -50,7 +51,7 @@ export type EntryRow = {
  *  message is older than that. */
 export const listEntries = (
   db: Queryable,
-  { accountId, environment, id }: { accountId: Uuid; environment: Environment; id: Uuid },
+  { accountId, environment, id }: Owner & { id: MessageId },
   before: Uuid,
   limit: number,
 ): Promise<EntryRow[]> =>
@@ -68,7 +69,7 @@ export const listEntries = (
    order by id desc
    limit ${limit}`);
 
-type Owned = { accountId: Uuid; environment: Environment; entry: { id: Uuid } };
+type Owned = Owner & { entry: { id: EventId } };
 
 const existing = batchStatement<Owned>(
   [
@@ -112,7 +113,7 @@ export const rewriteRecords = async (db: Queryable, entries: readonly (Owned & {
 export const EVENT_COLUMNS = `id, environment, type, sequence, record, previous_status,
        case when type = 'message.fallback_started' then detail ->> 'fallback_message_id' end as fallback_message_id`;
 
-export const findEvent = (db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<StoredEvent[]> =>
+export const findEvent = (db: Queryable, accountId: AccountId, environment: Environment, id: EventId): Promise<StoredEvent[]> =>
   db.rows<StoredEvent>({ ...find, values: [accountId, environment, id] });
 
 const find = prepare(`
@@ -126,7 +127,7 @@ export type EventFilter = {
   before: Uuid;
   /** A type, a kind such as `message.*`, or all. */
   type: string;
-  messageId: Uuid | null;
+  messageId: MessageId | null;
 };
 
 const isOfType = (type: string, pattern: string): string =>
@@ -177,11 +178,11 @@ select id
 /** The ids of events after one, oldest first. */
 export const listIdsAfter = (
   db: Queryable,
-  { accountId, environment }: { accountId: Uuid; environment: Environment },
+  { accountId, environment }: Owner,
   after: Uuid,
   type: string,
   most: number,
-): Promise<{ id: Uuid }[]> => db.rows<{ id: Uuid }>({ ...idsAfter, values: [accountId, environment, after, type, most] });
+): Promise<{ id: EventId }[]> => db.rows<{ id: EventId }>({ ...idsAfter, values: [accountId, environment, after, type, most] });
 
 const whole = batchStatement<Owned>(
   [

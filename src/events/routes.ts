@@ -1,10 +1,10 @@
 /** The HTTP face of events. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, NO_ID, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, optional, timeParameter, Type } from "../http/schema.ts";
-import { decodeId } from "../lib/id.ts";
+import { decodeId, NO_ID, type EventId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import { Event, eventText } from "./event.ts";
@@ -105,7 +105,7 @@ const pageText = (events: readonly string[], next: Uuid | null): string => {
   return `{"data":[${events.join(",")}],"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}}`;
 };
 
-function lastEventId(text: string | undefined): Uuid | undefined {
+function lastEventId(text: string | undefined): EventId | undefined {
   if (text === undefined || text === "") return undefined;
   const id = decodeId("evt", text);
   if (id !== undefined) return id;

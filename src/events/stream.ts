@@ -2,14 +2,14 @@
  *  the last seconds are looked at again and again, and what a reader has had is left out. A reader that comes back with the last
  *  id it saw gets what it missed, and some of what it had. */
 import { Problem } from "../http/problem.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { eventText } from "./event.ts";
 import { listIdsAfter, readEvents } from "./queries.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 // An event's id is made before its transaction, which waits for others and has ten seconds by itself.
 const LATE_MS = 20_000;
@@ -29,9 +29,9 @@ const MAX_STREAMS = 100;
 const MAX_STREAMS_EACH = 20;
 
 export type StreamRequest = {
-  owner: { accountId: Uuid; environment: Environment; environmentKey: string };
+  owner: Owner & { environmentKey: string };
   /** The last event the reader saw; undefined: from now on. */
-  after: Uuid | undefined;
+  after: EventId | undefined;
   /** A type, a kind such as `message.*`, or all. */
   type: string;
   /** Whether the credential still holds. */
@@ -78,7 +78,7 @@ export class EventStreams {
   async *#frames({ owner, after, type, isAdmitted, signal }: StreamRequest, close: () => void): AsyncGenerator<string> {
     try {
       const nowMs = this.#clock.now();
-      const last = after ?? firstUuidAt(nowMs);
+      const last = after ?? toId("evt", firstUuidAt(nowMs));
       // Its id is where a reader goes on from that is cut off before it saw an event.
       yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", last)}\n\n`;
       // What was late for a reader that left may have come while it was away.
@@ -140,20 +140,20 @@ class Reader {
   async *news(nowMs: number): AsyncGenerator<string> {
     this.#turn(nowMs);
     const page = await listIdsAfter(this.#db, this.#owner, this.#cursor, this.#type, PAGE);
-    const fresh = page.filter(({ id }) => !this.#seen.has(id.toString("latin1")));
+    const fresh = page.filter(({ id }) => !this.#seen.has(idKey(id)));
     for (let at = 0; at < fresh.length; at += CHUNK) yield* this.#read(fresh.slice(at, at + CHUNK));
     this.#cursor = page.at(-1)?.id ?? this.#cursor;
     this.isBehind = page.length === PAGE;
   }
 
-  async *#read(ids: readonly { id: Uuid }[]): AsyncGenerator<string> {
+  async *#read(ids: readonly { id: EventId }[]): AsyncGenerator<string> {
     const events = await readEvents(
       this.#db,
       ids.map((entry) => ({ ...this.#owner, entry })),
     );
     for (const event of events) {
       const madeMs = uuidTimeMs(event.id);
-      if (madeMs >= this.#lookedBackMs - LATE_MS) this.#seen.set(event.id.toString("latin1"), madeMs);
+      if (madeMs >= this.#lookedBackMs - LATE_MS) this.#seen.set(idKey(event.id), madeMs);
       yield `id: ${encodeId("evt", event.id)}\nevent: ${event.type}\ndata: ${eventText(event)}\n\n`;
     }
   }

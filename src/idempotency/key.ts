@@ -2,17 +2,21 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { Problem } from "../http/problem.ts";
+import { idKey } from "../lib/id.ts";
 import { uuidFromText, type Uuid } from "../lib/uuid.ts";
+
+/** The UUID that a client chose for a request. */
+export type IdempotencyKey = Uuid & { readonly idempotencyKey: unique symbol };
 
 const VERSION_4 =
   /^(?:"([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"|([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}))$/i;
 
 /** Undefined without a header. Node joins repeated headers by a comma, which no UUID has. */
-export function parseIdempotencyKey(header: string | readonly string[] | undefined): Uuid | undefined {
+export function parseIdempotencyKey(header: string | readonly string[] | undefined): IdempotencyKey | undefined {
   if (header === undefined) return undefined;
   const match = typeof header === "string" ? VERSION_4.exec(header) : null;
   const text = match?.[1] ?? match?.[2];
-  if (text !== undefined) return uuidFromText(text);
+  if (text !== undefined) return uuidFromText(text) as IdempotencyKey;
   throw new Problem("invalid_idempotency_key", {
     errors: [{ header: "Idempotency-Key", code: "invalid_format", detail: "must be exactly one version-4 UUID" }],
   });
@@ -23,18 +27,18 @@ export const fingerprintOf = (method: string, target: string, body: unknown): Bu
   Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
 
 /** One key of one environment, wherever it is asked for. */
-export type KeyClaim = { key: Uuid; lock: Buffer; name: string; fingerprint: Buffer };
+export type KeyClaim = { key: IdempotencyKey; lock: Buffer; name: string; fingerprint: Buffer };
 
-export const keyClaim = (environmentKey: string, key: Uuid, fingerprint: Buffer): KeyClaim => ({
+export const keyClaim = (environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): KeyClaim => ({
   key,
   fingerprint,
-  name: `${environmentKey}/${key.toString("latin1")}`,
+  name: `${environmentKey}/${idKey(key)}`,
   lock: lockOf(key, saltOf(environmentKey)),
 });
 
 /** A lock is a number of 64 bits. A version-4 UUID is random, so its two halves make one; the salt keeps the same key of two
  *  environments apart. */
-function lockOf(key: Uuid, salt: Buffer): Buffer {
+function lockOf(key: IdempotencyKey, salt: Buffer): Buffer {
   const lock = Buffer.allocUnsafe(LOCK_BYTES);
   for (const at of [0, 4]) lock.writeInt32BE(key.readInt32BE(at) ^ key.readInt32BE(LOCK_BYTES + at) ^ salt.readInt32BE(at), at);
   return lock;

@@ -1,9 +1,9 @@
 /** The same key twice is the same answer: what happens to a request whose key is running, finished, or new. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
+import type { EventId } from "../lib/id.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import type { KeyClaim } from "./key.ts";
@@ -17,7 +17,7 @@ export type Written = {
   status: number;
   location: string | null;
   body: string;
-  eventId: Uuid | null;
+  eventId: EventId | null;
   /** The bytes show a secret, and are not stored readable. */
   isSecret?: true;
 };

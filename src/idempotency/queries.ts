@@ -1,14 +1,15 @@
 /** All SQL of idempotency keys. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, EventId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { sql } from "../storage/sql.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
+import type { IdempotencyKey } from "./key.ts";
 
 export type StoredAnswer = { fingerprint: Buffer; status: number; location: string | null; body: string };
 
 /** The answer stored under a key that has not expired. */
-export const findAnswer = (db: Queryable, accountId: Uuid, environment: Environment, key: Uuid): Promise<StoredAnswer[]> =>
+export const findAnswer = (db: Queryable, accountId: AccountId, environment: Environment, key: IdempotencyKey): Promise<StoredAnswer[]> =>
   db.rows<StoredAnswer>(sql`
   select k.fingerprint, k.status, k.location, coalesce(k.body, e.record) as body
     from idempotency_keys k
@@ -25,8 +26,8 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
 /** Stores the answer under a key that was found free, or expired, under its lock. */
 export const storeAnswer = (
   tx: Tx,
-  { accountId, environment, key, fingerprint }: { accountId: Uuid; environment: Environment; key: Uuid; fingerprint: Buffer },
-  { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: Uuid | null },
+  { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
+  { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: EventId | null },
 ): Promise<unknown[]> =>
   tx.rows(sql`
   insert into idempotency_keys (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)

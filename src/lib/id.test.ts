@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decodeId, encodeId } from "./id.ts";
-import { uuidFromText, uuidToText } from "./uuid.ts";
+import { decodeId, encodeId, idKey, newId, NO_ID, toId } from "./id.ts";
+import { uuidFromBytes, uuidFromText } from "./uuid.ts";
 
 // From the TypeID specification, valid.yml.
 const VECTORS: readonly (readonly [suffix: string, uuid: string])[] = [
@@ -18,22 +18,40 @@ const VECTORS: readonly (readonly [suffix: string, uuid: string])[] = [
 
 for (const [suffix, uuid] of VECTORS) {
   test(`the published TypeID suffix ${suffix} is ${uuid}`, () => {
-    assert.equal(encodeId("msg", uuidFromText(uuid)), `msg_${suffix}`);
-    assert.equal(uuidToText(decodeId("msg", `msg_${suffix}`) as Buffer), uuid);
+    assert.equal(encodeId("msg", toId("msg", uuidFromText(uuid))), `msg_${suffix}`);
+    assert.deepEqual(decodeId("msg", `msg_${suffix}`), uuidFromText(uuid));
   });
 }
 
-const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes));
+const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => uuidFromBytes(Buffer.from(bytes)));
 
 test("every sixteen bytes survive the way out and back", () => {
-  fc.assert(fc.property(uuids, (uuid) => assert.deepEqual(decodeId("acct", encodeId("acct", uuid)), uuid)));
+  fc.assert(fc.property(uuids, (uuid) => assert.deepEqual(decodeId("acct", encodeId("acct", toId("acct", uuid))), uuid)));
 });
 
 test("ids sort as their bytes do", () => {
   fc.assert(
     fc.property(uuids, uuids, (a, b) => {
-      const [left, right] = [encodeId("msg", a), encodeId("msg", b)];
+      const [left, right] = [encodeId("msg", toId("msg", a)), encodeId("msg", toId("msg", b))];
       assert.equal(left < right ? -1 : left > right ? 1 : 0, Buffer.compare(a, b));
+    }),
+  );
+});
+
+test("the compiler refuses an id of another kind", () => {
+  // @ts-expect-error The id names a message.
+  assert.match(encodeId("evt", newId("msg", 1)), /^evt_/);
+});
+
+test("an id that names nothing is smaller than any other", () => {
+  fc.assert(fc.property(uuids, (uuid) => assert.ok(Buffer.compare(NO_ID, uuid) <= 0)));
+});
+
+test("equal ids are the same key of a map", () => {
+  fc.assert(
+    fc.property(uuids, uuids, (a, b) => {
+      assert.equal(idKey(uuidFromBytes(Buffer.from(a))), idKey(a));
+      assert.equal(idKey(a) === idKey(b), a.equals(b));
     }),
   );
 });

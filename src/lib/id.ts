@@ -1,7 +1,26 @@
-/** Public ids: a prefix that says what it names, and a UUID in TypeID form (`msg_01k…`, Crockford base 32).
- *  Written here because the published package makes ids from its own clock and through strings; ours carry the
+/** Ids: a type for each noun, and their public form: a prefix that says what the id names, and a UUID in TypeID form (`msg_01k…`,
+ *  Crockford base 32). Written here because the published package makes ids from its own clock and through strings; ours carry the
  *  database's time and stay bytes until the edge. The format is held to the published TypeID vectors by a test. */
-import type { Uuid } from "./uuid.ts";
+import { newUuid, NIL_UUID, uuidFromBytes, type Uuid } from "./uuid.ts";
+
+export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
+
+/** A UUID that names one kind of thing. The compiler refuses it where the id of another kind is expected. */
+export type Id<P extends IdPrefix> = Uuid & { readonly noun: { readonly [Noun in P]: true } };
+
+export type AccountId = Id<"acct">;
+export type BatchId = Id<"batch">;
+export type DeliveryId = Id<"dlv">;
+export type EndpointId = Id<"whe">;
+export type EventId = Id<"evt">;
+export type KeyId = Id<"key">;
+export type MessageId = Id<"msg">;
+export type SuppressionId = Id<"sup">;
+export type TemplateId = Id<"tmpl">;
+export type VerificationId = Id<"ver">;
+
+/** The public form of an id. */
+type IdText<P extends IdPrefix> = `${P}_${string}`;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const SUFFIX_LENGTH = 26;
@@ -11,8 +30,56 @@ const INVALID = 0xff;
 const DECODE = new Uint8Array(128).fill(INVALID);
 for (let value = 0; value < ENCODE.length; value += 1) DECODE[ENCODE.readUInt8(value)] = value;
 
-export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
-export type Id<P extends IdPrefix> = `${P}_${string}`;
+const scratch = Buffer.alloc(SUFFIX_LENGTH);
+
+/** Names nothing, of whatever kind. Smaller than every id. */
+export const NO_ID = NIL_UUID as Id<IdPrefix>;
+
+/** States what a UUID names. */
+export const toId = <P extends IdPrefix>(_prefix: P, uuid: Uuid): Id<P> => uuid as Id<P>;
+
+/** An id for a record, later than those before it. Called with the database's time. */
+export const newId = <P extends IdPrefix>(prefix: P, nowMs: number): Id<P> => toId(prefix, newUuid(nowMs));
+
+/** The first event of a message, and of a suppression, has the id of its record: where the record is known, so is its event. */
+export const firstEventId = (id: MessageId | SuppressionId): EventId => toId("evt", id);
+
+/** The id as the key of a Map or a Set, which compare buffers by identity. */
+export const idKey = (id: Uuid): string => id.toString("latin1");
+
+/** 128 bits need 26 digits of five; the first digit carries only three bits, so it is 7 at most. */
+export function encodeId<P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>>): IdText<P> {
+  const first = id.readUInt8(0);
+  scratch[0] = digit(first >> 5);
+  scratch[1] = digit(first);
+  encodeFive(id, 1, scratch, 2);
+  encodeFive(id, 6, scratch, 10);
+  encodeFive(id, 11, scratch, 18);
+  return `${prefix}_${scratch.toString("latin1")}`;
+}
+
+/** Undefined for anything that is not exactly the text `encodeId` writes for that prefix. */
+export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | undefined {
+  const start = prefix.length + 1;
+  if (text.length !== start + SUFFIX_LENGTH || !text.startsWith(`${prefix}_`)) return undefined;
+  const bytes = Buffer.alloc(16);
+  let bits = 0;
+  let held = 0;
+  let at = 0;
+  for (let index = 0; index < SUFFIX_LENGTH; index += 1) {
+    const value = DECODE[text.charCodeAt(start + index)] ?? INVALID;
+    if (value === INVALID || (index === 0 && value > 7)) return undefined;
+    // The first digit has three bits, every other one five.
+    bits = ((bits << 5) | value) & 0xfff;
+    held += index === 0 ? 3 : 5;
+    if (held >= 8) {
+      held -= 8;
+      bytes[at] = (bits >> held) & 0xff;
+      at += 1;
+    }
+  }
+  return toId(prefix, uuidFromBytes(bytes));
+}
 
 const digit = (value: number): number => ENCODE[value & 0x1f] as number;
 
@@ -28,40 +95,4 @@ function encodeFive(bytes: Buffer, from: number, out: Buffer, to: number): void 
   out[to + 5] = digit(low >> 10);
   out[to + 6] = digit(low >> 5);
   out[to + 7] = digit(low);
-}
-
-const scratch = Buffer.alloc(SUFFIX_LENGTH);
-
-/** 128 bits need 26 digits of five; the first digit carries only three bits, so it is 7 at most. */
-export function encodeId<P extends IdPrefix>(prefix: P, uuid: Uuid): Id<P> {
-  const first = uuid.readUInt8(0);
-  scratch[0] = digit(first >> 5);
-  scratch[1] = digit(first);
-  encodeFive(uuid, 1, scratch, 2);
-  encodeFive(uuid, 6, scratch, 10);
-  encodeFive(uuid, 11, scratch, 18);
-  return `${prefix}_${scratch.toString("latin1")}`;
-}
-
-/** Undefined for anything that is not exactly the text `encodeId` writes for that prefix. */
-export function decodeId(prefix: IdPrefix, text: string): Uuid | undefined {
-  const start = prefix.length + 1;
-  if (text.length !== start + SUFFIX_LENGTH || !text.startsWith(`${prefix}_`)) return undefined;
-  const uuid = Buffer.alloc(16);
-  let bits = 0;
-  let held = 0;
-  let at = 0;
-  for (let index = 0; index < SUFFIX_LENGTH; index += 1) {
-    const value = DECODE[text.charCodeAt(start + index)] ?? INVALID;
-    if (value === INVALID || (index === 0 && value > 7)) return undefined;
-    // The first digit has three bits, every other one five.
-    bits = ((bits << 5) | value) & 0xfff;
-    held += index === 0 ? 3 : 5;
-    if (held >= 8) {
-      held -= 8;
-      uuid[at] = (bits >> held) & 0xff;
-      at += 1;
-    }
-  }
-  return uuid;
 }

@@ -1,11 +1,16 @@
 /** Version-7 UUIDs as 16 bytes: 48 bits of time, then a counter that keeps one process's ids in the order they were
  *  made even within a millisecond, then random bits. */
 import { randomFillSync } from "node:crypto";
+import { assert } from "./assert.ts";
 
-/** Sixteen bytes, as PostgreSQL takes and gives them in binary form. */
-export type Uuid = Buffer;
+/** Sixteen bytes, as PostgreSQL takes and gives them in binary form. Made only in this file. */
+export type Uuid = Buffer & { readonly uuid: unique symbol };
 
 const UUID_BYTES = 16;
+
+/** RFC 9562's nil and max UUID: before and after every id. */
+export const NIL_UUID = uuidFromBytes(Buffer.alloc(UUID_BYTES));
+export const MAX_UUID = uuidFromBytes(Buffer.alloc(UUID_BYTES, 0xff));
 
 // Asking the system for ten random bytes at a time costs more than the rest of an id; a pool makes it a copy.
 const pool = Buffer.allocUnsafe(4096);
@@ -46,12 +51,17 @@ export function uuidSequence(): (nowMs: number) => Uuid {
     bytes.writeUIntBE(lastTimeMs, 0, 6);
     bytes.writeUInt16BE(0x7000 | counter, 6);
     bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
-    return bytes;
+    return uuidFromBytes(bytes);
   };
 }
 
 /** For records: called with the database's time. */
 export const newUuid = uuidSequence();
+
+export function uuidFromBytes(bytes: Buffer): Uuid {
+  assert(bytes.length === UUID_BYTES, "a UUID has 16 bytes");
+  return bytes as Uuid;
+}
 
 /** The moment an id was made. */
 export const uuidTimeMs = (uuid: Uuid): number => uuid.readUIntBE(0, 6);
@@ -60,7 +70,7 @@ export const uuidTimeMs = (uuid: Uuid): number => uuid.readUIntBE(0, 6);
 export function firstUuidAt(timeMs: number): Uuid {
   const bytes = Buffer.alloc(UUID_BYTES);
   bytes.writeUIntBE(Math.min(Math.max(Math.trunc(timeMs), 0), 2 ** 48 - 1), 0, 6);
-  return bytes;
+  return uuidFromBytes(bytes);
 }
 
 export function uuidToText(uuid: Uuid): string {
@@ -69,4 +79,4 @@ export function uuidToText(uuid: Uuid): string {
 }
 
 export const uuidFromText = (text: string): Uuid =>
-  Buffer.from(text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24), "hex");
+  uuidFromBytes(Buffer.from(text.slice(0, 8) + text.slice(9, 13) + text.slice(14, 18) + text.slice(19, 23) + text.slice(24), "hex"));

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import { Routes, type Traveller } from "./choose-links.ts";
 
-const HOUSE = newUuid(1);
-const OTHER = newUuid(2);
+const HOUSE = newId("acct", 1);
+const OTHER = newId("acct", 2);
 const ACCOUNTS = new Map([
   ["house", HOUSE],
   ["other", OTHER],

@@ -1,23 +1,23 @@
 /** Which link a message takes, and from whom: by environment, channel, country or prefix. */
 import { randomInt } from "node:crypto";
+import type { AccountId } from "../lib/id.ts";
 import { countryOf } from "../lib/phone-number.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "./channel.ts";
 import type { Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 /** What a route is found by. */
-export type Traveller = { accountId: Uuid; environment: Environment; channel: Channel; recipient: string; sender: string | null };
+export type Traveller = Owner & { channel: Channel; recipient: string; sender: string | null };
 
 /** The links to try, the first one first, and who the message comes from on a link. */
 export type Way = { kind: "way"; links: readonly [Link, ...Link[]] };
 export type NoWay = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
 
-type Ours = Sender & { accountId: Uuid };
+type Ours = Sender & { accountId: AccountId };
 
 /** Whose the accounts of a plan are, by their names. */
-export type Accounts = ReadonlyMap<string, Uuid>;
+export type Accounts = ReadonlyMap<string, AccountId>;
 
 type Known = { links: ReadonlyMap<string, Link>; plan: Plan; accounts: Accounts; senders: readonly Ours[] };
 
@@ -66,13 +66,13 @@ export class Routes {
   }
 
   /** Whose a number is on a link: an inbound message to it is theirs. */
-  ownerOf(link: string, number: string): { accountId: Uuid; environment: Environment } | undefined {
+  ownerOf(link: string, number: string): Owner | undefined {
     const sender = this.#known.senders.find((each) => each.link === link && each.number === number);
     return sender && { accountId: sender.accountId, environment: sender.environment };
   }
 
   /** Everybody who has a number on a link. */
-  ownersOn(link: string): { accountId: Uuid; environment: Environment }[] {
+  ownersOn(link: string): Owner[] {
     return this.#known.senders.filter((sender) => sender.link === link);
   }
 

@@ -3,7 +3,7 @@ import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, idKey } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
@@ -153,14 +153,12 @@ export class Acceptor {
       message === null ? [] : [{ accountId, environment, message }],
     );
     const rows = await existingMessages(this.#db, messages);
-    const there = new Set(rows.map(({ id }) => id.toString("latin1")));
+    const there = new Set(rows.map(({ id }) => idKey(id)));
     const outcomes: Outcome[] = [];
     for (const item of items) {
       const { message, claim, answer } = item;
       const isStored =
-        message === null
-          ? claim !== undefined && (await this.#once.holds(item, claim, answer.body))
-          : there.has(message.id.toString("latin1"));
+        message === null ? claim !== undefined && (await this.#once.holds(item, claim, answer.body)) : there.has(idKey(message.id));
       outcomes.push(isStored ? "done" : "lost");
     }
     return outcomes;

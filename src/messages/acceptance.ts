@@ -3,8 +3,8 @@ import type { NewFallback, Step } from "./fallback.ts";
 import type { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
+import { firstEventId, type AccountId, type EventId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { SCHEDULED_LANE, type Place } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
@@ -17,11 +17,11 @@ import type { Environment, Owner } from "../storage/owner.ts";
 
 /** A message with its event, or a refusal that only its key remembers. */
 export type Acceptance = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
   claim: KeyClaim | undefined;
   message: Message | null;
-  event: { id: Uuid; type: string; record: string } | null;
+  event: { id: EventId; type: string; record: string } | null;
   place: Place | null;
   fallback: NewFallback | null;
   counted: Counted | null;
@@ -40,8 +40,7 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     environment: message.environment,
     claim,
     message,
-    // The first event of a message has its id: where the message is known, so is its event.
-    event: { id: message.id, type: `message.${message.status}`, record: text },
+    event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
     place: placeOf(message, link, secret && sealContent(given(box), message.id, secret)),
     fallback: steps.length === 0 ? null : fallbackOf(message, steps, secret === null ? undefined : given(box)),
     counted: countedOf(message),

@@ -8,8 +8,8 @@ import { shiftFallback, takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
 import type { KeyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
-import { decodeId } from "../lib/id.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import { decodeId, type MessageId } from "../lib/id.ts";
+import { MAX_UUID } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
@@ -24,7 +24,7 @@ import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { hasEndedBadly, isFinished } from "./states.ts";
 
 /** Who asks for what, and how a refusal is written for them. */
-export type ChangeCall = { credential: Credential; id: Uuid | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
+export type ChangeCall = { credential: Credential; id: MessageId | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
 
 export type ChangerParts = { db: Database; clock: Clock; bell: Bell; routes: Routes };
 
@@ -132,13 +132,12 @@ async function make(tx: Tx, change: Change): Promise<Written> {
   return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };
 }
 
-const END_OF_TIME = Buffer.alloc(16, 0xff);
 // A timeline has fewer: signals that moved nothing are kept up to a hundred.
 const MAX_ENTRIES = 1_000;
 
 async function redactEntries(tx: Tx, message: Message): Promise<void> {
   const { accountId, environment } = message;
-  const entries = await listEntries(tx, message, END_OF_TIME, MAX_ENTRIES);
+  const entries = await listEntries(tx, message, MAX_UUID, MAX_ENTRIES);
   const redacted = entries.flatMap(({ id, record }) =>
     record === null ? [] : [{ accountId, environment, entry: { id, record: redactRecord(record) } }],
   );

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { NO_ID, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Signal } from "./change.ts";
 import type { Message, MessageError } from "./message.ts";
@@ -9,9 +10,9 @@ const CREATED_MS = Date.UTC(2030, 0, 1);
 const LATER_MS = CREATED_MS + 5_000;
 
 const message = (fields: Partial<Message> = {}): Message => ({
-  accountId: firstUuidAt(CREATED_MS),
+  accountId: NO_ID,
   environment: "test",
-  id: firstUuidAt(CREATED_MS),
+  id: toId("msg", firstUuidAt(CREATED_MS)),
   direction: "outbound",
   channel: "sms",
   recipient: "+14155550123",

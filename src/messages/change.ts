@@ -2,7 +2,7 @@
 import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { QueueMove } from "./queue-entry.ts";
 import type { Reference } from "./reference.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
@@ -82,7 +82,7 @@ const toChange = (before: Message, after: Message, { type, isEvent, isIgnored, d
   before,
   after,
   entry: {
-    id: newUuid(after.updatedAtMs),
+    id: newId("evt", after.updatedAtMs),
     type,
     record: isEvent ? JSON.stringify(toRecord(after)) : null,
     previousStatus: before.status,

@@ -2,8 +2,9 @@
 import type { Step } from "./fallback.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
+import { newId, type BatchId, type MessageId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import { newUuid, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
 import type { Routes, Traveller } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -19,7 +20,7 @@ import type { Owner } from "../storage/owner.ts";
 export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };
 
 /** What a message belongs to besides its account, its trace among it, and what its record shows of what it says, where that is a secret. */
-export type Origin = { batchId?: Uuid; conceal?: (content: Content) => Content; trace?: Trace | undefined };
+export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined };
 
 /** What the rules make of a request: everything they have against it, and as much of the message as there is. */
 export type Judgement = {
@@ -77,7 +78,7 @@ export class Composer {
       request,
       content,
       owner,
-      id: newUuid(this.#parts.clock.now()),
+      id: newId("msg", this.#parts.clock.now()),
       link,
       sender,
       standing,
@@ -107,7 +108,7 @@ export class Composer {
     const problem = segmentRefusal(request, content, () => link) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
     const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0, trace: before.trace };
-    const message = toMessage({ request, content, owner: before, id: newUuid(this.#parts.clock.now()), link, sender: null, standing });
+    const message = toMessage({ request, content, owner: before, id: newId("msg", this.#parts.clock.now()), link, sender: null, standing });
     return {
       // A secret is of use for as long as it first was: what is left of that time is all it has.
       message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
@@ -209,7 +210,7 @@ export const refusalOf = (code: ConsentRefusal): Problem =>
 export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
 type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "trace"> & { shown: Content | null };
-type Making = { request: NewMessage; content: Content; owner: Owner; id: Uuid; link: Link; sender: string | null; standing: Standing };
+type Making = { request: NewMessage; content: Content; owner: Owner; id: MessageId; link: Link; sender: string | null; standing: Standing };
 
 /** The message that a request makes; `sender` is who it comes from where the request does not say. */
 export function toMessage({ request, content, owner, id, link, sender, standing }: Making): Message {

@@ -1,10 +1,10 @@
 /** All SQL of fallbacks: what is tried next, and when. Rows are written by the statements that accept and advance messages. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, MessageId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
 
-export type DueFallback = { message_id: Uuid; account_id: Uuid; environment: Environment };
+export type DueFallback = { message_id: MessageId; account_id: AccountId; environment: Environment };
 
 /** Takes what is due into this process's hands for as long as a lease lasts. The lease only spares others the work: that a step
  *  begins once is up to whoever takes the row away. */
@@ -22,14 +22,14 @@ export const claimDueFallbacks = (db: Queryable, leaseMs: number, most: number):
 
 /** The row goes, and with it the right to begin its next step: none is returned to whoever comes second. The message is locked
  *  before, as it is by the statement that hurries, so that nobody waits for each other. */
-export const takeFallback = (tx: Tx, messageId: Uuid): Promise<{ steps: string }[]> =>
+export const takeFallback = (tx: Tx, messageId: MessageId): Promise<{ steps: string }[]> =>
   tx.rows<{ steps: string }>(sql`
   delete from fallbacks
    where message_id = ${messageId}
   returning steps`);
 
 /** The message itself was put off, or brought forward. */
-export const shiftFallback = (tx: Tx, messageId: Uuid, byMs: number): Promise<unknown[]> =>
+export const shiftFallback = (tx: Tx, messageId: MessageId, byMs: number): Promise<unknown[]> =>
   tx.rows(sql`
   update fallbacks
      set due_at = due_at + ${byMs}::float8 * interval '1 millisecond'

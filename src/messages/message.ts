@@ -1,9 +1,9 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type IdPrefix } from "../lib/id.ts";
+import { encodeId, type AccountId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Segments } from "../lib/segments.ts";
@@ -78,9 +78,9 @@ export type MessageRecord = Static<typeof MessageRecord>;
 
 /** What the database knows of a message. */
 export type Message = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: MessageId;
   direction: Direction;
   channel: Channel;
   recipient: string;
@@ -107,9 +107,9 @@ export type Message = {
   hasUnknown: boolean;
   /** Something else is tried if it does not get delivered. Not part of the record. */
   hasFallback: boolean;
-  fallbackOf: Uuid | null;
-  inReplyTo: Uuid | null;
-  batchId: Uuid | null;
+  fallbackOf: MessageId | null;
+  inReplyTo: MessageId | null;
+  batchId: BatchId | null;
   updatedAtMs: number;
   sentAtMs: number | null;
   deliveredAtMs: number | null;
@@ -121,7 +121,7 @@ export type Message = {
   trace: Trace | null;
 };
 
-const idOrNull = (prefix: IdPrefix, id: Uuid | null): string | null => (id === null ? null : encodeId(prefix, id));
+const idOrNull = <P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>> | null): string | null => (id === null ? null : encodeId(prefix, id));
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
 export function toRecord(message: Message): MessageRecord {

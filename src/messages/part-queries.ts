@@ -1,11 +1,11 @@
 /** All SQL of parts: one row for each part of a message that went in several. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { MessageId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 import type { KnownPart, Part } from "./part.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
-type Whose = { accountId: Uuid; environment: Environment; id: Uuid };
+type Whose = Owner & { id: MessageId };
 
 /** In their order. */
 export const readParts = <S, F>(db: Queryable, { accountId, environment, id }: Whose): Promise<KnownPart<S, F>[]> =>

@@ -1,6 +1,6 @@
 /** What a carrier says of one part of a message that went in several: the part is moved, and the message where all of them
  *  together move it. In one transaction with the message locked, so that of two parts that arrive at once one sees the other. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { MessageId } from "../lib/id.ts";
 import type { Part } from "./part.ts";
 import { readParts, storePart } from "./part-queries.ts";
 import type { Tx } from "../storage/database.ts";
@@ -16,7 +16,7 @@ type MessagePart = Part<Status, MessageError>;
 /** The change that was made, if only a note; undefined where the message is gone. */
 export async function workInPart(
   tx: Tx,
-  { accountId, environment, id }: Owner & { id: Uuid },
+  { accountId, environment, id }: Owner & { id: MessageId },
   number: number,
   { signal, nowMs }: { signal: Signal; nowMs: number },
 ): Promise<Change | undefined> {

@@ -1,4 +1,5 @@
 /** All SQL of messages but the accept and the advance statement, which have files of their own. */
+import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { queueDeliveries } from "../events/publish.ts";
 import { batchStatement, column } from "../storage/batch.ts";
@@ -69,7 +70,7 @@ export const storeReceived = async (tx: Tx, message: Message, record: string): P
   await tx.rows(receive([{ message, record }]));
 };
 
-type Located = { accountId: Uuid; environment: Environment; message: Message };
+type Located = Owner & { message: Message };
 
 const existing = batchStatement<Located>(
   [
@@ -87,15 +88,20 @@ select found.id
 );
 
 /** Which of these messages are there: asked when a connection died with their statement under way. */
-export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: Uuid }[]> =>
-  db.rows<{ id: Uuid }>(existing(items));
+export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: MessageId }[]> =>
+  db.rows<{ id: MessageId }>(existing(items));
 
 const find = prepare(`
 select ${MESSAGE_COLUMNS}
   from messages m
  where m.account_id = $1 and m.environment = $2 and m.id = $3`);
 
-export async function findMessage(db: Queryable, accountId: Uuid, environment: Environment, id: Uuid): Promise<Message | undefined> {
+export async function findMessage(
+  db: Queryable,
+  accountId: AccountId,
+  environment: Environment,
+  id: MessageId,
+): Promise<Message | undefined> {
   const [row] = await db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
   return row && toMessage(row);
 }
@@ -107,7 +113,7 @@ select ${MESSAGE_COLUMNS}
    for update`);
 
 /** The message as it is, and stays until the transaction ends. */
-export async function lockMessage(tx: Tx, accountId: Uuid, environment: Environment, id: Uuid): Promise<Message | undefined> {
+export async function lockMessage(tx: Tx, accountId: AccountId, environment: Environment, id: MessageId): Promise<Message | undefined> {
   const [row] = await tx.rows<MessageRow>({ ...lock, values: [accountId, environment, id] });
   return row && toMessage(row);
 }
@@ -150,7 +156,7 @@ export type MessageFilter = {
   status: string | null;
   channel: string | null;
   direction: string | null;
-  batchId: Uuid | null;
+  batchId: BatchId | null;
   errorCode: string | null;
 };
 

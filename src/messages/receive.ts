@@ -2,11 +2,11 @@
  *  writer may be written to. All in the transaction of whoever brings it. */
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Tx } from "../storage/database.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
+import { newId, type MessageId } from "../lib/id.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
 
@@ -18,7 +18,7 @@ export type Received = {
   /** The number of ours it was written to. */
   recipient: string;
   text: string;
-  inReplyTo: Uuid | null;
+  inReplyTo: MessageId | null;
   provider: { name: string; link: string; messageId: string | null };
 };
 
@@ -42,7 +42,7 @@ function toMessage(nowMs: number, { accountId, environment }: Owner, received: R
   return {
     accountId,
     environment,
-    id: newUuid(nowMs),
+    id: newId("msg", nowMs),
     direction: "inbound",
     channel,
     recipient,

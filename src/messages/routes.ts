@@ -1,12 +1,12 @@
 /** The HTTP face of messages. */
 import type { Credential } from "../access/authenticate.ts";
-import { DEFAULT_LIMIT, idRange, NO_ID, pageOf, pageQuery, toPage } from "../api/paging.ts";
+import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toAnswer, type Call, type Route } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, oneOf, optional, timeParameter, Type, type Static } from "../http/schema.ts";
-import { decodeId } from "../lib/id.ts";
+import { decodeId, NO_ID } from "../lib/id.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../storage/database.ts";
 import type { Acceptor } from "./accept.ts";

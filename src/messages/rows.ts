@@ -1,6 +1,6 @@
 /** A message as rows of the database have it. */
+import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Direction, Message, Priority } from "./message.ts";
 import type { TemplateUse } from "./content.ts";
@@ -9,9 +9,9 @@ import type { Status } from "./states.ts";
 import type { Environment } from "../storage/owner.ts";
 
 export type MessageRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: MessageId;
   direction: Direction;
   channel: Channel;
   recipient: string;
@@ -30,9 +30,9 @@ export type MessageRow = {
   has_fallback: boolean;
   has_unknown: boolean;
   refusals: number;
-  fallback_of: Uuid | null;
-  in_reply_to: Uuid | null;
-  batch_id: Uuid | null;
+  fallback_of: MessageId | null;
+  in_reply_to: MessageId | null;
+  batch_id: BatchId | null;
   max_segments: number | null;
   send_at: Date | null;
   expires_at: Date | null;

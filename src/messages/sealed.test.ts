@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Step } from "./fallback.ts";
+import { newId } from "../lib/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import { newUuid } from "../lib/uuid.ts";
 import type { Content } from "./content.ts";
 import { openContent, readSteps, sealContent, sealSteps } from "./sealed.ts";
 
 const box = new SecretBox(Buffer.alloc(32, 1));
-const [id, other] = [newUuid(Date.now()), newUuid(Date.now())];
+const [id, other] = [newId("msg", Date.now()), newId("msg", Date.now())];
 const CONTENT: Content = {
   body: "1234567890 is your code",
   template: { id: "tmpl_1", name: "code", language: "en", version: 3, variables: { code: "1234567890" } },

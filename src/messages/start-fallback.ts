@@ -2,9 +2,8 @@
  *  right to begin it, on the message as it then is, so a step begins once on any number of nodes. */
 import { takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type MessageId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { advance } from "./advance.ts";
@@ -28,7 +27,7 @@ const OVER: ReadonlySet<Status> = new Set(["delivered", "read", "canceled"]);
 export async function startFallback(
   tx: Tx,
   parts: FallbackParts,
-  { accountId, environment, id }: Owner & { id: Uuid },
+  { accountId, environment, id }: Owner & { id: MessageId },
 ): Promise<MessageAcceptance | undefined> {
   const message = await lockMessage(tx, accountId, environment, id);
   // Put off meanwhile: it will be due again.
@@ -55,7 +54,7 @@ async function make(tx: Tx, change: Change): Promise<void> {
 }
 
 /** Undefined where they were sealed by a key that is not known here any more. */
-function openSteps(box: SecretBox, id: Uuid, steps: string): Step<Content>[] | undefined {
+function openSteps(box: SecretBox, id: MessageId, steps: string): Step<Content>[] | undefined {
   try {
     return readSteps(box, id, steps);
   } catch {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
 import { isSame } from "../providers/whatsapp/components.ts";
 import type { Template } from "../templates/template.ts";
@@ -9,11 +9,11 @@ import type { Review } from "./review.ts";
 
 const NOW = 1_750_000_000_000;
 const HOUR = 3_600_000;
-const OWNER = { accountId: newUuid(NOW), environment: "live" as const };
+const OWNER = { accountId: newId("acct", NOW), environment: "live" as const };
 
 const ours = (fields: Partial<Template> = {}): Template => ({
   ...OWNER,
-  id: newUuid(NOW),
+  id: newId("tmpl", NOW),
   name: "order",
   language: "en",
   category: "utility",

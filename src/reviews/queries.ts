@@ -1,5 +1,5 @@
 /** All SQL of reviews: which desk is due, who is at it, and what each made of which template. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Category } from "../templates/template.ts";
@@ -86,9 +86,9 @@ export const hastenSyncs = async (db: Queryable, desks: readonly string[], gapMs
 };
 
 type ReviewRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Review["environment"];
-  template_id: Uuid;
+  template_id: TemplateId;
   desk: string;
   version: number;
   language: string;
@@ -134,7 +134,7 @@ select ${COLUMNS}
  where account_id = $1 and environment = $2 and template_id = $3`);
 
 /** What every desk makes of a template. */
-export const readReviews = async (db: Queryable, { accountId, environment }: Owner, templateId: Uuid): Promise<Review[]> =>
+export const readReviews = async (db: Queryable, { accountId, environment }: Owner, templateId: TemplateId): Promise<Review[]> =>
   (await db.rows<ReviewRow>({ ...ofTemplate, values: [accountId, environment, templateId] })).map(toReview);
 
 const ofOwner = prepare(`

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { Template, TemplateStatus } from "../templates/template.ts";
 import { verdictOf, type Review, type ReviewStatus } from "./review.ts";
 
-const OWNER = { accountId: newUuid(1), environment: "live" as const };
+const OWNER = { accountId: newId("acct", 1), environment: "live" as const };
 
 const template = (status: TemplateStatus): Template => ({
   ...OWNER,
-  id: newUuid(1),
+  id: newId("tmpl", 1),
   name: "order",
   language: "en",
   category: "utility",
@@ -26,7 +26,7 @@ const template = (status: TemplateStatus): Template => ({
 
 const review = (desk: string, status: ReviewStatus, fields: Partial<Review> = {}): Review => ({
   ...OWNER,
-  templateId: newUuid(1),
+  templateId: newId("tmpl", 1),
   desk,
   version: 3,
   language: "en",

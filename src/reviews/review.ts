@@ -1,5 +1,5 @@
 /** A review: what one desk, an account at a carrier, makes of one template. And what all of them together come to. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { DeskStatus } from "../providers/template-desk.ts";
 import type { Verdict } from "../templates/decide.ts";
 import type { Category, Template } from "../templates/template.ts";
@@ -8,9 +8,9 @@ import type { Category, Template } from "../templates/template.ts";
 export type ReviewStatus = "asked" | "refused" | "pending" | "approved" | "rejected" | "paused";
 
 export type Review = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Template["environment"];
-  templateId: Uuid;
+  templateId: TemplateId;
   desk: string;
   version: number;
   language: string;

@@ -1,7 +1,7 @@
 /** All that reviews are made of, put together: what clients do to templates, what carriers make of them, and who goes and asks. */
 import type { Registry } from "prom-client";
+import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
@@ -25,7 +25,7 @@ export type ReviewsParts = {
   templates: Templates;
   routes: Routes;
   providers: Readonly<Record<string, Provider<never>>>;
-  accounts: () => Promise<readonly Uuid[]>;
+  accounts: () => Promise<readonly AccountId[]>;
   /** Whether this process goes to the desks of carriers; every process hears what they say by themselves. */
   isAsking: boolean;
   registry: Registry;

@@ -1,6 +1,6 @@
 /** What the steps of one visit to a desk share. */
+import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { CarrierTemplate, TemplateDesk, Trouble } from "../providers/template-desk.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Template } from "../templates/template.ts";
@@ -11,7 +11,7 @@ import type { Review } from "./review.ts";
 export type SyncParts = NoteParts & {
   db: Queryable;
   /** Every account there is. */
-  accounts: () => Promise<readonly Uuid[]>;
+  accounts: () => Promise<readonly AccountId[]>;
   log: Log;
 };
 

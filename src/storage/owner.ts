@@ -1,5 +1,5 @@
 /** The owner of a row. Every table of customers' data begins its key with the account and the environment. */
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId } from "../lib/id.ts";
 
 /** `test` never leaves the machine; `live` does. */
 export const ENVIRONMENTS = ["test", "live"] as const;
@@ -7,4 +7,4 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 
 export const isEnvironment = (text: unknown): text is Environment => text === "test" || text === "live";
 
-export type Owner = { accountId: Uuid; environment: Environment };
+export type Owner = { accountId: AccountId; environment: Environment };

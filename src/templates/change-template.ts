@@ -1,8 +1,7 @@
 /** What a client may do to its templates. Each write is one transaction with its key, its event and its stored answer. */
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
-import { encodeId } from "../lib/id.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
+import { encodeId, newId, type TemplateId } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -70,7 +69,7 @@ export class TemplateChanger {
   }
 
   /** What whoever reviews templates says of one. Undefined when that changes nothing. */
-  decide(owner: Owner, id: Uuid, verdict: Verdict | Judge): Promise<Template | undefined> {
+  decide(owner: Owner, id: TemplateId, verdict: Verdict | Judge): Promise<Template | undefined> {
     const { clock } = this.#parts;
     return this.#found(owner, (tx) => decideTemplate(tx, clock, owner, id, verdict));
   }
@@ -138,7 +137,7 @@ function newTemplate({ accountId, environment }: Owner, request: NewTemplate, no
   return {
     accountId,
     environment,
-    id: newUuid(nowMs),
+    id: newId("tmpl", nowMs),
     name,
     language,
     category,

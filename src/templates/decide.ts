@@ -1,6 +1,6 @@
 /** What a review says of a template, and the event that tells of it. */
-import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { publishEvent } from "../events/publish.ts";
+import { newId, type TemplateId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";
@@ -23,7 +23,13 @@ const MAX_REASON = 500;
 
 /** What whoever reviews templates says of one, later than it was submitted. Undefined when that changes nothing: the template is not
  *  there, is not submitted, has another version, or is as they say. The caller rings the bell and has the template forgotten. */
-export async function decideTemplate(tx: Tx, clock: Clock, owner: Owner, id: Uuid, said: Verdict | Judge): Promise<Template | undefined> {
+export async function decideTemplate(
+  tx: Tx,
+  clock: Clock,
+  owner: Owner,
+  id: TemplateId,
+  said: Verdict | Judge,
+): Promise<Template | undefined> {
   const template = await lockTemplate(tx, owner, { id });
   if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
   const verdict = typeof said === "function" ? await said(tx, template) : said;
@@ -50,6 +56,6 @@ const REVIEWED: ReadonlySet<TemplateStatus> = new Set(["approved", "rejected", "
 export async function publishReview(tx: Tx, template: Template): Promise<void> {
   const { accountId, environment, status, updatedAtMs } = template;
   if (!REVIEWED.has(status)) return;
-  const event = { id: newUuid(updatedAtMs), type: `template.${status}`, record: JSON.stringify(toRecord(template)) };
+  const event = { id: newId("evt", updatedAtMs), type: `template.${status}`, record: JSON.stringify(toRecord(template)) };
   await publishEvent(tx, { accountId, environment, ...event });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { newId, NO_ID } from "../lib/id.ts";
 import { applyEdit } from "./edit-template.ts";
 import type { EditTemplate } from "./new-template.ts";
 import type { Template } from "./template.ts";
@@ -10,9 +10,9 @@ const MADE_MS = 1_900_000_000_000;
 const NOW_MS = MADE_MS + 1_000;
 
 const template = (fields: Partial<Template> = {}): Template => ({
-  accountId: Buffer.alloc(16),
+  accountId: NO_ID,
   environment: "live",
-  id: newUuid(MADE_MS),
+  id: newId("tmpl", MADE_MS),
   name: "order",
   language: "en",
   category: "utility",

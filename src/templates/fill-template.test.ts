@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { newId, NO_ID } from "../lib/id.ts";
 import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "./fill-template.ts";
 import { TEMPLATE_STATUSES, toRecord, type Template } from "./template.ts";
 
 const template = (fields: Partial<Template> = {}): Template => ({
-  accountId: Buffer.alloc(16),
+  accountId: NO_ID,
   environment: "test",
-  id: newUuid(1_900_000_000_000),
+  id: newId("tmpl", 1_900_000_000_000),
   name: "order",
   language: "en",
   category: "utility",

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { encodeId } from "../lib/id.ts";
-import { newUuid } from "../lib/uuid.ts";
+import { encodeId, newId } from "../lib/id.ts";
 import type { Queryable } from "../storage/database.ts";
 import { Templates } from "./find-template.ts";
 import type { Template } from "./template.ts";
 
-const OWNER = { accountId: newUuid(1_900_000_000_000), environment: "test" } as const;
-const ID = newUuid(1_900_000_000_000);
+const OWNER = { accountId: newId("acct", 1_900_000_000_000), environment: "test" } as const;
+const ID = newId("tmpl", 1_900_000_000_000);
 
 /** The table's only row, as the database would send it. */
 const row = (name: string): unknown => ({

@@ -1,5 +1,6 @@
 /** The template that a message names: looked up once for all messages that come in the same second. */
-import type { Uuid } from "../lib/uuid.ts";
+import { idKey, type TemplateId } from "../lib/id.ts";
+import { MAX_UUID } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
 import { whichTemplate } from "./own-template.ts";
 import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
@@ -81,17 +82,16 @@ export class Templates {
   }
 }
 
-const shelfName = ({ accountId, environment }: Owner): string => accountId.toString("latin1") + environment;
+const shelfName = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
 
 /** A template with what it said in a version: for messages that keep the one they used. All else is as it is now. */
-export const findTemplateVersion = (db: Queryable, owner: Owner, id: Uuid, version: number): Promise<Template | undefined> =>
+export const findTemplateVersion = (db: Queryable, owner: Owner, id: TemplateId, version: number): Promise<Template | undefined> =>
   findVersion(db, owner, id, version);
 
 /** As it is now, archived or not. */
-export const readTemplate = (db: Queryable, owner: Owner, id: Uuid): Promise<Template | undefined> => findTemplate(db, owner, { id });
+export const readTemplate = (db: Queryable, owner: Owner, id: TemplateId): Promise<Template | undefined> => findTemplate(db, owner, { id });
 
-const END_OF_TIME: Uuid = Buffer.alloc(16, 0xff);
-const ALL = { before: END_OF_TIME, status: null, channel: null, name: null };
+const ALL = { before: MAX_UUID, status: null, channel: null, name: null };
 
 /** Every template of an environment, archived ones aside. */
 export const readTemplates = async (db: Queryable, owner: Owner): Promise<Template[]> =>

@@ -1,4 +1,5 @@
 /** All SQL of templates. */
+import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -9,12 +10,12 @@ import type { Button, Category, Template, TemplateStatus } from "./template.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
 /** By its id, archived or not; or by its name, which an archived one has lost. */
-export type Which = { id: Uuid } | { name: string };
+export type Which = { id: TemplateId } | { name: string };
 
 type TemplateRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: TemplateId;
   name: string;
   language: string;
   category: Category;
@@ -83,7 +84,7 @@ export async function findTemplate(db: Queryable, { accountId, environment }: Ow
 export async function findVersion(
   db: Queryable,
   { accountId, environment }: Owner,
-  id: Uuid,
+  id: TemplateId,
   version: number,
 ): Promise<Template | undefined> {
   const [row] = await db.rows<TemplateRow>({ ...findOld, values: [accountId, environment, id, version] });
@@ -105,7 +106,7 @@ const lockByName = lock(BY_NAME);
 export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<Template | undefined> {
   const { accountId, environment } = owner;
   const [statement, value] = "id" in which ? [lockById, which.id] : [lockByName, which.name];
-  const [row] = await tx.rows<{ id: Uuid }>({ ...statement, values: [accountId, environment, value] });
+  const [row] = await tx.rows<{ id: TemplateId }>({ ...statement, values: [accountId, environment, value] });
   return row && findTemplate(tx, owner, { id: row.id });
 }
 

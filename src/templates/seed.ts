@@ -1,5 +1,5 @@
 /** The template that every environment has to begin with. */
-import { newUuid } from "../lib/uuid.ts";
+import { newId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import { insertTemplate } from "./queries.ts";
@@ -11,7 +11,7 @@ export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environme
   await insertTemplate(tx, {
     accountId,
     environment,
-    id: newUuid(nowMs),
+    id: newId("tmpl", nowMs),
     name: "verification_code",
     language: "en",
     category: "authentication",

@@ -1,9 +1,9 @@
 /** A template: a text with places to fill in, which is reviewed before it may be sent. Its words, its record as the outside sees it,
  *  and the schema of that. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
 import { variablesOf } from "./placeholders.ts";
 import type { Environment } from "../storage/owner.ts";
@@ -39,9 +39,9 @@ const ButtonRecord = Type.Object({
 export type Button = Static<typeof ButtonRecord>;
 
 export type Template = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: TemplateId;
   name: string;
   language: string;
   category: Category;

@@ -1,7 +1,7 @@
 /** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours
  *  and minutes, and how they are read as one with those. */
 import { assert } from "../lib/assert.ts";
-import type { Uuid } from "../lib/uuid.ts";
+import type { AccountId } from "../lib/id.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
 import { prepare, sql } from "../storage/sql.ts";
@@ -202,7 +202,7 @@ const ofMinutes = prepare(usageText("usage_minutes", "minute"));
  *  right from `minutesKeptSince` on. */
 export const readUsage = (
   db: Queryable,
-  accountId: Uuid,
+  accountId: AccountId,
   environment: Environment,
   { fromMs, toMs, interval, channel = null, status = null, errorCode = null }: UsageRange & UsageFilter,
   maxRows: number,
@@ -217,7 +217,7 @@ export type Depth = { scheduled: number; queued: number; sending: number };
 
 /** From the counts and not from the messages: a place that nobody is in has no row, so few rows tell of very many, of any
  *  age. The statuses are written out, as a partial index on them would have it. */
-export async function readDepth(db: Queryable, accountId: Uuid, environment: Environment): Promise<Depth> {
+export async function readDepth(db: Queryable, accountId: AccountId, environment: Environment): Promise<Depth> {
   const [depth] = await db.rows<Depth>(sql`
   select coalesce(sum(messages) filter (where status = 'scheduled'), 0)::bigint as scheduled,
          coalesce(sum(messages) filter (where status = 'queued'), 0)::bigint as queued,

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { toId } from "../lib/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import { bucketUpperMs, countedOf, deliveryBucket, quantileMs, type Countable } from "./usage.ts";
 
 const AT = Date.UTC(2026, 2, 31, 13, 59, 59, 999);
 
 const message = (fields: Partial<Countable> = {}): Countable => ({
-  id: firstUuidAt(AT),
+  id: toId("msg", firstUuidAt(AT)),
   channel: "sms",
   status: "queued",
   error: null,
@@ -27,7 +28,7 @@ describe("a message is counted", () => {
     }));
 
   test("in the minute that begins with it", () =>
-    assert.equal(countedOf(message({ id: firstUuidAt(AT + 1) })).minuteMs, Date.UTC(2026, 2, 31, 14)));
+    assert.equal(countedOf(message({ id: toId("msg", firstUuidAt(AT + 1)) })).minuteMs, Date.UTC(2026, 2, 31, 14)));
 
   test("in the same minute whenever it is delivered", () =>
     assert.equal(countedOf(message({ status: "delivered", deliveredAtMs: AT + 3_600_000 })).minuteMs, countedOf(message()).minuteMs));

@@ -1,6 +1,7 @@
 /** Where a message is counted: in the minute of its creation, under what it is now. A message that changes moves from one
  *  place to another. Also the scale on which times to delivery are kept, and what can be read off it. */
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { MessageId } from "../lib/id.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -18,7 +19,7 @@ export type Counted = {
 
 /** What is counted of a message; a whole message will do. */
 export type Countable = {
-  id: Uuid;
+  id: MessageId;
   channel: string;
   status: string;
   error: { code: string } | null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { newId } from "../lib/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import { newUuid } from "../lib/uuid.ts";
 import { concealing, hashCode, isCode, MAX_LENGTH, MIN_LENGTH, newCode } from "./code.ts";
 
 const LENGTHS = Array.from({ length: MAX_LENGTH - MIN_LENGTH + 1 }, (_, index) => MIN_LENGTH + index);
@@ -29,7 +29,7 @@ describe("a code", () => {
 
 describe("its hash", () => {
   const [box, other] = [new SecretBox(Buffer.alloc(32, 1)), new SecretBox(Buffer.alloc(32, 2))];
-  const [id, another] = [newUuid(NOW), newUuid(NOW)];
+  const [id, another] = [newId("ver", NOW), newId("ver", NOW)];
 
   test("is of this code alone", () => {
     const hash = hashCode(box, id, "123456");

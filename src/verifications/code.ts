@@ -1,7 +1,8 @@
 /** Codes: how they are made, kept and compared. */
 import { randomInt } from "node:crypto";
+import type { VerificationId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { uuidToText, type Uuid } from "../lib/uuid.ts";
+import { uuidToText } from "../lib/uuid.ts";
 import type { Content } from "../messages/content.ts";
 import type { Environment } from "../storage/owner.ts";
 
@@ -14,11 +15,11 @@ const TEST_CODE = "1234567890";
 export const newCode = (environment: Environment, length: number): string =>
   environment === "test" ? TEST_CODE.slice(0, length) : Array.from({ length }, () => randomInt(10)).join("");
 
-const placeOf = (id: Uuid): string => `verification ${uuidToText(id)}`;
+const placeOf = (id: VerificationId): string => `verification ${uuidToText(id)}`;
 
 /** Keyed, and for this verification alone: the few codes there are could all be tried on a plain hash. */
-export const hashCode = (box: SecretBox, id: Uuid, code: string): Buffer => box.mac(code, placeOf(id));
-export const isCode = (box: SecretBox, id: Uuid, code: string, hash: Buffer): boolean => box.isMac(hash, code, placeOf(id));
+export const hashCode = (box: SecretBox, id: VerificationId, code: string): Buffer => box.mac(code, placeOf(id));
+export const isCode = (box: SecretBox, id: VerificationId, code: string, hash: Buffer): boolean => box.isMac(hash, code, placeOf(id));
 
 /** What a record shows of what was sent. */
 export const concealing =

@@ -1,5 +1,6 @@
 /** All SQL of verifications. */
-import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import type { AccountId, MessageId, VerificationId } from "../lib/id.ts";
+import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
@@ -9,16 +10,16 @@ import type { Verification } from "./verification.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
 type VerificationRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: VerificationId;
   recipient: string;
   channels: Channel[];
   code_length: number;
   code_hash: Buffer;
   status: Verification["status"];
   attempts: number;
-  message_id: Uuid;
+  message_id: MessageId;
   expires_at: Date;
   verified_at: Date | null;
   updated_at: Date;
@@ -50,13 +51,17 @@ select account_id, environment, id, recipient, channels, code_length, code_hash,
 const plain = find("");
 const locking = find("\n   for update");
 
-export async function findVerification(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Verification | undefined> {
+export async function findVerification(
+  db: Queryable,
+  { accountId, environment }: Owner,
+  id: VerificationId,
+): Promise<Verification | undefined> {
   const [row] = await db.rows<VerificationRow>({ ...plain, values: [accountId, environment, id] });
   return row && toVerification(row);
 }
 
 /** The verification as it is, and stays until the transaction ends. */
-export async function lockVerification(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Verification | undefined> {
+export async function lockVerification(tx: Tx, { accountId, environment }: Owner, id: VerificationId): Promise<Verification | undefined> {
   const [row] = await tx.rows<VerificationRow>({ ...locking, values: [accountId, environment, id] });
   return row && toVerification(row);
 }
@@ -71,7 +76,7 @@ export async function readRecent(tx: Tx, owner: Owner, recipient: string, limits
   const { accountId, environment } = owner;
   const prefix = prefixOf(recipient);
   const since = firstUuidAt(nowMs - HOUR_MS);
-  const [row] = await tx.rows<{ of_recipient: number; of_prefix: number; last_id: Uuid | null }>(sql`
+  const [row] = await tx.rows<{ of_recipient: number; of_prefix: number; last_id: VerificationId | null }>(sql`
   select (select count(*)
             from (select
                     from verifications
@@ -95,8 +100,8 @@ export async function readRecent(tx: Tx, owner: Owner, recipient: string, limits
 }
 
 /** Codes that were sent before are no longer taken: with each that is, guessing gets easier. Returns the messages that carry them. */
-export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: Uuid }[]> =>
-  tx.rows<{ message_id: Uuid }>(sql`
+export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: MessageId }[]> =>
+  tx.rows<{ message_id: MessageId }>(sql`
   update verifications
      set status = 'canceled', updated_at = to_timestamp(${updatedAtMs / 1_000}::float8)
    where account_id = ${accountId} and environment = ${environment} and recipient = ${recipient}

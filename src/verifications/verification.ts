@@ -1,8 +1,8 @@
 /** A verification: a code that was sent to a recipient, and whether it came back. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type AccountId, type MessageId, type VerificationId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
 import type { Environment } from "../storage/owner.ts";
 
@@ -38,9 +38,9 @@ export const CheckedVerification = Type.Object(
 );
 
 export type Verification = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: VerificationId;
   recipient: string;
   channels: readonly Channel[];
   codeLength: number;
@@ -48,7 +48,7 @@ export type Verification = {
   /** As it was last written: time alone makes a pending one expired. */
   status: Exclude<Status, "expired">;
   attempts: number;
-  messageId: Uuid;
+  messageId: MessageId;
   expiresAtMs: number;
   verifiedAtMs: number | null;
   updatedAtMs: number;

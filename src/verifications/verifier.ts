@@ -3,9 +3,8 @@
 
 import { Problem, type Fault } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, newId, type MessageId, type VerificationId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { refusalOf, type Composer } from "../messages/compose.ts";
 import { dropFallback } from "../messages/drop-fallback.ts";
@@ -71,7 +70,7 @@ export class Verifier {
   }
 
   /** Of two that bring the right code at once, one gets it approved and the other finds it over. */
-  check(call: WriteCall, id: Uuid | undefined, code: string): Promise<Executed | Replay> {
+  check(call: WriteCall, id: VerificationId | undefined, code: string): Promise<Executed | Replay> {
     return this.#change(call, id, (verification, nowMs) => {
       if (isCode(this.#parts.box, verification.id, code, verification.codeHash))
         return { verification: { ...verification, status: "approved", verifiedAtMs: nowMs }, more: { valid: true } };
@@ -83,13 +82,13 @@ export class Verifier {
     });
   }
 
-  cancel(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  cancel(call: WriteCall, id: VerificationId | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, (verification) => ({ verification: { ...verification, status: "canceled" }, more: {} }));
   }
 
-  #newVerification({ accountId, environment }: Owner, request: NewVerification, code: string, messageId: Uuid): Verification {
+  #newVerification({ accountId, environment }: Owner, request: NewVerification, code: string, messageId: MessageId): Verification {
     const nowMs = this.now();
-    const id = newUuid(nowMs);
+    const id = newId("ver", nowMs);
     return {
       accountId,
       environment,
@@ -124,7 +123,7 @@ export class Verifier {
   /** A change of a verification that is pending. One that is over needs no other channel to be tried. */
   #change(
     call: WriteCall,
-    id: Uuid | undefined,
+    id: VerificationId | undefined,
     work: (verification: Verification, nowMs: number) => { verification: Verification; more: object },
   ): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {

@@ -5,7 +5,8 @@ import { storeEndpoint } from "./endpoint-queries.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
-import { firstUuidAt, type Uuid } from "../lib/uuid.ts";
+import type { DeliveryId, EndpointId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import { toDeliveryRecord } from "./delivery-record.ts";
 import { queueAgain } from "./queries.ts";
 
@@ -24,7 +25,7 @@ export const RecoverBody = Type.Object(
 export const retryDelivery = (
   changer: EndpointChanger,
   call: WriteCall,
-  { endpointId, deliveryId }: { endpointId: Uuid | undefined; deliveryId: Uuid | undefined },
+  { endpointId, deliveryId }: { endpointId: EndpointId | undefined; deliveryId: DeliveryId | undefined },
 ): Promise<Executed | Replay> =>
   changer.doForEnabled(call, endpointId, async (tx, endpoint) => {
     const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId);
@@ -36,7 +37,7 @@ export const retryDelivery = (
 export const beginRecovery = (
   changer: EndpointChanger,
   call: WriteCall,
-  endpointId: Uuid | undefined,
+  endpointId: EndpointId | undefined,
   sinceMs: number,
 ): Promise<Executed | Replay> =>
   changer.changeEnabled(call, endpointId, async (tx, endpoint) => {

@@ -4,9 +4,8 @@
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, newId, type EndpointId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { newUuid, type Uuid } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
 import { publishEventTo } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -46,7 +45,7 @@ export class EndpointChanger {
     });
   }
 
-  edit(call: WriteCall, id: Uuid | undefined, request: EditEndpoint): Promise<Executed | Replay> {
+  edit(call: WriteCall, id: EndpointId | undefined, request: EditEndpoint): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const { url, description, event_types: eventTypes, status } = request;
       const refusal = typeof url === "string" ? refuseUrl(url, this.#parts.allow) : undefined;
@@ -66,7 +65,7 @@ export class EndpointChanger {
   }
 
   /** The secret before goes on signing beside the new one for a day. One that was on its way out already stops. */
-  rotateSecret(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  rotateSecret(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const secret = newSecret();
       const nowMs = this.now();
@@ -83,10 +82,10 @@ export class EndpointChanger {
   }
 
   /** An event for this endpoint alone. */
-  test(call: WriteCall, id: Uuid | undefined): Promise<Executed | Replay> {
+  test(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
     return this.changeEnabled(call, id, async (tx, endpoint) => {
       const { accountId, environment } = endpoint;
-      const eventId = newUuid(this.now());
+      const eventId = newId("evt", this.now());
       const record = JSON.stringify(toRecord(endpoint));
       await publishEventTo(tx, { accountId, environment, id: eventId, type: "webhook.test", record }, endpoint.id);
       return { status: 202, location: null, body: JSON.stringify({ event_id: encodeId("evt", eventId) }), eventId: null };
@@ -95,7 +94,7 @@ export class EndpointChanger {
 
   #newEndpoint({ accountId, environment }: Owner, request: NewEndpoint): { endpoint: Endpoint; secret: string } {
     const nowMs = this.now();
-    const id = newUuid(nowMs);
+    const id = newId("whe", nowMs);
     const secret = newSecret();
     const endpoint: Endpoint = {
       accountId,
@@ -122,16 +121,16 @@ export class EndpointChanger {
   }
 
   /** A change of an endpoint that is told of events. */
-  changeEnabled(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  changeEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#change(call, id, whileEnabled(work));
   }
 
   /** Something for an endpoint that is told of events, which leaves the endpoint as it is. */
-  doForEnabled(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  doForEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
   }
 
-  #change(call: WriteCall, id: Uuid | undefined, work: Work): Promise<Executed | Replay> {
+  #change(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
   }
 

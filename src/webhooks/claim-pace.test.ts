@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Uuid } from "../lib/uuid.ts";
+import { toId, type EndpointId } from "../lib/id.ts";
+import { firstUuidAt } from "../lib/uuid.ts";
 import { ClaimPace } from "./claim-pace.ts";
 import type { Health, Slot } from "./load.ts";
 import type { WaitingRow } from "./queue.ts";
@@ -8,11 +9,7 @@ import type { WaitingRow } from "./queue.ts";
 // One claim reads this many endpoints with new deliveries, and as many with retries.
 const MOST_READ = 64;
 
-const idOf = (number: number): Uuid => {
-  const id = Buffer.alloc(16);
-  id.writeUInt32BE(number);
-  return id;
-};
+const idOf = (number: number): EndpointId => toId("whe", firstUuidAt(number));
 /** The endpoints `from` to `from + count - 1`, as a claim reads them. */
 const endpoints = (from: number, count: number, isRetry = false): WaitingRow[] =>
   Array.from({ length: count }, (_, index) => ({ is_retry: isRetry, endpoint_id: idOf(from + index) }) as WaitingRow);

@@ -1,21 +1,20 @@
 /** The pace of the claims of webhook deliveries: when the worker claims again, and with which endpoints a claim starts. The pace has no
  *  timer and no clock. The worker reports events, and claims where `end` or `isDueAfter` says so. */
-import type { Uuid } from "../lib/uuid.ts";
+import { NO_ID, type EndpointId } from "../lib/id.ts";
 import { MAX_ENDPOINTS } from "./queue.ts";
 import type { SharePlan } from "./claim-shares.ts";
 import type { Health, Slot } from "./load.ts";
 import type { WaitingRow } from "./queue.ts";
 
 /** The endpoints after which the next claim continues, for new deliveries and for retries. */
-type Cursor = Readonly<{ fresh: Uuid; retry: Uuid }>;
+type Cursor = Readonly<{ fresh: EndpointId; retry: EndpointId }>;
 
 // Where more endpoints wait than one claim reads, so many claims in a row may take nothing. They read 12,800 endpoints without room or
 // without a due delivery; the next poll continues.
 const MAX_EMPTY_CLAIMS = 200;
-const NO_ENDPOINT: Uuid = Buffer.alloc(16);
 
 export class ClaimPace {
-  #after: Cursor = { fresh: NO_ENDPOINT, retry: NO_ENDPOINT };
+  #after: Cursor = { fresh: NO_ID, retry: NO_ID };
   #isClaiming = false;
   /** Endpoints that have room may have due deliveries that were not claimed. */
   #hasMore = true;
@@ -85,9 +84,9 @@ export class ClaimPace {
     return mayFindDeliveries && waiting <= calls / 2;
   }
 
-  #pass(rows: readonly WaitingRow[], after: Uuid): Uuid {
+  #pass(rows: readonly WaitingRow[], after: EndpointId): EndpointId {
     if (rows.length < MAX_ENDPOINTS) return after;
-    const reached = rows.at(-1)?.endpoint_id ?? NO_ENDPOINT;
+    const reached = rows.at(-1)?.endpoint_id ?? NO_ID;
     this.#hasMore = true;
     // A smaller id than before means that the claim went past the last endpoint and around to the first.
     if (reached.compare(after) > 0) this.#isCut = true;

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { dueRows, endpointKey, isAnyShareFull, planShares } from "./claim-shares.ts";
+import { idKey, newId } from "../lib/id.ts";
+import { dueRows, isAnyShareFull, planShares } from "./claim-shares.ts";
 import type { ClaimedRow, WaitingRow } from "./queue.ts";
 
-const ENDPOINT = Buffer.alloc(16, 1);
-const OTHER = Buffer.alloc(16, 2);
+const ENDPOINT = newId("whe", 1);
+const OTHER = newId("whe", 2);
 
 const row = (fields: object): WaitingRow =>
   ({ id: ENDPOINT, endpoint_id: ENDPOINT, status: "enabled", is_due: true, is_retry: false, ...fields }) as WaitingRow;
@@ -14,7 +15,7 @@ const DISABLED = row({ status: "disabled", is_due: false });
 const DELETED = row({ id: null, endpoint_id: OTHER, is_due: false });
 
 const plan = (rows: readonly WaitingRow[], room: number, random = 0): ReturnType<typeof planShares> =>
-  planShares(rows, new Map([[endpointKey(ENDPOINT), room]]), () => random);
+  planShares(rows, new Map([[idKey(ENDPOINT), room]]), () => random);
 
 describe("the room of an endpoint", () => {
   type Row = readonly [
@@ -67,7 +68,7 @@ describe("the room of an endpoint", () => {
 
 test("an endpoint without room is blocked", () => {
   const { shares, blocked, hasMore } = plan([NEW, RETRY], 0);
-  assert.deepEqual([shares, blocked, hasMore], [[], new Set([endpointKey(ENDPOINT)]), false]);
+  assert.deepEqual([shares, blocked, hasMore], [[], new Set([idKey(ENDPOINT)]), false]);
 });
 
 test("deliveries of deleted and disabled endpoints are claimed without room, due or not", () => {

@@ -1,5 +1,5 @@
 /** The shares of a claim: how many due deliveries of each endpoint it takes. Pure. */
-import type { Uuid } from "../lib/uuid.ts";
+import { idKey } from "../lib/id.ts";
 import type { Share } from "./queue.ts";
 import type { ClaimedRow, WaitingRow } from "./queue.ts";
 
@@ -15,8 +15,6 @@ export type SharePlan = {
 const MOST_TO_DROP = 100;
 // New deliveries come first, and retries still progress beside any number of them.
 const RETRY_PART = 1 / 4;
-
-export const endpointKey = (id: Uuid): string => id.toString("latin1");
 
 /** The rows that a claim serves. Deliveries of a deleted or disabled endpoint are settled before they are due. */
 export const dueRows = (rows: readonly WaitingRow[]): WaitingRow[] => rows.filter((row) => row.is_due || !isCallable(row));
@@ -44,12 +42,12 @@ export function planShares(due: readonly WaitingRow[], rooms: ReadonlyMap<string
 
 /** The rows of callable endpoints: for each endpoint the row of its new deliveries, then the row of its retries. */
 export const byEndpoint = (due: readonly WaitingRow[]): Map<string, WaitingRow[]> =>
-  Map.groupBy(due.filter(isCallable), (row) => endpointKey(row.endpoint_id));
+  Map.groupBy(due.filter(isCallable), (row) => idKey(row.endpoint_id));
 
 /** Whether the claim took a whole share, so that its endpoint may have more due deliveries. */
 export function isAnyShareFull(shares: readonly Share[], claimed: readonly ClaimedRow[]): boolean {
-  const rows = Map.groupBy(claimed, (row) => `${row.is_retry} ${endpointKey(row.endpoint_id)}`);
-  return shares.some(({ endpointId, isRetry, most }) => (rows.get(`${isRetry} ${endpointKey(endpointId)}`)?.length ?? 0) >= most);
+  const rows = Map.groupBy(claimed, (row) => `${row.is_retry} ${idKey(row.endpoint_id)}`);
+  return shares.some(({ endpointId, isRetry, most }) => (rows.get(`${isRetry} ${idKey(endpointId)}`)?.length ?? 0) >= most);
 }
 
 const isCallable = (row: WaitingRow): boolean => row.id !== null && row.status === "enabled";

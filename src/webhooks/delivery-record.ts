@@ -1,8 +1,8 @@
 /** A delivery: one event for one endpoint, with its tries. Its record as the outside sees it, and the schema of that. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type DeliveryId, type EndpointId, type EventId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import { FAILURES } from "./outbound.ts";
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
@@ -38,9 +38,9 @@ export const DeliveryRecord = Type.Object(
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
 export type DeliveryRow = {
-  id: Uuid;
-  endpoint_id: Uuid;
-  event_id: Uuid;
+  id: DeliveryId;
+  endpoint_id: EndpointId;
+  event_id: EventId;
   event_type: string;
   status: DeliveryStatus;
   attempts: DeliveryAttempt[];

@@ -1,13 +1,13 @@
 /** An endpoint that is told nothing more: because it said so (410), or because it had nothing but failures for days. */
-import { newUuid, type Uuid } from "../lib/uuid.ts";
 import { publishEvent } from "../events/publish.ts";
+import { newId, type EndpointId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { toRecord, type DisabledReason, type Endpoint } from "./endpoint.ts";
 import { lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
-type Place = { accountId: Uuid; environment: Environment; id: Uuid };
+type Place = Owner & { id: EndpointId };
 
 /** Disables it and makes that an event, for the other endpoints to hear. False when it was not enabled any more. */
 export async function disableEndpoint(db: Database, clock: Clock, { id, ...owner }: Place, reason: DisabledReason): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function disableEndpoint(db: Database, clock: Clock, { id, ...owner
       updatedAtMs: nowMs,
     };
     await storeEndpoint(tx, disabled);
-    await publishEvent(tx, { ...owner, id: newUuid(nowMs), type: "endpoint.disabled", record: JSON.stringify(toRecord(disabled)) });
+    await publishEvent(tx, { ...owner, id: newId("evt", nowMs), type: "endpoint.disabled", record: JSON.stringify(toRecord(disabled)) });
     return true;
   });
 }

@@ -1,4 +1,5 @@
 /** All SQL of endpoints. */
+import type { AccountId, EndpointId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
@@ -7,9 +8,9 @@ import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
 export type EndpointRow = {
-  account_id: Uuid;
+  account_id: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: EndpointId;
   url: string;
   description: string | null;
   event_types: string[];
@@ -75,20 +76,20 @@ const findOne = find("");
 const lockOne = find("\n   for update");
 const holdOne = find("\n   for key share");
 
-export async function findEndpoint(db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+export async function findEndpoint(db: Queryable, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const [row] = await db.rows<EndpointRow>({ ...findOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
 }
 
 /** The endpoint as it is, and stays until the transaction ends. */
-export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...lockOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
 }
 
 /** The endpoint as it is. Until the transaction ends nobody changes it, but for its health. What is told to it is put on record with
  *  that, after its row in the queue: whoever wants such a row and had locked the endpoint before would wait in a circle. */
-export async function holdEndpoint(tx: Tx, { accountId, environment }: Owner, id: Uuid): Promise<Endpoint | undefined> {
+export async function holdEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...holdOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
 }
@@ -118,8 +119,8 @@ export const storeEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> =>
    where account_id = ${endpoint.accountId} and environment = ${endpoint.environment} and id = ${endpoint.id}`);
 };
 
-export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner, id: Uuid): Promise<{ id: Uuid }[]> =>
-  db.rows<{ id: Uuid }>(sql`
+export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner, id: EndpointId): Promise<{ id: EndpointId }[]> =>
+  db.rows<{ id: EndpointId }>(sql`
   delete from webhook_endpoints
    where account_id = ${accountId} and environment = ${environment} and id = ${id}
   returning id`);
@@ -139,7 +140,7 @@ select ${ENDPOINT_COLUMNS}
    for update skip locked`);
 
 /** Endpoints whose secrets may have been sealed by another key, from one on. */
-export const listSealed = async (tx: Tx, after: Uuid, limit: number): Promise<Endpoint[]> =>
+export const listSealed = async (tx: Tx, after: EndpointId, limit: number): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>({ ...sealed, values: [after, limit] })).map(toEndpoint);
 
 const sealed = prepare(`
@@ -162,8 +163,8 @@ export const countHealth = (db: Queryable): Promise<EndpointHealth[]> =>
     from webhook_endpoints`);
 
 /** Some of those that are told of events, the failing ones first. */
-export const listEnabled = (db: Queryable, limit: number): Promise<{ id: Uuid; url: string }[]> =>
-  db.rows<{ id: Uuid; url: string }>(sql`
+export const listEnabled = (db: Queryable, limit: number): Promise<{ id: EndpointId; url: string }[]> =>
+  db.rows<{ id: EndpointId; url: string }>(sql`
   select id, url
     from webhook_endpoints
    where status = 'enabled'

@@ -1,7 +1,7 @@
 /** An endpoint: a customer's URL that is told of events. Its words, its record as the outside sees it, and the schema of that. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, type AccountId, type EndpointId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
@@ -17,9 +17,9 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const MAX_ENDPOINTS_EACH = 250;
 
 export type Endpoint = {
-  accountId: Uuid;
+  accountId: AccountId;
   environment: Environment;
-  id: Uuid;
+  id: EndpointId;
   url: string;
   description: string | null;
   eventTypes: readonly string[];
@@ -103,4 +103,4 @@ export function toRecord(endpoint: Endpoint): EndpointRecord {
 }
 
 /** Where a secret of an endpoint is sealed for. */
-export const secretPlace = ({ id }: { id: Uuid }): string => `webhook_endpoint ${id.toString("hex")}`;
+export const secretPlace = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;

@@ -1,5 +1,6 @@
 /** All SQL of webhook deliveries but the claims, which queue.ts has: lists, results of attempts, retries and recovery. */
 import type { Endpoint } from "./endpoint.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { deliveryId, isDeliveryOf, wantsType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
@@ -13,7 +14,7 @@ import type { Environment, Owner } from "../storage/owner.ts";
 
 const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
 
-export const findDelivery = (db: Queryable, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
+export const findDelivery = (db: Queryable, { accountId, environment, id }: Endpoint, deliveryUuid: DeliveryId): Promise<DeliveryRow[]> =>
   db.rows<DeliveryRow>({ ...findOneDelivery, values: [accountId, environment, id, deliveryUuid] });
 
 const findOneDelivery = prepare(`
@@ -56,7 +57,7 @@ select ${DELIVERY_COLUMNS}
  order by d.id desc`);
 
 /** What became of an event at each endpoint that is still there. */
-export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Owner, eventId: Uuid): Promise<DeliveryRow[]> =>
+export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Owner, eventId: EventId): Promise<DeliveryRow[]> =>
   db.rows<DeliveryRow>({ ...ofEvent, values: [accountId, environment, eventId] });
 
 /** The row in the queue comes first, as it does where a delivery is settled: two that took them in other orders would wait for
@@ -78,18 +79,18 @@ update webhook_deliveries d
 returning ${DELIVERY_COLUMNS}`);
 
 /** Puts a delivery into the queue once more, or to its front if it is there. */
-export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: Uuid): Promise<DeliveryRow[]> =>
+export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: DeliveryId): Promise<DeliveryRow[]> =>
   tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid] });
 
 const VERDICT = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
 /** What became of a delivery that was in hand. */
 export type Settlement = {
-  id: Uuid;
-  accountId: Uuid;
+  id: DeliveryId;
+  accountId: AccountId;
   environment: Environment;
-  endpointId: Uuid;
-  eventId: Uuid;
+  endpointId: EndpointId;
+  eventId: EventId;
   eventType: string;
   verdict: keyof typeof VERDICT;
   /** After which it is tried again. */
@@ -179,7 +180,7 @@ select ill.account_id, ill.environment, ill.endpoint_id
  where e.status = 'enabled' and e.failing_since <= now() - ${GIVE_UP_AFTER_MS} * interval '1 millisecond'`,
 );
 
-export type FailingRow = { account_id: Uuid; environment: Environment; endpoint_id: Uuid };
+export type FailingRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
 
 /** Writes what became of deliveries; returns the endpoints that have failed for too long. */
 export const storeSettlements = (db: Queryable, settlements: readonly Settlement[]): Promise<FailingRow[]> =>
@@ -218,7 +219,7 @@ with page as materialized (
 select (select count(*) from page)::integer as looked_at, (select count(*) from queued)::integer as queued,
        (select id from page order by id desc limit 1) as reached`);
 
-export type RecoveredPage = { looked_at: number; queued: number; reached: Uuid | null };
+export type RecoveredPage = { looked_at: number; queued: number; reached: EventId | null };
 
 /** Looks through the next events of a recovery, and queues those that the endpoint has not acknowledged, with all tries before them. */
 export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {

@@ -1,8 +1,8 @@
 /** All SQL that claims webhook deliveries: which endpoints have rows in the queue, and a share of the rows for each. */
 import { EVENT_COLUMNS } from "../events/queries.ts";
 import type { StoredEvent } from "../events/event.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { traceOfEvent } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -12,17 +12,17 @@ import { prepare, sql, type Sql } from "../storage/sql.ts";
 import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
 
 /** An endpoint with rows in the queue. A deleted endpoint has only nulls; its rows are to be dropped. */
-export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: Uuid } & (EndpointRow | { id: null });
+export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: EndpointId } & (EndpointRow | { id: null });
 
 /** How many due rows of an endpoint to claim. `isOver`: the endpoint is deleted or disabled, and its rows need not be due. */
-export type Share = { endpointId: Uuid; isRetry: boolean; isOver: boolean; most: number };
+export type Share = { endpointId: EndpointId; isRetry: boolean; isOver: boolean; most: number };
 
 export type ClaimedRow = {
-  id: Uuid;
-  account_id: Uuid;
+  id: DeliveryId;
+  account_id: AccountId;
   environment: Environment;
-  endpoint_id: Uuid;
-  event_id: Uuid;
+  endpoint_id: EndpointId;
+  event_id: EventId;
   is_retry: boolean;
   attempts: number;
 } & Pick<StoredEvent, "sequence" | "previous_status" | "fallback_message_id"> & {
@@ -71,7 +71,7 @@ select waiting.is_retry, waiting.is_due, waiting.place, waiting.endpoint_id, ${E
  order by waiting.is_retry, waiting.place`);
 
 /** Endpoints with rows in the queue: with first attempts after one endpoint, with retries after another. */
-export const findWaiting = (db: Queryable, afterNew: Uuid, afterRetry: Uuid): Promise<WaitingRow[]> =>
+export const findWaiting = (db: Queryable, afterNew: EndpointId, afterRetry: EndpointId): Promise<WaitingRow[]> =>
   db.rows<WaitingRow>({ ...waiting, values: [afterNew, afterRetry] });
 
 /** Claims rows for as long as the lease lasts, and reads their events. */
@@ -117,7 +117,7 @@ export function claimSharesFor(leaseMs: number): ClaimShares {
   return (db, shares) => db.rows<ClaimedRow>(claim(shares));
 }
 
-const release = batchStatement<Uuid>(
+const release = batchStatement<DeliveryId>(
   [column("id", "uuid", (id) => id)],
   (items) => `
 update webhook_queue q
@@ -127,7 +127,7 @@ update webhook_queue q
 );
 
 /** Ends the lease of claimed rows: any node may claim them at once. */
-export const releaseRows = async (db: Queryable, ids: readonly Uuid[]): Promise<void> => {
+export const releaseRows = async (db: Queryable, ids: readonly DeliveryId[]): Promise<void> => {
   await db.rows(release(ids));
 };
 

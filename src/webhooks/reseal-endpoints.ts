@@ -1,6 +1,6 @@
 /** Seals the secrets of all endpoints anew, when the server's secret key has changed. */
+import { NO_ID, type EndpointId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import type { Tx } from "../storage/database.ts";
 import { secretPlace, type Endpoint } from "./endpoint.ts";
 import { listSealed, storeEndpoint } from "./endpoint-queries.ts";
@@ -8,7 +8,7 @@ import { listSealed, storeEndpoint } from "./endpoint-queries.ts";
 const PAGE = 500;
 
 export async function resealEndpoints(tx: Tx, box: SecretBox): Promise<void> {
-  let after: Uuid = Buffer.alloc(16);
+  let after: EndpointId = NO_ID;
   for (;;) {
     const page = await listSealed(tx, after, PAGE);
     for (const endpoint of page) await storeEndpoint(tx, resealed(endpoint, box));

@@ -3,7 +3,7 @@
  *
  *  `claim-pace.ts` decides when to claim, `claim-shares.ts` how many deliveries of each endpoint, and `load.ts` how many calls run. */
 import { errorFields, reportError, type Log } from "../lib/log.ts";
-import { encodeId } from "../lib/id.ts";
+import { encodeId, idKey } from "../lib/id.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { poll } from "../lib/wait.ts";
 import type { Bell } from "../events/bell.ts";
@@ -12,7 +12,7 @@ import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { abandoned, attemptDelivery, dropped, isSuccess, type Delivery } from "./attempt.ts";
 import { ClaimPace } from "./claim-pace.ts";
-import { byEndpoint, dueRows, endpointKey, isAnyShareFull, planShares } from "./claim-shares.ts";
+import { byEndpoint, dueRows, isAnyShareFull, planShares } from "./claim-shares.ts";
 import { toEndpoint } from "./endpoint-queries.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { Load, type Slot } from "./load.ts";
@@ -157,8 +157,8 @@ export class WebhookWorker {
     if (shares.length === 0) return { count: 0, hasMore: false };
     const leaseEndsAtMs = performance.now() + leaseMs;
     const claimed = await this.#claimShares(db, shares);
-    const endpoints = new Map(due.map((row) => [endpointKey(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
-    for (const row of claimed) this.#take(row, endpoints.get(endpointKey(row.endpoint_id)), leaseEndsAtMs);
+    const endpoints = new Map(due.map((row) => [idKey(row.endpoint_id), row.id === null ? undefined : toEndpoint(row)]));
+    for (const row of claimed) this.#take(row, endpoints.get(idKey(row.endpoint_id)), leaseEndsAtMs);
     return { count: claimed.length, hasMore: isAnyShareFull(shares, claimed) };
   }
 
@@ -178,7 +178,7 @@ export class WebhookWorker {
     if (endpoint === undefined || !hasEvent(row)) return this.#settler.settle(dropped(row));
     const delivery = { row, endpoint };
     if (endpoint.status !== "enabled") return this.#settler.settle(abandoned(delivery));
-    const name = endpointKey(row.endpoint_id);
+    const name = idKey(row.endpoint_id);
     const waiting = this.#waiting.get(name);
     if (waiting === undefined) this.#waiting.set(name, [{ delivery, leaseEndsAtMs }]);
     else waiting.push({ delivery, leaseEndsAtMs });
@@ -246,7 +246,7 @@ export class WebhookWorker {
 
   /** Disables an endpoint that responded with 410, and returns its waiting deliveries to the queue. */
   async #disable(endpoint: Endpoint): Promise<void> {
-    const name = endpointKey(endpoint.id);
+    const name = idKey(endpoint.id);
     const waiting = this.#waiting.get(name) ?? [];
     this.#waiting.delete(name);
     try {

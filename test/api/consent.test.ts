@@ -7,8 +7,8 @@ import { lift, openWindow, optIn, optOut, optOutAll, type OptOut } from "../../s
 import { findRefusal, isSuppressed, isWindowClosed } from "../../src/consent/refusal.ts";
 import { findSuppression, listSuppressions, lockSuppression } from "../../src/consent/queries.ts";
 import type { Pair, Suppression } from "../../src/consent/suppression.ts";
-import { encodeId } from "../../src/lib/id.ts";
-import { newUuid, uuidTimeMs, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, newId } from "../../src/lib/id.ts";
+import { MAX_UUID, newUuid, uuidFromBytes, uuidTimeMs, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { Database, type Queryable, type Tx } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
@@ -34,7 +34,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /** Of an account of its own, unless told otherwise. */
 const pairOf = (fields: Partial<Pair> = {}): Pair => ({
-  accountId: newUuid(Date.now()),
+  accountId: newId("acct", Date.now()),
   environment: "test",
   recipient: RECIPIENT,
   sender: SHOP,
@@ -100,7 +100,7 @@ describe("suppressed is", () => {
     ["one without a sender, where it is about all", () => ({ sender: null }), () => ({ sender: null }), true],
     ["not another recipient", () => ({ sender: null }), () => ({ recipient: "+14155550124" }), false],
     ["not the other environment", () => ({ sender: null }), () => ({ environment: "live" }), false],
-    ["not another account", () => ({ sender: null }), () => ({ accountId: newUuid(Date.now()) }), false],
+    ["not another account", () => ({ sender: null }), () => ({ accountId: newId("acct", Date.now()) }), false],
     ["a message from a name, by the very same name", () => ({ sender: "Shop" }), () => ({ sender: "Shop" }), true],
     ["not one from a name in other letters", () => ({ sender: "Shop" }), () => ({ sender: "SHOP" }), false],
   ];
@@ -195,7 +195,7 @@ describe("a window is", () => {
 describe("a change", () => {
   test("to opted out is a suppression with its reason, its history and its event", async () => {
     const pair = pairOf();
-    const messageId = newUuid(Date.now());
+    const messageId = newId("msg", Date.now());
     const cause = { ...STOP, messageId, note: "wrote so" };
     const { suppression, isChanged } = await db.transaction((tx) => optOut(tx, Date.now(), pair, cause));
     const { id, updatedAtMs, ...rest } = suppression;
@@ -241,7 +241,7 @@ describe("a change", () => {
 
   test("keeps the id, and replaces the reason as a whole", async () => {
     const pair = pairOf();
-    const { suppression } = await db.transaction((tx) => optOut(tx, Date.now(), pair, { ...STOP, messageId: newUuid(1), note: "x" }));
+    const { suppression } = await db.transaction((tx) => optOut(tx, Date.now(), pair, { ...STOP, messageId: newId("msg", 1), note: "x" }));
     const lifted = await db.transaction(async (tx) => {
       const stored = await lockSuppression(tx, pair, suppression.id);
       return stored && lift(tx, Date.now(), stored, API);
@@ -435,7 +435,7 @@ describe("at the same time", () => {
 });
 
 const literal = (value: unknown): string =>
-  value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(value) : `${value as string | number}`);
+  value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(uuidFromBytes(value)) : `${value as string | number}`);
 
 /** The statement that a query runs. */
 async function statementOf(query: (db: Queryable) => Promise<unknown>): Promise<Sql> {
@@ -531,14 +531,14 @@ describe("the plan", () => {
       });
 
       test("one is found by its id", async () => {
-        const { text, values } = await statementOf((fake) => findSuppression(fake, { accountId, environment: "test" }, newUuid(1)));
+        const { text, values } = await statementOf((fake) => findSuppression(fake, { accountId, environment: "test" }, newId("sup", 1)));
         assert.match(await planOf(own.db, text, values), /suppressions_by_id on .*\n *Index Cond: .*id = \$3/);
       });
 
       const PAGES = { recipient: [crowd, "by_recipient", 5_000], all: [null, "by_id", 5_000] } as const;
       for (const [what, [recipient, index, most]] of Object.entries(PAGES)) {
         test(`a page of ${what} looks at so many and no more, by its index`, async () => {
-          const filter = { before: Buffer.alloc(16, 0xff), recipient, sender: "S7", isActive: true };
+          const filter = { before: MAX_UUID, recipient, sender: "S7", isActive: true };
           const { text, values } = await statementOf((fake) => listSuppressions(fake, { accountId, environment: "test" }, filter, 25));
           const plan = await planOf(own.db, text, values);
           const [, rowCount] = new RegExp(`Scan Backward using suppressions_${index} on .*actual rows=([\\d.]+) loops=1`).exec(plan) ?? [];

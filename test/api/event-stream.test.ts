@@ -9,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { pumpFrames } from "../../src/api/stream.ts";
 import { EventStreams } from "../../src/events/stream.ts";
-import { decodeId } from "../../src/lib/id.ts";
-import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { decodeId, newId, type EventId } from "../../src/lib/id.ts";
+import { uuidToText } from "../../src/lib/uuid.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { eventId, EventReader, insertEvents, insertion, madeAgo, newOwner, type Owner } from "../support/event-reader.ts";
@@ -27,7 +27,7 @@ const streamCount = async (godwit: Godwit): Promise<number> => (await readMetric
 const streamsAre = (godwit: Godwit, count: number, timeoutMs?: number): Promise<true> =>
   until(`${count} streams`, async () => (await streamCount(godwit)) === count || undefined, timeoutMs);
 
-const idsNow = (count: number): Uuid[] => Array.from({ length: count }, () => newUuid(Date.now()));
+const idsNow = (count: number): EventId[] => Array.from({ length: count }, () => newId("evt", Date.now()));
 
 /** A client that asks for the stream and never reads. */
 async function stalledClient({ url }: Godwit, { key }: Owner, lastEventId: string): Promise<Socket> {
@@ -151,7 +151,7 @@ describe("the event stream", { concurrency: true }, () => {
     const owner = await newOwner(godwit, "late");
     const [anchor = ""] = await insertEvents(godwit, owner, [madeAgo(60_000)]);
     using reader = await EventReader.open(godwit, owner.key, { after: anchor });
-    const late = newUuid(Date.now());
+    const late = newId("evt", Date.now());
     const client = new pg.Client(godwit.databaseUrl);
     await client.connect();
     await client.query("begin");
@@ -444,7 +444,7 @@ describe("a stream whose time the test makes", () => {
   }
 
   const idOf = (frame: string | undefined): string | undefined => /^id: (.*)$/m.exec(frame ?? "")?.[1];
-  const madeAt = (timeMs: number): Uuid => madeAgo(Date.now() - timeMs);
+  const madeAt = (timeMs: number): EventId => madeAgo(Date.now() - timeMs);
 
   test("is heard of also when it is quiet", async () => {
     const { streams, frames, leaving } = open(await newOwner(godwit, "quiet"), undefined, 150);

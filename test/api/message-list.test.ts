@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeCursor } from "../../src/api/paging.ts";
-import { encodeId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/lib/id.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -132,7 +132,7 @@ describe("filters", () => {
     );
     await godwit.rows("update messages set batch_id = $1 where client_reference = 'a' and recipient = '+14155550101'", [BATCH]);
   });
-  const BATCH = newUuid(Date.now());
+  const BATCH = newId("batch", Date.now());
 
   const ROWS: readonly (readonly [query: Record<string, string>, found: number[]])[] = [
     [{ status: "queued" }, [4, 1, 0]],

@@ -1,7 +1,7 @@
 /** GET /v1/messages/{id}/parts: what went over the wire, as the carrier knows it. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import type { AccountId } from "../../src/lib/id.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -210,7 +210,7 @@ describe("after an outcome that nobody knew", () => {
   let rig: Rig;
   let node: Godwit;
   let key: string;
-  let accountId: Uuid;
+  let accountId: AccountId;
   const carrier = new ScriptedCarrier();
   const late = Promise.withResolvers<ReturnType<typeof acceptedParts>>();
   const [AGAIN, REFUSED_AGAIN, NAMELESS, TOO_LATE] = [1, 2, 3, 4].map(recipientNo) as [string, string, string, string];
@@ -220,7 +220,7 @@ describe("after an outcome that nobody knew", () => {
     node = await startGodwit({ databaseUrl: rig.url });
     await node.unlimited();
     key = await node.key();
-    accountId = (await rig.rows<{ id: Uuid }>("select id from accounts"))[0]?.id ?? assert.fail();
+    accountId = (await rig.rows<{ id: AccountId }>("select id from accounts"))[0]?.id ?? assert.fail();
     carrier.answers(AGAIN, unknown, acceptedParts("b-1", "b-2"));
     carrier.answers(REFUSED_AGAIN, unknown, refused(true));
     carrier.answers(NAMELESS, unknown);

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { optOut } from "../../src/consent/change-consent.ts";
-import { encodeId } from "../../src/lib/id.ts";
-import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, newId, type AccountId } from "../../src/lib/id.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import {
@@ -30,8 +29,9 @@ after(() => godwit.stop());
 let accounts = 0;
 const alone = (): Promise<SuppressionCaller> => clientOf(godwit, `suppressions ${(accounts += 1)}`);
 
-const accountOf = async (id: unknown): Promise<Uuid> =>
-  (await godwit.rows<{ account_id: Uuid }>("select account_id from suppressions where id = $1", [rowIdOf(id)]))[0]?.account_id as Uuid;
+const accountOf = async (id: unknown): Promise<AccountId> =>
+  (await godwit.rows<{ account_id: AccountId }>("select account_id from suppressions where id = $1", [rowIdOf(id)]))[0]?.account_id ??
+  assert.fail();
 
 describe("a new suppression", () => {
   test("answers 201 with its place and the whole record", async () => {
@@ -126,7 +126,7 @@ describe("the history", () => {
     const { id } = await own.add({ sender: SHOP, note: "one" });
     await own.lift(id);
     // A word that the recipient wrote, as what comes in from carriers puts it on record.
-    const messageId = newUuid(Date.now());
+    const messageId = newId("msg", Date.now());
     const pair = { accountId: await accountOf(id), environment: "test", recipient: RECIPIENT, sender: SHOP } as const;
     await godwit.db?.transaction((tx) => optOut(tx, Date.now(), pair, { source: "keyword", keyword: "STOP", messageId }));
     const { data } = await own.history(id);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Credential } from "../../src/access/authenticate.ts";
 import { SCOPES } from "../../src/access/scope.ts";
-import { decodeId } from "../../src/lib/id.ts";
+import { decodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -101,7 +101,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, bell: deafBell });
   const credential: Credential = {
     accountId,
-    keyId: accountId,
+    keyId: newId("key", clock.now()),
     environment,
     environmentKey: "",
     scopes: new Set(SCOPES),
@@ -110,7 +110,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   };
   const call = { credential, claim: undefined, writeProblem: (problem: object) => JSON.stringify(problem) };
   const carrier = new ScriptedCarrier();
-  const idOf = (prefix: "ver" | "msg", id: unknown) => decodeId(prefix, String(id));
+  const idOf = <P extends IdPrefix>(prefix: P, id: unknown) => decodeId(prefix, String(id));
   return {
     carrier,
     deliver: () => rig.deliver({ [SIMULATOR_LINK]: carrier }),

@@ -11,7 +11,8 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
 import { followEvents, type FollowedEvent } from "../../src/cli/follow-events.ts";
-import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { newId, type EventId } from "../../src/lib/id.ts";
+import { uuidToText } from "../../src/lib/uuid.ts";
 import { StartupError } from "../../src/storage/startup-error.ts";
 import { insertEvents, newOwner } from "../support/event-reader.ts";
 import { until } from "../support/expect.ts";
@@ -31,7 +32,7 @@ after(async () => {
   rmSync(cache, { recursive: true, force: true });
 });
 
-const idsNow = (count: number): Uuid[] => Array.from({ length: count }, () => newUuid(Date.now()));
+const idsNow = (count: number): EventId[] => Array.from({ length: count }, () => newId("evt", Date.now()));
 
 const listen = (key: string, ...args: string[]): Promise<Awaited<ReturnType<typeof runGodwit>>> =>
   runGodwit(["listen", ...args], { GODWIT_URL: godwit.url, GODWIT_KEY: key, NODE_COMPILE_CACHE: cache });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -11,10 +11,10 @@ import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 /** Accounts in the order of their ids, the oldest first. */
-const accounts = (count: number): Uuid[] => Array.from({ length: count }, () => newUuid(Date.now()));
+const accounts = (count: number): AccountId[] => Array.from({ length: count }, () => newId("acct", Date.now()));
 
 /** The owner of each message that a carrier was handed, in that order. */
-const ownersOf = (carrier: ScriptedCarrier, messages: readonly Message[], owners: readonly Uuid[]): number[] => {
+const ownersOf = (carrier: ScriptedCarrier, messages: readonly Message[], owners: readonly AccountId[]): number[] => {
   const byId = new Map(messages.map((each) => [publicId(each), owners.findIndex((owner) => owner.equals(each.accountId))]));
   return carrier.sends.map(({ message }) => byId.get(message.id) ?? -1);
 };
@@ -22,7 +22,7 @@ const ownersOf = (carrier: ScriptedCarrier, messages: readonly Message[], owners
 const countsOf = (owners: readonly number[], count: number): number[] =>
   Array.from({ length: count }, (_, account) => owners.filter((each) => each === account).length);
 
-const backlog = async (rig: Rig, owners: readonly Uuid[], each: number): Promise<Message[]> =>
+const backlog = async (rig: Rig, owners: readonly AccountId[], each: number): Promise<Message[]> =>
   (await Promise.all(owners.map((accountId) => rig.acceptMany(each, () => ({}), { accountId })))).flat();
 
 const allSent = (rig: Rig, count: number, timeoutMs = 15_000): Promise<unknown> =>
@@ -140,7 +140,7 @@ describe("priorities", () => {
     const carrier = new ScriptedCarrier({ window: 1 });
     for (const priority of ["bulk", "normal", "high"] as const) await rig.acceptMany(20, () => ({ priority }));
     const rank = new Map<string, string>();
-    for (const { id, priority } of await rig.rows<{ id: Uuid; priority: string }>("select id, priority from messages"))
+    for (const { id, priority } of await rig.rows<{ id: MessageId; priority: string }>("select id, priority from messages"))
       rank.set(publicId({ id } as Message), priority);
     await rig.deliver({ [LINK]: carrier });
     await allSent(rig, 60, 30_000);
@@ -200,7 +200,7 @@ describe("accounts", () => {
     // More than a claim looks at, all of them older, and all waiting for another try in an hour.
     const early = await backlog(rig, accounts(40), 1);
     await rig.rows("update delivery_queue set due_at = now() + interval '1 hour'");
-    const late = await rig.accept({}, { accountId: newUuid(Date.now()) });
+    const late = await rig.accept({}, { accountId: newId("acct", Date.now()) });
     await rig.deliver({ [LINK]: carrier });
     await rig.untilStatus(late, "sent");
     assert.equal(carrier.sends.length, 1);
@@ -212,7 +212,7 @@ describe("accounts", () => {
     const carrier = new ScriptedCarrier();
     const later = { send_at: new Date(Date.now() + 3_600_000).toISOString() };
     await Promise.all(accounts(40).map((accountId) => rig.accept(later, { accountId })));
-    const due = await rig.accept(later, { accountId: newUuid(Date.now()) });
+    const due = await rig.accept(later, { accountId: newId("acct", Date.now()) });
     await rig.makeDue(due);
     await rig.deliver({ [LINK]: carrier });
     await rig.untilStatus(due, "sent");
@@ -248,7 +248,7 @@ describe("accounts", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 2 });
     const owners = accounts(4);
-    const bad = await rig.acceptMany(20, (index) => ({ recipient: recipientNo(index) }), { accountId: owners[0] as Uuid });
+    const bad = await rig.acceptMany(20, (index) => ({ recipient: recipientNo(index) }), { accountId: owners[0] as AccountId });
     for (const { recipient } of bad) carrier.answers(recipient, refused(false));
     const good = await backlog(rig, owners.slice(1), 10);
     await rig.deliver({ [LINK]: carrier });

@@ -6,7 +6,7 @@ import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { writtenSignal } from "../../src/delivery/settle.ts";
-import { newUuid } from "../../src/lib/uuid.ts";
+import { newId } from "../../src/lib/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
 import { Routes } from "../../src/links/choose-links.ts";
@@ -333,7 +333,7 @@ describe("a scheduled message", () => {
       await using rig = await Rig.open();
       const [routes, carriers] = [routesOf(rig), carriersOf()];
       const message = await send(rig, routes, { send_at: soon(), sender: "+15550009" });
-      const accounts = new Map([["other", newUuid(Date.now())]]);
+      const accounts = new Map([["other", newId("acct", Date.now())]]);
       routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
       await rig.deliver(carriers, { routes });
       const failed = await rig.untilStatus(message, "failed");

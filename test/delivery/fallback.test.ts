@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
+import type { MessageId } from "../../src/lib/id.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
@@ -20,7 +21,7 @@ const BY_SMS: Steps = [{ channel: "sms", body: "By sms", after_seconds: LATER }]
 
 /** What was sent in place of a message, oldest first. */
 const childrenOf = async (rig: Rig, { id }: Message): Promise<Message[]> => {
-  const rows = await rig.rows<{ id: Buffer }>("select id from messages where fallback_of = $1 order by id", [id]);
+  const rows = await rig.rows<{ id: MessageId }>("select id from messages where fallback_of = $1 order by id", [id]);
   return Promise.all(rows.map((row) => rig.message({ accountId: rig.accountId, environment: "test", id: row.id })));
 };
 const childOf = (rig: Rig, message: Message): Promise<Message> => until("the next step", async () => (await childrenOf(rig, message))[0]);

@@ -4,9 +4,11 @@ import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { forgetExpiredKeys, forgetSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
+import { parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
-import { newUuid, uuidFromText, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { newId } from "../../src/lib/id.ts";
+import { uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { Database } from "../../src/storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
@@ -14,7 +16,7 @@ import type { Sql } from "../../src/storage/sql.ts";
 import { createDatabase } from "../support/database.ts";
 import { cteOf } from "../support/statement.ts";
 
-const ACCOUNT = newUuid(Date.now());
+const ACCOUNT = newId("acct", Date.now());
 
 let url: string;
 let db: Database;
@@ -101,7 +103,7 @@ describe("a lap", () => {
   test("does not disturb the replay of a live key", async () => {
     const [key = ""] = await addKeys(1, "1 hour");
     await addKeys(100, "-1 hour");
-    const answer = (): Promise<unknown[]> => findAnswer(db, ACCOUNT, "live", uuidFromText(key));
+    const answer = (): Promise<unknown[]> => findAnswer(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
     const first = await answer();
     assert.equal(first.length, 1);
     assert.equal(await forgetExpiredKeys(db), true);
@@ -120,7 +122,7 @@ describe("beside others", () => {
     await other.client.query("commit");
     assert.equal(await forgetExpiredKeys(db), true);
     assert.deepEqual(await storedKeys(), [key]);
-    assert.equal((await findAnswer(db, ACCOUNT, "live", uuidFromText(key)))[0]?.body, '{"b":2}');
+    assert.equal((await findAnswer(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
   });
 
   test("a renewal that is rolled back leaves the key to the next lap", async () => {

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { optIn, optOut } from "../../src/consent/change-consent.ts";
-import { newUuid, uuidTimeMs } from "../../src/lib/uuid.ts";
+import { newId, type EventId } from "../../src/lib/id.ts";
+import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
@@ -169,7 +170,7 @@ describe("a message that was accepted before its recipient opted out", () => {
   test("of another account is none of its business", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    const accountId = newUuid(rig.clock.now());
+    const accountId = newId("acct", rig.clock.now());
     const message = await rig.accept({}, { accountId });
     await stop(rig);
     await rig.deliver({ [LINK]: carrier });
@@ -382,7 +383,7 @@ test("of two hundred sends around an opt-out each is refused, fails, or was on i
       ? true
       : undefined,
   );
-  const messages = await godwit.rows<{ status: string; code: string | null; sending: number; sendingId: Buffer | null; attempts: number }>(
+  const messages = await godwit.rows<{ status: string; code: string | null; sending: number; sendingId: EventId; attempts: number }>(
     `select m.status, m.error ->> 'code' as code, m.attempts,
             (select count(*)::integer from events e where e.message_id = m.id and e.type = 'message.sending') as sending,
             (select e.id from events e where e.message_id = m.id and e.type = 'message.sending' limit 1) as "sendingId"
@@ -395,7 +396,7 @@ test("of two hundred sends around an opt-out each is refused, fails, or was on i
     if (status === "failed") continue;
     assert.deepEqual([status, code, sending], ["delivered", null, 1]);
     // Whoever decided to hand it over did so before the opt-out was answered; clocks of nodes differ a little.
-    const decidedAt = uuidTimeMs(sendingId as Buffer);
+    const decidedAt = uuidTimeMs(sendingId);
     assert.ok(decidedAt <= stoppedAt + 20, `${decidedAt - stoppedAt} ms after`);
   }
   context.diagnostic(`refused: ${replies.length - taken}, failed: ${failed.length}, delivered: ${taken - failed.length}`);

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { afterEach, before, beforeEach, describe, test } from "node:test";
 import pg from "pg";
 import pino from "pino";
-import { newUuid, uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { newId, toId, type DeliveryId, type Id, type IdPrefix, type MessageId } from "../../src/lib/id.ts";
+import { uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import { STATUSES, isFinished, type Status } from "../../src/messages/states.ts";
 import { applyRetention, type Turn } from "../../src/retention/drop-weeks.ts";
@@ -21,8 +22,8 @@ const WEEK_MS = 7 * DAY_MS;
 const FIRST_WEEK_MS = Date.UTC(2024, 0, 1);
 const WEEKS = ["2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22", "2024-01-29"];
 const RETENTION_DAYS = 90;
-const ACCOUNT = newUuid(FIRST_WEEK_MS);
-const ENDPOINT = newUuid(FIRST_WEEK_MS);
+const ACCOUNT = newId("acct", FIRST_WEEK_MS);
+const ENDPOINT = newId("whe", FIRST_WEEK_MS);
 /** All five old weeks are past. */
 const LATER_MS = FIRST_WEEK_MS + 5 * WEEK_MS + RETENTION_DAYS * DAY_MS;
 
@@ -58,10 +59,10 @@ const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
 const inWeek = (index: number): number => FIRST_WEEK_MS + index * WEEK_MS + DAY_MS / 2;
 
 // Times go back and forth here; a sequence of ids would not.
-const idAt = (timeMs: number): Uuid => uuidSequence()(timeMs);
+const idAt = <P extends IdPrefix>(prefix: P, timeMs: number): Id<P> => toId(prefix, uuidSequence()(timeMs));
 
-async function addMessage(timeMs: number, status: Status = "delivered"): Promise<Uuid> {
-  const id = idAt(timeMs);
+async function addMessage(timeMs: number, status: Status = "delivered"): Promise<MessageId> {
+  const id = idAt("msg", timeMs);
   await rows(
     `insert into messages (account_id, environment, id, direction, channel, recipient, status, sequence, priority, updated_at)
      values ($1, 'live', $2, 'outbound', 'sms', '+14155550123', $3, 1, 'normal', now())`,
@@ -71,22 +72,22 @@ async function addMessage(timeMs: number, status: Status = "delivered"): Promise
   return id;
 }
 
-const addEvent = (timeMs: number, messageId: Uuid): Promise<unknown> =>
+const addEvent = (timeMs: number, messageId: MessageId): Promise<unknown> =>
   rows("insert into events (account_id, environment, id, type, message_id) values ($1, 'live', $2, 'message.queued', $3)", [
     ACCOUNT,
-    idAt(timeMs),
+    idAt("evt", timeMs),
     messageId,
   ]);
 
-const enqueue = (messageId: Uuid): Promise<unknown> =>
+const enqueue = (messageId: MessageId): Promise<unknown> =>
   rows(
     `insert into delivery_queue (message_id, account_id, environment, priority, due_at, link, expires_at)
      values ($1, $2, 'live', 1, now(), 'x', now())`,
     [messageId, ACCOUNT],
   );
 
-async function addDelivery(timeMs: number): Promise<Uuid> {
-  const id = idAt(timeMs);
+async function addDelivery(timeMs: number): Promise<DeliveryId> {
+  const id = idAt("dlv", timeMs);
   await rows(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      values ($1, 'live', $2, $3, $3, 'message.sent', 'failed', '[]', now())`,
@@ -95,7 +96,7 @@ async function addDelivery(timeMs: number): Promise<Uuid> {
   return id;
 }
 
-const enqueueDelivery = (id: Uuid): Promise<unknown> =>
+const enqueueDelivery = (id: DeliveryId): Promise<unknown> =>
   rows("insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at) values ($1, $2, 'live', $3, $1, now())", [
     id,
     ACCOUNT,
@@ -240,7 +241,7 @@ describe("the default partitions", () => {
       left.map(({ id }) => uuidToText(id)),
       [sending, queued, recent].map(uuidToText),
     );
-    const events = await rows<{ message_id: Uuid }>("select message_id from events_default order by id");
+    const events = await rows<{ message_id: MessageId }>("select message_id from events_default order by id");
     assert.deepEqual(
       events.map(({ message_id: id }) => uuidToText(id)),
       [sending, recent].map(uuidToText),

@@ -1,7 +1,8 @@
 /** The counts by the minute: the same as those by the hour, for a day, and never a part of a count that passes for the whole. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { firstUuidAt, type Uuid } from "../../src/lib/uuid.ts";
+import { toId, type MessageId } from "../../src/lib/id.ts";
+import { firstUuidAt } from "../../src/lib/uuid.ts";
 import { Database, type Tx } from "../../src/storage/database.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
@@ -216,17 +217,17 @@ test(
     const random = seeded(context);
     const owner = freshOwner();
     const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
-    const anything = (id: Uuid): Countable =>
+    const anything = (id: MessageId): Countable =>
       at(0, { id, status: anyOf(["queued", "sending", "sent", "delivered", "failed"]), segments: { count: 1 + Math.floor(random() * 4) } });
 
     const fold = (): Promise<number> => foldUsage(db, 200);
     const forget = (): Promise<number> => forgetMinutes(db, 10);
-    const newId = (): Uuid => firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS);
+    const newMessageId = (): MessageId => toId("msg", firstUuidAt(HOUR + Math.floor(random() * 60) * MINUTE_MS));
     const size = { writers: 4, batches: 30, batch: 20 };
     const finals = await hammerCounts({
       ...size,
       owner,
-      newId,
+      newMessageId,
       anything,
       change,
       read: () => read(owner),

@@ -1,7 +1,8 @@
 /** The counts of messages: exact at every moment, whoever writes, folds and reads at the same time. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { firstUuidAt, newUuid, type Uuid } from "../../src/lib/uuid.ts";
+import { newId, toId, type MessageId } from "../../src/lib/id.ts";
+import { firstUuidAt } from "../../src/lib/uuid.ts";
 import { oldestDue } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
@@ -213,7 +214,7 @@ test("with many writers and folders, every reader finds every message exactly on
   const owner = freshOwner();
   const STATUSES = ["queued", "sending", "sent", "delivered", "failed"];
   const anyOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
-  const anything = (id: Uuid): Countable =>
+  const anything = (id: MessageId): Countable =>
     message({
       id,
       status: anyOf(STATUSES),
@@ -223,9 +224,9 @@ test("with many writers and folders, every reader finds every message exactly on
     });
 
   const fold = (): Promise<number> => foldUsage(db, 50);
-  const newId = (): Uuid => firstUuidAt(NOON + Math.floor(random() * 3) * HOUR_MS);
+  const newMessageId = (): MessageId => toId("msg", firstUuidAt(NOON + Math.floor(random() * 3) * HOUR_MS));
   const size = { writers: 6, batches: 40, batch: 25 };
-  const finals = await hammerCounts({ ...size, owner, newId, anything, change, read: () => read(owner), meanwhile: [fold, fold] });
+  const finals = await hammerCounts({ ...size, owner, newMessageId, anything, change, read: () => read(owner), meanwhile: [fold, fold] });
 
   const kind = (of: { status: string; errorCode: string; minuteMs: number }): string =>
     `${of.minuteMs - (of.minuteMs % HOUR_MS)} ${of.status} ${of.errorCode}`;
@@ -263,7 +264,7 @@ describe("reading", () => {
     }
   });
 
-  const at = (timeMs: number, fields: Partial<Countable> = {}): Countable => message({ id: firstUuidAt(timeMs), ...fields });
+  const at = (timeMs: number, fields: Partial<Countable> = {}): Countable => message({ id: toId("msg", firstUuidAt(timeMs)), ...fields });
 
   test("hours and days are those of UTC, newest first", async () => {
     const owner = freshOwner();
@@ -341,13 +342,15 @@ describe("reading", () => {
     assert.deepEqual(await readDepth(db, owner.accountId, owner.environment), expected);
     await foldAll();
     assert.deepEqual(await readDepth(db, owner.accountId, owner.environment), expected);
-    assert.deepEqual(await readDepth(db, newUuid(Date.now()), "live"), { scheduled: 0, queued: 0, sending: 0 });
+    assert.deepEqual(await readDepth(db, newId("acct", Date.now()), "live"), { scheduled: 0, queued: 0, sending: 0 });
   });
 });
 
 test("hours of more than 400 days ago are forgotten, those of every account, a bounded number at a time", async () => {
   const owners = [freshOwner(), freshOwner(), freshOwner()];
-  const [old, young] = [Date.now() - 401 * DAY_MS, Date.now() - 399 * DAY_MS].map((timeMs) => message({ id: firstUuidAt(timeMs) }));
+  const [old, young] = [Date.now() - 401 * DAY_MS, Date.now() - 399 * DAY_MS].map((timeMs) =>
+    message({ id: toId("msg", firstUuidAt(timeMs)) }),
+  );
   assert.ok(old !== undefined && young !== undefined);
   await Promise.all(owners.map((owner) => accept(owner, [old, { ...old, status: "sent" }, young])));
   await foldAll();
@@ -459,7 +462,7 @@ describe("the oldest that is due", () => {
     const seconds = (await waitOf(owner)) ?? 0;
     // The rows took a while to insert.
     assert.ok(seconds >= 100_000 && seconds < 100_100, String(seconds));
-    for (const accountId of [owner.accountId, newUuid(Date.now())]) {
+    for (const accountId of [owner.accountId, newId("acct", Date.now())]) {
       const plan = await planOf(db, await statementOf((fake) => oldestDue(fake, accountId, "live")));
       assert.doesNotMatch(plan, /Seq Scan/);
       const found = Array.from(plan.matchAll(/Index.* on delivery_queue.*\(actual rows=([\d.]+) loops=(\d+)\)/g));

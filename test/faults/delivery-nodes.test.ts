@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
+import { NO_ID } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { announcingHandover } from "../../src/delivery/delivery.ts";
@@ -16,10 +17,8 @@ import { linkTo, LINK, publicId, queueOnly, RECIPIENT, recipientNo, Rig } from "
 import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
-const NOBODY = Buffer.alloc(16);
-
 /** Takes what is due, as a process does that then says nothing more. */
-const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 50], leaseMs: 15_000, after: [NOBODY, NOBODY, NOBODY] });
+const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 50], leaseMs: 15_000, after: [NO_ID, NO_ID, NO_ID] });
 
 /** On record as handed over, by a process of which nothing more is heard. */
 async function writeAndDie(rig: Rig, message: Message): Promise<Message> {

@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import type { InboundMessage } from "../../src/providers/provider.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
+import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
 import { Routes } from "../../src/links/choose-links.ts";
 import { deafBell, linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -203,7 +203,7 @@ describe("another plan", () => {
 });
 
 describe("what is written to a number of ours", () => {
-  const OTHER: Uuid = newUuid(Date.now());
+  const OTHER = newId("acct", Date.now());
   const number = (fields: Partial<Sender> = {}): Sender => ({
     number: "+15550001",
     link: LINK,
@@ -237,7 +237,7 @@ describe("what is written to a number of ours", () => {
       watch: { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch,
       log: createLog("silent").log,
     });
-  type Row = { account_id: Uuid; environment: string; in_reply_to: Uuid | null };
+  type Row = { account_id: AccountId; environment: string; in_reply_to: MessageId | null };
   const received = (rig: Rig): Promise<Row[]> =>
     rig.rows<Row>("select account_id, environment, in_reply_to from messages where direction = 'inbound' order by id");
 

@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { encodeId } from "../../src/lib/id.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts";
@@ -34,7 +33,7 @@ async function sendMany(customer: Customer, count: number): Promise<string[]> {
 
 /** All events of messages that there are. */
 async function eventsIn(godwit: Godwit): Promise<string[]> {
-  const rows = await godwit.rows<{ id: Uuid }>(
+  const rows = await godwit.rows<{ id: EventId }>(
     "select id from events where record is not null and type like 'message.%' and type <> 'message.redacted' order by id",
   );
   return rows.map(({ id }) => encodeId("evt", id));

@@ -1,7 +1,6 @@
 /** Holds what the database says against what the witness saw. */
 import assert from "node:assert/strict";
-import { encodeId } from "../../src/lib/id.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, type MessageId } from "../../src/lib/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
 import type { Line, Witness } from "./fakes/witness.ts";
 import { until, type Scene } from "./dispatching.ts";
@@ -20,13 +19,13 @@ export type Story = {
 };
 
 type MessageRow = {
-  id: Uuid;
+  id: MessageId;
   status: string;
   sequence: number;
   attempts: number;
   error_code: string | null;
 };
-type EntryRow = { message_id: Uuid; type: string; sequence: number; is_event: boolean; is_ignored: boolean; detail: Detail | null };
+type EntryRow = { message_id: MessageId; type: string; sequence: number; is_event: boolean; is_ignored: boolean; detail: Detail | null };
 
 /** All messages, with their timelines and what was seen of them outside. */
 export async function storiesOf(scene: Scene): Promise<Story[]> {

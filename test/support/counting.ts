@@ -1,7 +1,8 @@
 /** What tests of the counts share: statements as those that write messages are, without the messages, and plans of those that read. */
 import assert from "node:assert/strict";
 import pg from "pg";
-import { firstUuidAt, newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { newId, toId, type AccountId, type MessageId } from "../../src/lib/id.ts";
+import { firstUuidAt, uuidFromBytes, uuidToText } from "../../src/lib/uuid.ts";
 import { batchStatement, column } from "../../src/storage/batch.ts";
 import type { Database, Queryable } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
@@ -14,15 +15,15 @@ let statements = 0;
 export const rowsOf = <T>(db: Database, text: string, values: readonly unknown[] = []): Promise<T[]> =>
   db.rows<T>({ name: `usage_test_${(statements += 1)}`, text, values });
 
-export type Owned = { accountId: Uuid; environment: "test" | "live" };
+export type Owned = { accountId: AccountId; environment: "test" | "live" };
 type Item = Owned & { counted: Counted | null; countedBefore: Counted | null };
 
 /** An owner that no other test has. */
-export const freshOwner = (): Owned => ({ accountId: newUuid(Date.now()), environment: "live" });
+export const freshOwner = (): Owned => ({ accountId: newId("acct", Date.now()), environment: "live" });
 
 /** A message that was created then. */
 export const countable = (createdAtMs: number, fields: Partial<Countable> = {}): Countable => ({
-  id: firstUuidAt(createdAtMs),
+  id: toId("msg", firstUuidAt(createdAtMs)),
   channel: "sms",
   status: "queued",
   error: null,
@@ -82,7 +83,7 @@ export async function statementOf(ask: (fake: Queryable) => Promise<unknown>): P
 }
 
 const literal = (value: unknown): string =>
-  value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(value) : `${value as string | number}`);
+  value === null ? "null" : pg.escapeLiteral(Buffer.isBuffer(value) ? uuidToText(uuidFromBytes(value)) : `${value as string | number}`);
 
 /** The generic plan, which is the one that connections use, with what it did. */
 export async function planOf(db: Database, { text, values }: Sql): Promise<string> {
@@ -101,8 +102,8 @@ type Hammering = {
   batches: number;
   batch: number;
   /** The id of a new message, and what a message of this id may be. */
-  newId: () => Uuid;
-  anything: (id: Uuid) => Countable;
+  newMessageId: () => MessageId;
+  anything: (id: MessageId) => Countable;
   change: (owner: Owned, moves: readonly Move[]) => Promise<unknown>;
   read: () => Promise<readonly { messages: number; segments: number }[]>;
   /** What others do meanwhile, again and again. */
@@ -116,7 +117,7 @@ export async function hammerCounts({
   writers,
   batches,
   batch,
-  newId,
+  newMessageId,
   anything,
   change,
   read,
@@ -128,7 +129,7 @@ export async function hammerCounts({
   const writer = async (): Promise<void> => {
     const mine: Countable[] = [];
     for (let turn = 0; turn < batches; turn += 1) {
-      const created = Array.from({ length: batch }, () => anything(newId()));
+      const created = Array.from({ length: batch }, () => anything(newMessageId()));
       const moves = mine.map((from, index): Move => [from, (mine[index] = anything(from.id))]);
       begun += batch;
       await change(owner, [...moves, ...created.map((to): Move => [null, to])]);

@@ -5,9 +5,8 @@ import { SCOPES } from "../../src/access/scope.ts";
 import { Doors } from "../../src/delivery/doors.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
-import { decodeId, encodeId } from "../../src/lib/id.ts";
+import { decodeId, encodeId, newId, NO_ID, type AccountId } from "../../src/lib/id.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
-import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
@@ -117,7 +116,7 @@ export type QueueRow = { link: string; state: number; priority: number; due_in_m
 
 export type AcceptOptions = {
   link?: string;
-  accountId?: Uuid;
+  accountId?: AccountId;
   handover?: Handover;
   environment?: Environment;
   /** The real ones choose the link. */
@@ -128,7 +127,7 @@ export class Rig {
   readonly url: string;
   readonly db: Database;
   readonly clock: DatabaseClock;
-  readonly accountId = newUuid(Date.now());
+  readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #acceptors: { way: string | Routes; handover: Handover; acceptor: Acceptor }[] = [];
   #statements = 0;
@@ -208,7 +207,7 @@ export class Rig {
   ): Promise<Message> {
     const credential: Credential = {
       accountId,
-      keyId: accountId,
+      keyId: NO_ID,
       environment,
       environmentKey: `${accountId.toString("hex")} ${environment}`,
       scopes: new Set(SCOPES),

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createAccount, type Furnish } from "../../src/access/accounts.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { NO_ID } from "../../src/lib/id.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
@@ -130,9 +130,9 @@ export class Scene {
       watch: { committed: () => undefined },
     });
     const acceptOne = (index: number): Promise<unknown> => {
-      const accountId = accounts[index % accounts.length]?.id as Uuid;
+      const accountId = accounts[index % accounts.length]?.id ?? assert.fail();
       const tier = { name: "unlimited", limit: null };
-      const credential = { accountId, keyId: accountId, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
+      const credential = { accountId, keyId: NO_ID, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
       return acceptor.accept(
         { recipient: "+14155550123", channel: "sms", body: "Hello", priority },

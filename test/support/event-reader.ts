@@ -1,7 +1,7 @@
 /** Readers of the event stream that take down all they are sent, and events that come from nowhere, made at a chosen time. */
 import assert from "node:assert/strict";
-import { encodeId } from "../../src/lib/id.ts";
-import { uuidSequence, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, toId, type AccountId, type EventId } from "../../src/lib/id.ts";
+import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { until } from "./expect.ts";
 import type { Godwit } from "./harness.ts";
@@ -91,7 +91,7 @@ export class EventReader {
   }
 }
 
-export type Owner = { accountId: Uuid; environment: Environment; key: string };
+export type Owner = { accountId: AccountId; environment: Environment; key: string };
 
 /** An account of its own, without a quota. */
 export async function newOwner(godwit: Godwit, account: string, environment: Environment = "test"): Promise<Owner> {
@@ -104,16 +104,16 @@ export async function newOwner(godwit: Godwit, account: string, environment: Env
 }
 
 /** The id of an event that was made so long ago. */
-export const madeAgo = (agoMs: number): Uuid => uuidSequence()(Date.now() - agoMs);
+export const madeAgo = (agoMs: number): EventId => toId("evt", uuidSequence()(Date.now() - agoMs));
 
-export const eventId = (id: Uuid): string => encodeId("evt", id);
+export const eventId = (id: EventId): string => encodeId("evt", id);
 
 type Inserted = { type?: string; record?: object };
 
 /** The statement that inserts events, for whoever runs it. */
 export const insertion = (
   { accountId, environment }: Owner,
-  ids: readonly Uuid[],
+  ids: readonly EventId[],
   { type = "webhook.test", record = {} }: Inserted = {},
 ) => ({
   text: `insert into events (account_id, environment, id, type, record)
@@ -126,7 +126,7 @@ export const insertion = (
 export async function insertEvents(
   godwit: Pick<Godwit, "rows">,
   owner: Owner,
-  ids: readonly Uuid[],
+  ids: readonly EventId[],
   inserted: Inserted = {},
 ): Promise<string[]> {
   const { text, values } = insertion(owner, ids, inserted);

@@ -1,8 +1,7 @@
 /** A host for providers under test: takes down what they pass, and waits for it with a limit. */
 import assert from "node:assert/strict";
-import { encodeId } from "../../src/lib/id.ts";
+import { encodeId, newId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
-import { newUuid } from "../../src/lib/uuid.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 import type { TemplateVerdict } from "../../src/providers/template-desk.ts";
@@ -85,7 +84,7 @@ export const has = (status: Receipt["status"]) => (receipts: readonly Receipt[])
 
 /** A message for a provider, with an id of its own. */
 export const outgoing = (fields: Partial<Outgoing> & Pick<Outgoing, "recipient">): Outgoing => ({
-  id: encodeId("msg", newUuid(Date.now())),
+  id: encodeId("msg", newId("msg", Date.now())),
   attempt: 1,
   channel: "sms",
   sender: null,

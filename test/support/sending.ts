@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { encodeId } from "../../src/lib/id.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, type MessageId } from "../../src/lib/id.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import type { Queryable } from "../../src/storage/database.ts";
 import { LIMIT_MS } from "./expect.ts";
@@ -154,7 +153,7 @@ type Journey = {
 
 /** All messages that there are. */
 export async function journeysOf(db: Queryable): Promise<Journey[]> {
-  const rows = await db.rows<Omit<Journey, "id"> & { uuid: Uuid }>(
+  const rows = await db.rows<Omit<Journey, "id"> & { uuid: MessageId }>(
     query(
       `select m.client_reference as key, m.id as uuid, m.status, m.sequence, m.attempts, m.error ->> 'code' as "errorCode",
               coalesce(told.sequences, '{}') as sequences, told.statuses[cardinality(told.statuses)] as "lastTold",

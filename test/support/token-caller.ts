@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { hashApiKey } from "../../src/access/api-key.ts";
 import { ERRORS, type ErrorCode } from "../../src/http/codes.ts";
-import { encodeId } from "../../src/lib/id.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, type KeyId } from "../../src/lib/id.ts";
 import { assertCommonHeaders } from "./expect.ts";
 import type { Godwit, KeyOptions, Reply } from "./harness.ts";
 
@@ -14,7 +13,7 @@ export type Client = { id: string; secret: string };
 
 /** The client that a key is. */
 export async function clientOf(godwit: Godwit, secret: string): Promise<Client> {
-  const [row] = await godwit.rows<{ key_id: Uuid }>("select key_id from api_key_hashes where hash = $1", [hashApiKey(secret)]);
+  const [row] = await godwit.rows<{ key_id: KeyId }>("select key_id from api_key_hashes where hash = $1", [hashApiKey(secret)]);
   assert.ok(row !== undefined, "the key is there");
   return { id: encodeId("key", row.key_id), secret };
 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { findTemplateVersion } from "../../src/templates/find-template.ts";
 import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
+import { toId, type AccountId } from "../../src/lib/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -296,11 +297,12 @@ describe("change", () => {
     const third = await caller.edit(id, { body: "Bye {{friend}}" });
     assert.deepEqual([third["version"], third["variables"]], [3, [{ name: "friend", example: null }]]);
     assert.deepEqual(await caller.read(id), third);
-    const [row] = await godwit.rows<{ account_id: Buffer }>("select account_id from templates where id = $1", [rowId(id)]);
+    const [row] = await godwit.rows<{ account_id: AccountId }>("select account_id from templates where id = $1", [rowId(id)]);
     assert.ok(row !== undefined && godwit.db !== undefined);
     const owner = { accountId: row.account_id, environment: "test" } as const;
     const said = [];
-    for (const version of [1, 2, 3, 4]) said.push(await findTemplateVersion(godwit.db, owner, uuidFromText(rowId(id)), version));
+    for (const version of [1, 2, 3, 4])
+      said.push(await findTemplateVersion(godwit.db, owner, toId("tmpl", uuidFromText(rowId(id))), version));
     assert.deepEqual(
       said.map((each) => each && [each.version, each.header, each.body, each.examples]),
       [

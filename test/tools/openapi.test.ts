@@ -8,7 +8,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import pg from "pg";
 import { isDateTime } from "../../src/http/validate.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
-import { decodeId, encodeId } from "../../src/lib/id.ts";
+import { decodeId, encodeId, toId } from "../../src/lib/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "../support/expect.ts";
 import { assertOAuthError, clientOf, FORM_TYPE, TOKEN_PATH, type Client } from "../support/token-caller.ts";
@@ -144,7 +144,7 @@ const deliveryIds = uuidSequence();
 async function delivered(): Promise<Required<Pick<Ids, "endpoint" | "event" | "delivery">>> {
   const { endpoint } = await created();
   const event = String((await make(`/v1/webhook_endpoints/${endpoint}/test`))["event_id"]);
-  const delivery = deliveryIds(Date.now());
+  const delivery = toId("dlv", deliveryIds(Date.now()));
   const attempt = { attempted_at: new Date().toISOString(), duration_ms: 7, response_status: 500, response_body: "no", error: null };
   await godwit.rows(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, next_attempt_at, updated_at)

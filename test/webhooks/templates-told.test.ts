@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Credential } from "../../src/access/authenticate.ts";
-import { encodeId } from "../../src/lib/id.ts";
-import { uuidFromText, type Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, NO_ID, toId, type AccountId, type TemplateId } from "../../src/lib/id.ts";
+import { uuidFromText } from "../../src/lib/uuid.ts";
 import { Database } from "../../src/storage/database.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { WriteCall } from "../../src/idempotency/once.ts";
@@ -17,18 +17,18 @@ import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 let caller: TemplateCaller;
-let owner: { accountId: Uuid; environment: "live" };
+let owner: { accountId: AccountId; environment: "live" };
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
   caller = templateCaller(godwit, await godwit.key({ environment: "live" }));
-  const [account] = await godwit.rows<{ id: Uuid }>("select id from accounts");
+  const [account] = await godwit.rows<{ id: AccountId }>("select id from accounts");
   assert.ok(account !== undefined);
   owner = { accountId: account.id, environment: "live" };
 });
 after(() => godwit.stop());
 
-const idOf = (template: Json): Uuid => uuidFromText(rowId(template["id"]));
+const idOf = (template: Json): TemplateId => toId("tmpl", uuidFromText(rowId(template["id"])));
 
 /** What the link of a carrier would be given, with a count of what it rings for. */
 function reviewer() {
@@ -117,7 +117,7 @@ test("whoever tells endpoints is rung for when something was done, and not when 
   const { rings, changer } = reviewer();
   const credential: Credential = {
     ...owner,
-    keyId: owner.accountId,
+    keyId: NO_ID,
     environmentKey: "",
     scopes: new Set(),
     tier: { name: "", limit: null },
@@ -254,7 +254,7 @@ describe("every environment begins with a template for codes", () => {
     await using node = await startGodwit({ databaseUrl });
     await assertSeeded(node, undefined);
     await assertSeeded(node, "old");
-    const ids = await node.rows<{ id: Uuid }>("select id from templates");
+    const ids = await node.rows<{ id: TemplateId }>("select id from templates");
     assert.equal(new Set(ids.map(({ id }) => encodeId("tmpl", id))).size, 4);
     for (const { id } of ids) assert.match(id.toString("hex"), /^.{12}7.{3}[89ab]/, "a version-7 UUID");
   });

@@ -1,8 +1,7 @@
 /** What a client may have told again: a test event, one delivery, or all that an endpoint missed, page by page and over restarts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { encodeId } from "../../src/lib/id.ts";
-import type { Uuid } from "../../src/lib/uuid.ts";
+import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
 import { endpointCaller, rowId, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, until } from "../support/expect.ts";
@@ -60,7 +59,7 @@ async function settled({ node }: Client, id: unknown, event: string, status: "pe
 
 /** An event that another node made in the same millisecond, so that the first half of its id is the same; nobody was told of it. */
 async function addTwin({ node }: Client, event: string): Promise<string> {
-  const [row] = await node.rows<{ id: Uuid }>(
+  const [row] = await node.rows<{ id: EventId }>(
     `insert into events (account_id, environment, id, type, record)
      select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, record from events where id = $1
      returning id`,

@@ -1,6 +1,7 @@
 /** What becomes of an event whose endpoint does not take it: tried again by the schedule, given up, or asked for again. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/lib/id.ts";
 import { storeSettlements } from "../../src/webhooks/queries.ts";
 import { until } from "../support/expect.ts";
 import type { Godwit } from "../support/harness.ts";
@@ -518,7 +519,7 @@ test("a try whose commit was in doubt is put on record once, though it is settle
   const delivery = await triedOnce(endpoint);
   const dueAt = async (): Promise<number[]> => (await endpoint.queue()).map(({ due_at_ms: at }) => at);
   const dueBefore = await dueAt();
-  const [row] = await godwit.rows<{ account_id: Buffer; endpoint_id: Buffer; id: Buffer; event_id: Buffer }>(
+  const [row] = await godwit.rows<{ account_id: AccountId; endpoint_id: EndpointId; id: DeliveryId; event_id: EventId }>(
     "select account_id, endpoint_id, id, event_id from webhook_queue where endpoint_id = $1",
     [endpoint.uuid],
   );

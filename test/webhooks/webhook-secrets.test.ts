@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { secretPlace } from "../../src/webhooks/endpoint.ts";
+import { newId, type EndpointId } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import { newUuid, uuidToText, type Uuid } from "../../src/lib/uuid.ts";
+import { uuidToText } from "../../src/lib/uuid.ts";
 import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { createDatabase } from "../support/database.ts";
 import { SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
@@ -179,10 +180,10 @@ describe("the server's own key", () => {
   test("of many endpoints, all are sealed anew, and their failures are still known", async () => {
     const databaseUrl = await createDatabase();
     const old = await startGodwit({ databaseUrl });
-    type Sealed = { id: Uuid; secret: string; failing_since: Date; status: string };
+    type Sealed = { id: EndpointId; secret: string; failing_since: Date; status: string };
     const sealed = "select id, secret, failing_since, status from webhook_endpoints order by id";
     const box = new SecretBox(Buffer.from(SECRET_KEY, "base64"));
-    const ids = Array.from({ length: 1_201 }, () => newUuid(Date.now()));
+    const ids = Array.from({ length: 1_201 }, () => newId("whe", Date.now()));
     // More than one page of them, of many accounts.
     await old.rows(
       `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, failing_since, updated_at)
