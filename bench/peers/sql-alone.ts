@@ -13,6 +13,7 @@ import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { simulatorLink } from "../../src/links/link.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
+import { recipientOf } from "../../test/support/recipient.ts";
 
 const [socketDir = "", account = ""] = process.argv.slice(2);
 const db = new Database({ socketDir, user: EMBEDDED_USER, database: "postgres" }, "bench", () => undefined);
@@ -20,7 +21,7 @@ const accountId = toId("acct", uuidFromBytes(Buffer.from(account, "hex")));
 
 function acceptance(): Acceptance {
   const nowMs = Date.now();
-  const recipient = `+1415555${String(nowMs % 10_000).padStart(4, "0")}`;
+  const recipient = recipientOf(`+1415555${String(nowMs % 10_000).padStart(4, "0")}`);
   const body = "Your verification code is 123456. It is valid for ten minutes.";
   const link = { ...simulatorLink(1), name: "bench" };
   const message = toMessage({

@@ -1,5 +1,6 @@
 /** All SQL of consent: who is not to be written to, how that came to be, and until when free text may be sent. */
 import type { AccountId, EventId, MessageId, SuppressionId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -11,7 +12,7 @@ import type { Environment, Owner } from "../storage/owner.ts";
 type SuppressionRow = {
   account_id: AccountId;
   environment: Environment;
-  recipient: string;
+  recipient: Recipient;
   sender: string;
   id: SuppressionId;
   is_active: boolean;

@@ -4,7 +4,7 @@ import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging
 import { route, toAnswer, type Route } from "../api/route.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
-import { recipientField, senderField } from "../links/address.ts";
+import { phoneNumberField, senderField } from "../links/address.ts";
 import type { Database } from "../storage/database.ts";
 import { ImportRecord } from "./import-suppressions.ts";
 import { checkImport, checkSuppression, ImportBody, NewSuppressionBody } from "./new-suppression.ts";
@@ -15,7 +15,7 @@ import { ChangeRecord, SUPPRESSION_STATUSES, SuppressionRecord, toChangeRecord, 
 const ListQuery = Type.Object(
   {
     ...pageQuery,
-    recipient: optional(Type.String({ ...recipientField, [HINT]: "must be an E.164 number; write its + as %2B in a URL" })),
+    recipient: optional(Type.String({ ...phoneNumberField, [HINT]: "must be an E.164 number; write its + as %2B in a URL" })),
     sender: optional(Type.String({ ...senderField, description: "Only those of this very sender, not those for all." })),
     status: optional(oneOf(SUPPRESSION_STATUSES, { description: "Default: active." })),
   },

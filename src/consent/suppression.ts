@@ -2,6 +2,7 @@
  *  outside sees it, and the schema of that. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
@@ -16,7 +17,7 @@ export type Source = (typeof SOURCES)[number];
 export type Pair = {
   accountId: AccountId;
   environment: Environment;
-  recipient: string;
+  recipient: Recipient;
   /** Null: whoever sends. */
   sender: string | null;
 };

@@ -2,11 +2,13 @@
  *  it answers, where the carrier says what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
 import type { MessageId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { poll } from "../lib/wait.ts";
 import { receiveMessage, storable } from "../messages/receive.ts";
 import type { Bell } from "../events/bell.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import { rememberInbound } from "./receipt-queries.ts";
+import { carrierAddress } from "../links/address.ts";
 import type { Link } from "../links/link.ts";
 import type { Routes } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -44,7 +46,7 @@ export class Inbound {
     if (failed?.status === "rejected") throw failed.reason;
   }
 
-  async #take(link: Link, inbound: InboundMessage): Promise<void> {
+  async #take(link: Link, inbound: Readable): Promise<void> {
     const { db, clock, bell, watch, log } = this.#parts;
     const home = await this.#homeOf(link, inbound);
     if (home === undefined) {
@@ -83,11 +85,13 @@ export class Inbound {
   }
 }
 
+type Readable = InboundMessage & { from: Recipient; to: Recipient };
+
 /** Names as they can be stored and looked for. One that cannot would be brought again for ever, and hold up what comes after it. */
-const readable = ({ providerMessageId, from, to, inReplyTo, ...rest }: InboundMessage): InboundMessage => ({
+const readable = ({ providerMessageId, from, to, inReplyTo, ...rest }: InboundMessage): Readable => ({
   ...rest,
-  from: storable(from),
-  to: storable(to),
+  from: carrierAddress(storable(from)),
+  to: carrierAddress(storable(to)),
   providerMessageId: providerMessageId && storable(providerMessageId),
   inReplyTo: inReplyTo && storable(inReplyTo),
 });

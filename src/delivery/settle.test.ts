@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { recipientOf } from "../../test/support/recipient.ts";
 import { encodeId, NO_ID, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, type Change } from "../messages/change.ts";
@@ -29,7 +30,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   id: toId("msg", firstUuidAt(NOW_MS - 60_000)),
   direction: "outbound",
   channel: "sms",
-  recipient: "+14155550123",
+  recipient: recipientOf("+14155550123"),
   sender: null,
   body: "Your code is 123456",
   template: null,

@@ -1,5 +1,5 @@
-/** Whether a number can exist: E.164 in form, and of a length that its country has. Possible, not valid: numbering plans
- *  change faster than any table of them. */
+/** Recipients, and whether a phone number can exist: E.164 in form, and of a length that its country has. Possible, not valid:
+ *  numbering plans change faster than any table of them. */
 import {
   getCountries,
   getCountryCallingCode,
@@ -8,6 +8,10 @@ import {
   parsePhoneNumberFromString,
   type CountryCode,
 } from "libphonenumber-js/min";
+
+/** The address of a person. `links/address.ts` makes it from a request, or from an inbound message. A message is sent only to an
+ *  address from a request, which is an E.164 number. */
+export type Recipient = string & { readonly recipient: unique symbol };
 
 export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
 
@@ -41,5 +45,8 @@ export function isPossibleNumber(e164: string): boolean {
   return false;
 }
 
-/** The country of a number, as two letters; undefined where its numbering plan does not tell. */
-export const countryOf = (e164: string): string | undefined => parsePhoneNumberFromString(e164)?.country;
+/** The country of a recipient, as two letters; undefined where its numbering plan does not tell. */
+export const countryOf = (recipient: Recipient): string | undefined => parsePhoneNumberFromString(recipient)?.country;
+
+/** The number without its plus, as some carriers write it. */
+export const digitsOf = (recipient: Recipient): string => recipient.slice(1);

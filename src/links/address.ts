@@ -1,16 +1,19 @@
-/** How those who are written to and those who write are named in requests. */
+/** Recipients and senders, as requests and carriers name them. */
 import { HINT, Type } from "../http/schema.ts";
 import type { Fault } from "../http/problem.ts";
-import { E164_PATTERN, isPossibleNumber } from "../lib/phone-number.ts";
+import { E164_PATTERN, isPossibleNumber, type Recipient } from "../lib/phone-number.ts";
 
 // A number, a short code, or a name of up to eleven characters with a letter in it: what carriers take as a sender.
 const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$";
 
-export const recipientField = Type.String({
+export const phoneNumberField = Type.String({
   pattern: E164_PATTERN,
   [HINT]: "must be an E.164 number such as +14155550123",
   examples: ["+14155550123"],
 });
+
+/** A request with this field, and without `recipientFaults`, has a `Recipient`. */
+export const recipientField = Type.Unsafe<Recipient>(phoneNumberField);
 
 export const senderField = Type.String({
   pattern: SENDER_PATTERN,
@@ -24,3 +27,9 @@ export const recipientFaults = (recipient: unknown, pointer: string): Fault[] =>
   typeof recipient === "string" && e164.test(recipient) && !isPossibleNumber(recipient)
     ? [{ pointer, code: "impossible_number", detail: "no country has numbers of this length under this calling code" }]
     : [];
+
+/** An address of an inbound message, as its carrier writes it: a number, a short code or a name. */
+export const carrierAddress = (text: string): Recipient => text as Recipient;
+
+/** Placeholder for an invalid recipient, so that validation can report the remaining errors. */
+export const NO_RECIPIENT = "" as Recipient;

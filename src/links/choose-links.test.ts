@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { recipientOf } from "../../test/support/recipient.ts";
 import { newId } from "../lib/id.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
@@ -12,8 +13,8 @@ const ACCOUNTS = new Map([
   ["other", OTHER],
 ]);
 const SIMULATOR = simulatorLink(1);
-const US = "+14155550123";
-const DE = "+4915112345678";
+const US = recipientOf("+14155550123");
+const DE = recipientOf("+4915112345678");
 
 const link = (name: string, fields: Partial<Link> = {}): Link => ({
   name,
@@ -79,7 +80,7 @@ const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<
   ["of its environment", [sms({ environment: "live", links: ["b"] })], {}, "b"],
   ["of its country", [sms({ countries: ["CA", "US"], links: ["b"] })], {}, "b"],
   ["of another country", [sms({ countries: ["DE"], links: ["b"] })], {}, "no_route"],
-  ["of a number without a country", [sms({ countries: ["US"], links: ["b"] })], { recipient: "+88213012345" }, "no_route"],
+  ["of a number without a country", [sms({ countries: ["US"], links: ["b"] })], { recipient: recipientOf("+88213012345") }, "no_route"],
   ["of its prefix", [sms({ prefixes: ["+1212", "+1415"], links: ["b"] })], {}, "b"],
   ["of another prefix", [sms({ prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
   ["of its account", [sms({ account: "house", links: ["b"] })], {}, "b"],
@@ -148,7 +149,7 @@ describe("allowed countries", () => {
     const routes = routesOf({ allowedCountries: { live: ["US"] } });
     assert.equal(wayOf(routes), "a b c");
     assert.equal(wayOf(routes, { recipient: DE }), "destination_not_permitted");
-    assert.equal(wayOf(routes, { recipient: "+88213012345" }), "destination_not_permitted");
+    assert.equal(wayOf(routes, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
     assert.equal(wayOf(routes, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
   });
 

@@ -1,14 +1,14 @@
 /** Which link a message takes, and from whom: by environment, channel, country or prefix. */
 import { randomInt } from "node:crypto";
 import type { AccountId } from "../lib/id.ts";
-import { countryOf } from "../lib/phone-number.ts";
+import { countryOf, type Recipient } from "../lib/phone-number.ts";
 import type { Channel } from "./channel.ts";
 import type { Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** What a route is found by. */
-export type Traveller = Owner & { channel: Channel; recipient: string; sender: string | null };
+export type Traveller = Owner & { channel: Channel; recipient: Recipient; sender: string | null };
 
 /** The links to try, the first one first, and who the message comes from on a link. */
 export type Way = { kind: "way"; links: readonly [Link, ...Link[]] };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { recipientOf } from "../../test/support/recipient.ts";
 import { NO_ID, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Signal } from "./change.ts";
@@ -15,7 +16,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   id: toId("msg", firstUuidAt(CREATED_MS)),
   direction: "outbound",
   channel: "sms",
-  recipient: "+14155550123",
+  recipient: recipientOf("+14155550123"),
   sender: null,
   body: "Your code is 123456",
   template: null,

@@ -1,6 +1,7 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -83,7 +84,7 @@ export type Message = {
   id: MessageId;
   direction: Direction;
   channel: Channel;
-  recipient: string;
+  recipient: Recipient;
   sender: string | null;
   body: string | null;
   template: TemplateUse | null;

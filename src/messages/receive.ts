@@ -7,6 +7,7 @@ import type { Tx } from "../storage/database.ts";
 import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { newId, type MessageId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
 
@@ -14,9 +15,9 @@ import type { Owner } from "../storage/owner.ts";
 export type Received = {
   channel: Channel;
   /** Who wrote it. */
-  sender: string;
+  sender: Recipient;
   /** The number of ours it was written to. */
-  recipient: string;
+  recipient: Recipient;
   text: string;
   inReplyTo: MessageId | null;
   provider: { name: string; link: string; messageId: string | null };

@@ -1,5 +1,6 @@
 /** A message as rows of the database have it. */
 import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Direction, Message, Priority } from "./message.ts";
@@ -14,7 +15,7 @@ export type MessageRow = {
   id: MessageId;
   direction: Direction;
   channel: Channel;
-  recipient: string;
+  recipient: Recipient;
   sender: string | null;
   body: string | null;
   status: Status;

@@ -3,6 +3,7 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
+import { NO_RECIPIENT } from "../links/address.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -81,7 +82,7 @@ const judgeable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...request,
   // Of what is said wrongly no rule has anything to say.
   ...(isFaulty(...SAID) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
-  ...(isFaulty("recipient") ? { recipient: "" } : {}),
+  ...(isFaulty("recipient") ? { recipient: NO_RECIPIENT } : {}),
   ...(isFaulty("sender") ? { sender: null } : {}),
   ...(isFaulty("fallback") ? { fallback: null } : {}),
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),

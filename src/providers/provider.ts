@@ -3,6 +3,7 @@
  *
  *  Adding one is a folder beside this file and a line in `providers.ts`. `test/support/provider-conformance.ts` is what it must pass. */
 import type { Log } from "../lib/log.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import type { TemplateCategory, TemplateDesk, TemplateVerdict } from "./template-desk.ts";
 
 /** What a carrier needs of a message. */
@@ -12,7 +13,8 @@ export type Outgoing = {
   /** Counts the tries at this message, from one. */
   attempt: number;
   channel: "sms" | "whatsapp";
-  recipient: string;
+  /** An E.164 number: checked when the request was parsed. */
+  recipient: Recipient;
   sender: string | null;
   /** The text, of a template with its variables filled in. */
   body: string;

@@ -2,7 +2,7 @@
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { escapePointer } from "../http/validate.ts";
-import { recipientFaults, recipientField } from "../links/address.ts";
+import { phoneNumberField, recipientFaults } from "../links/address.ts";
 import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
 import { contentFaults } from "./content.ts";
 import { hasBraces, MAX_VARIABLES, placeholderFaults, variablesOf } from "./placeholders.ts";
@@ -21,7 +21,7 @@ const NewButton = Type.Object(
     type: oneOf(BUTTON_TYPES),
     text: Type.String({ minLength: 1, maxLength: 25 }),
     url: optional(Type.String({ minLength: 1, maxLength: MAX_URL_LENGTH, description: "What a button of type `url` opens." })),
-    phone_number: optional({ ...recipientField, description: "Whom a button of type `phone_number` calls." }),
+    phone_number: optional({ ...phoneNumberField, description: "Whom a button of type `phone_number` calls." }),
   },
   { title: "NewButton", additionalProperties: false },
 );

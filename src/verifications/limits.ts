@@ -1,6 +1,7 @@
 /** How often codes are sent. Whoever earns from messages to numbers of their own asks for many: to one number, or to a row of
  *  numbers side by side. */
 import { Problem } from "../http/problem.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 
 export type Limits = { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 
@@ -10,7 +11,7 @@ export const HOUR_MS = 3_600_000;
 const OWN_DIGITS = 4;
 
 /** What a number has in common with those beside it. */
-export const prefixOf = (recipient: string): string => recipient.slice(0, -OWN_DIGITS);
+export const prefixOf = (recipient: Recipient): string => recipient.slice(0, -OWN_DIGITS);
 
 /** What was sent within the last hour: counted no further than the limits, and when it was last. */
 export type Recent = { ofRecipient: number; ofPrefix: number; lastAtMs: number | null };

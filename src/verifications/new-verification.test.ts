@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { recipientOf } from "../../test/support/recipient.ts";
 import { channelsOf, checkNewVerification, toMessageRequest, type NewVerification } from "./new-verification.ts";
 
-const BASE = { recipient: "+14155550123" };
+const BASE = { recipient: recipientOf("+14155550123") };
 
 type Row = readonly [what: string, request: Record<string, unknown>, faults: readonly string[]];
 

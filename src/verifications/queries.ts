@@ -1,5 +1,6 @@
 /** All SQL of verifications. */
 import type { AccountId, MessageId, VerificationId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -13,7 +14,7 @@ type VerificationRow = {
   account_id: AccountId;
   environment: Environment;
   id: VerificationId;
-  recipient: string;
+  recipient: Recipient;
   channels: Channel[];
   code_length: number;
   code_hash: Buffer;
@@ -68,11 +69,11 @@ export async function lockVerification(tx: Tx, { accountId, environment }: Owner
 
 /** Whoever else wants to send to the recipient, or to the numbers beside it, waits until this transaction ends: so the limits hold on
  *  any number of nodes. */
-export const waitForTurn = (tx: Tx, owner: Owner, recipient: string): Promise<unknown[]> =>
+export const waitForTurn = (tx: Tx, owner: Owner, recipient: Recipient): Promise<unknown[]> =>
   lockOwner(tx, OWNER_LOCKS.verifications, owner, prefixOf(recipient));
 
 /** What was sent lately to a recipient and to the numbers beside it; it stays so for whose turn it is. */
-export async function readRecent(tx: Tx, owner: Owner, recipient: string, limits: Limits, nowMs: number): Promise<Recent> {
+export async function readRecent(tx: Tx, owner: Owner, recipient: Recipient, limits: Limits, nowMs: number): Promise<Recent> {
   const { accountId, environment } = owner;
   const prefix = prefixOf(recipient);
   const since = firstUuidAt(nowMs - HOUR_MS);

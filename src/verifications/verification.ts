@@ -1,6 +1,7 @@
 /** A verification: a code that was sent to a recipient, and whether it came back. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type MessageId, type VerificationId } from "../lib/id.ts";
+import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
@@ -41,7 +42,7 @@ export type Verification = {
   accountId: AccountId;
   environment: Environment;
   id: VerificationId;
-  recipient: string;
+  recipient: Recipient;
   channels: readonly Channel[];
   codeLength: number;
   codeHash: Buffer;

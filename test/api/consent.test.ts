@@ -14,6 +14,7 @@ import { migrate } from "../../src/storage/migrate.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
+import { recipientOf } from "../support/recipient.ts";
 import { seeded } from "../support/seed.ts";
 
 let db: Database;
@@ -27,7 +28,7 @@ let statements = 0;
 const rows = <T>(text: string, values: readonly unknown[] = [], on: Database = db): Promise<T[]> =>
   on.rows<T>({ name: `consent_test_${(statements += 1)}`, text, values });
 
-const RECIPIENT = "+14155550123";
+const RECIPIENT = recipientOf("+14155550123");
 const SHOP = "+14155550199";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -98,7 +99,7 @@ describe("suppressed is", () => {
     ["not one without a sender", () => ({}), () => ({ sender: null }), false],
     ["a message from anybody, where it is about all", () => ({ sender: null }), () => ({}), true],
     ["one without a sender, where it is about all", () => ({ sender: null }), () => ({ sender: null }), true],
-    ["not another recipient", () => ({ sender: null }), () => ({ recipient: "+14155550124" }), false],
+    ["not another recipient", () => ({ sender: null }), () => ({ recipient: recipientOf("+14155550124") }), false],
     ["not the other environment", () => ({ sender: null }), () => ({ environment: "live" }), false],
     ["not another account", () => ({ sender: null }), () => ({ accountId: newId("acct", Date.now()) }), false],
     ["a message from a name, by the very same name", () => ({ sender: "Shop" }), () => ({ sender: "Shop" }), true],
@@ -150,7 +151,7 @@ describe("a window is", () => {
     ["not known where nobody wrote", null, {}, false],
     ["not known without a sender", 25 * HOUR_MS, { sender: null }, false],
     ["not known for another sender", 25 * HOUR_MS, { sender: "SHOP" }, false],
-    ["not known for another recipient", 25 * HOUR_MS, { recipient: "+14155550124" }, false],
+    ["not known for another recipient", 25 * HOUR_MS, { recipient: recipientOf("+14155550124") }, false],
     ["not known in the other environment", 25 * HOUR_MS, { environment: "live" }, false],
   ];
   for (const [what, ageMs, message, isClosed] of ROWS) {
@@ -290,7 +291,7 @@ describe("a change", () => {
 test("very many opt out in a few statements", async () => {
   const { accountId } = pairOf();
   const wishes = Array.from({ length: 1_000 }, (_, index) => ({
-    pair: pairOf({ accountId, recipient: `+1415${5_000_000 + index}` }),
+    pair: pairOf({ accountId, recipient: recipientOf(`+1415${5_000_000 + index}`) }),
     cause: STOP,
   }));
   const count = (): Promise<number> =>
@@ -401,7 +402,7 @@ describe("at the same time", () => {
 
   test("lists in any order do not wait in a circle", async (context) => {
     const { accountId } = pairOf();
-    const pairs = Array.from({ length: 200 }, (_, index) => pairOf({ accountId, recipient: `+1415555${1_000 + index}` }));
+    const pairs = Array.from({ length: 200 }, (_, index) => pairOf({ accountId, recipient: recipientOf(`+1415555${1_000 + index}`) }));
     // Some are there and lifted, some are there and active, the others are new.
     await db.transaction((tx) =>
       optOutAll(

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AccountId } from "../../src/lib/id.ts";
+import type { Recipient } from "../../src/lib/phone-number.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -213,7 +214,7 @@ describe("after an outcome that nobody knew", () => {
   let accountId: AccountId;
   const carrier = new ScriptedCarrier();
   const late = Promise.withResolvers<ReturnType<typeof acceptedParts>>();
-  const [AGAIN, REFUSED_AGAIN, NAMELESS, TOO_LATE] = [1, 2, 3, 4].map(recipientNo) as [string, string, string, string];
+  const [AGAIN, REFUSED_AGAIN, NAMELESS, TOO_LATE] = [recipientNo(1), recipientNo(2), recipientNo(3), recipientNo(4)];
   const links = [linkTo(LINK, { holdMs: 50, policy: "resend" }), linkTo("strict", { holdMs: 50, policy: "fail" })];
   before(async () => {
     rig = await Rig.open();
@@ -233,7 +234,7 @@ describe("after an outcome that nobody knew", () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  async function accept(recipient: string, link = LINK): Promise<{ message: Message; id: string }> {
+  async function accept(recipient: Recipient, link = LINK): Promise<{ message: Message; id: string }> {
     const fields: Partial<NewMessage> = { recipient, body: THREE_PARTS };
     const message = await rig.accept(fields, { accountId, link });
     carrier.changed();

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
-import type { Connection, Outgoing, SendOutcome } from "../../src/providers/provider.ts";
+import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import type { Play } from "../support/fakes/http-carrier.ts";
 import { LoudHost } from "../support/fakes/loud-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
-import { outgoing, settled } from "../support/recording-host.ts";
+import { outgoing, settled, type OutgoingFields } from "../support/recording-host.ts";
 
 const never = new AbortController().signal;
 const TO = "+4915112345678";
@@ -27,11 +27,11 @@ async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSe
   }
 }
 
-const send = (connection: Connection, fields: Partial<Outgoing> = {}): Promise<SendOutcome> =>
+const send = (connection: Connection, fields: OutgoingFields = {}): Promise<SendOutcome> =>
   settled(connection.send(outgoing({ recipient: TO, sender: "+14155550100", ...fields }), never), "a send");
 
 /** What the carrier saw of a message. */
-async function formOf(fields: Partial<Outgoing>, settings: Partial<TwilioSettings> = {}): Promise<Record<string, string>> {
+async function formOf(fields: OutgoingFields, settings: Partial<TwilioSettings> = {}): Promise<Record<string, string>> {
   let form: Record<string, string> = {};
   await onLink(async ({ carrier, connection }) => {
     assert.equal((await send(connection, fields)).kind, "accepted");

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LinkState, Outgoing, SendOutcome } from "../../src/providers/provider.ts";
+import type { LinkState, SendOutcome } from "../../src/providers/provider.ts";
 import { graphError } from "../support/fakes/graph.ts";
 import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { Play } from "../support/fakes/http-carrier.ts";
+import type { OutgoingFields } from "../support/recording-host.ts";
 
 /** What becomes of a message that is answered so, what the link makes of it, and how often the carrier saw the message. */
-async function answered(play: Play, fields: Partial<Outgoing> = {}): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
+async function answered(play: Play, fields: OutgoingFields = {}): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
   let result: { outcome: SendOutcome; state: LinkState; seen: number } | undefined;
   await onLink(
     async ({ graph, connection }) => {

@@ -8,6 +8,7 @@ import type { SendOutcome } from "../../src/providers/provider.ts";
 import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig, type Entry } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { keepLines } from "../support/log-lines.ts";
+import { recipientOf } from "../support/recipient.ts";
 import { accepted, receipt, refused, ScriptedCarrier, throttled, unknown, type Send } from "../support/scripted-carrier.ts";
 
 /** What is said of each try in a timeline. */
@@ -16,7 +17,7 @@ const typesIn = (entries: readonly Entry[]): string[] => entries.map(({ type }) 
 
 /** Another message has gone all the way through the lane: whatever was to be sent before it, has been. */
 async function anotherPasses(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
-  const other = await rig.accept({ recipient: "+14155559999" });
+  const other = await rig.accept({ recipient: recipientOf("+14155559999") });
   carrier.changed();
   await rig.untilStatus(other, "sent");
 }

@@ -13,6 +13,7 @@ import { Routes } from "../../src/links/choose-links.ts";
 import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
+import { recipientOf } from "../support/recipient.ts";
 import { refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 
 const SIMULATOR = { ...linkTo("simulator"), provider: "simulator" } as const;
@@ -173,7 +174,7 @@ describe("a link that no node has up", () => {
     });
     const carriers = { ...carriersOf(), a: away() };
     const stay = await send(rig, routes, { recipient: recipientNo(1) });
-    const move = await send(rig, routes, { recipient: "+12125550123" });
+    const move = await send(rig, routes, { recipient: recipientOf("+12125550123") });
     await rig.deliver(carriers, { routes, ...DOWN });
     await rig.untilStatus(move, "sent");
     const row = await until("it to be given back", async () => {
@@ -214,7 +215,7 @@ describe("a link that no node has up", () => {
     });
     const carriers = { ...carriersOf(), a: away() };
     const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
-    const move = await send(rig, routes, { recipient: "+12125550123" });
+    const move = await send(rig, routes, { recipient: recipientOf("+12125550123") });
     await rig.deliver(carriers, { routes, ...DOWN });
     await rig.untilStatus(move, "sent");
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);

@@ -12,6 +12,7 @@ import { DatabaseWire } from "../support/database-wire.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
+import { recipientOf } from "../support/recipient.ts";
 
 let url: string;
 let here: Database;
@@ -158,7 +159,7 @@ const OUTGOING: Outgoing = {
   id: "msg_1",
   attempt: 1,
   channel: "sms",
-  recipient: "+14155550123",
+  recipient: recipientOf("+14155550123"),
   sender: null,
   body: "x",
   template: null,

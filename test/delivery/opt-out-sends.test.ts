@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { optIn, optOut } from "../../src/consent/change-consent.ts";
 import { newId, type EventId } from "../../src/lib/id.ts";
+import type { Recipient } from "../../src/lib/phone-number.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
@@ -19,7 +20,7 @@ import { clientOf, type SuppressionCaller } from "../support/suppression-caller.
 // Of the link that messages take here, unless they name another.
 const SENDER = "+15005550000";
 
-const pairOf = (rig: Rig, recipient: string, sender: string | null) =>
+const pairOf = (rig: Rig, recipient: Recipient, sender: string | null) =>
   ({ accountId: rig.accountId, environment: "test", recipient, sender }) as const;
 const stop = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null } = {}): Promise<unknown> =>
   rig.db.transaction((tx) => optOut(tx, rig.clock.now(), pairOf(rig, recipient, sender), { source: "api" }));

@@ -7,6 +7,7 @@ import { Delivery } from "../../src/delivery/delivery.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { decodeId, encodeId, newId, NO_ID, type AccountId } from "../../src/lib/id.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
+import type { Recipient } from "../../src/lib/phone-number.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
@@ -29,11 +30,12 @@ import { TIMINGS } from "../../src/timings.ts";
 import { atEnd } from "./at-end.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { createDatabase } from "./database.ts";
+import { recipientOf } from "./recipient.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 /** The lane that messages take unless the test says otherwise. */
 export const LINK = "first";
-export const RECIPIENT = "+14155550123";
+export const RECIPIENT = recipientOf("+14155550123");
 
 export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60_000, policy: "fail" }): Link => ({
   name,
@@ -322,4 +324,4 @@ export class Rig {
 
 export const publicId = ({ id }: Message): string => encodeId("msg", id);
 /** `+1415555xxxx`: a recipient for each number. */
-export const recipientNo = (index: number): string => `+1415555${String(index).padStart(4, "0")}`;
+export const recipientNo = (index: number): Recipient => recipientOf(`+1415555${String(index).padStart(4, "0")}`);

@@ -23,6 +23,7 @@ import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
 import { createDatabase } from "./database.ts";
 import { spawnGodwit, type Run } from "./harness.ts";
+import { recipientOf } from "./recipient.ts";
 import { seeded } from "./seed.ts";
 
 const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
@@ -135,7 +136,7 @@ export class Scene {
       const credential = { accountId, keyId: NO_ID, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
       return acceptor.accept(
-        { recipient: "+14155550123", channel: "sms", body: "Hello", priority },
+        { recipient: recipientOf("+14155550123"), channel: "sms", body: "Hello", priority },
         { credential, claim: undefined, writeProblem: String },
       );
     };

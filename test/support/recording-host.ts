@@ -6,6 +6,7 @@ import { poll, within } from "../../src/lib/wait.ts";
 import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
 import type { TemplateVerdict } from "../../src/providers/template-desk.ts";
 import { LIMIT_MS } from "./expect.ts";
+import { recipientOf } from "./recipient.ts";
 
 type HostBehaviour = "takes" | "rejects" | "hangs";
 
@@ -82,11 +83,14 @@ const isAbout = (receipt: Receipt, message: Outgoing, outcome: SendOutcome): boo
 /** For `until`. */
 export const has = (status: Receipt["status"]) => (receipts: readonly Receipt[]) => receipts.some((receipt) => receipt.status === status);
 
+export type OutgoingFields = Partial<Omit<Outgoing, "recipient"> & { recipient: string }>;
+
 /** A message for a provider, with an id of its own. */
-export const outgoing = (fields: Partial<Outgoing> & Pick<Outgoing, "recipient">): Outgoing => ({
+export const outgoing = ({ recipient, ...fields }: OutgoingFields & { recipient: string }): Outgoing => ({
   id: encodeId("msg", newId("msg", Date.now())),
   attempt: 1,
   channel: "sms",
+  recipient: recipientOf(recipient),
   sender: null,
   body: "Your code is 123456",
   template: null,

@@ -5,11 +5,12 @@ import { decodeId } from "../../src/lib/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { until } from "./expect.ts";
 import type { Godwit, KeyOptions, Reply, RequestOptions } from "./harness.ts";
+import { recipientOf } from "./recipient.ts";
 
 export type Json = Reply["json"];
 export type Page = { data: Json[]; has_more: boolean; next_cursor: string | null };
 
-export const RECIPIENT = "+14155550123";
+export const RECIPIENT = recipientOf("+14155550123");
 export const SHOP = "+14155550199";
 
 /** Numbers that are all different, and possible. */

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { recipientOf } from "../../../test/support/recipient.ts";
+import type { Outgoing } from "../provider.ts";
 import { OPTED_OUT, scenarioFor, WINDOW_CLOSED, type Answer } from "./scenarios.ts";
 
 const ACCEPTED: Answer = { kind: "accepted" };
+
+type Sent = Pick<Outgoing, "channel" | "attempt"> & { recipient: string };
+const scenarioOf = ({ recipient, ...sent }: Sent) => scenarioFor({ ...sent, recipient: recipientOf(recipient) });
 
 type Row = readonly [recipient: string, what: string, answer: string, sms: readonly string[], whatsapp: readonly string[]];
 
@@ -29,7 +34,7 @@ for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
     ["whatsapp", whatsapp],
   ] as const) {
     test(`${channel} to ${recipient}: ${what}`, () => {
-      const scenario = scenarioFor({ recipient, channel, attempt: 1 });
+      const scenario = scenarioOf({ recipient, channel, attempt: 1 });
       const words = scenario.answer.kind === "refused" ? `refused ${scenario.answer.code}` : scenario.answer.kind;
       assert.equal(words, answer);
       assert.deepEqual(
@@ -39,7 +44,7 @@ for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
     });
 
     test(`${channel} to ${recipient}: receipts come after the answer, in the order they are written, each with time to be seen`, () => {
-      const times = scenarioFor({ recipient, channel, attempt: 1 }).receipts.map(({ afterMs }) => afterMs);
+      const times = scenarioOf({ recipient, channel, attempt: 1 }).receipts.map(({ afterMs }) => afterMs);
       assert.deepEqual(
         times,
         times.toSorted((a, b) => a - b),
@@ -51,18 +56,18 @@ for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
 }
 
 test("the third attempt at a number that throttles is delivered, and so is every later one", () => {
-  const answers = [1, 2, 3, 4].map((attempt) => scenarioFor({ recipient: "+15005550012", channel: "sms", attempt }).answer.kind);
+  const answers = [1, 2, 3, 4].map((attempt) => scenarioOf({ recipient: "+15005550012", channel: "sms", attempt }).answer.kind);
   assert.deepEqual(answers, ["throttled", "throttled", "accepted", "accepted"]);
   assert.deepEqual(
-    scenarioFor({ recipient: "+15005550012", channel: "whatsapp", attempt: 3 }),
-    scenarioFor({ recipient: "+15005550006", channel: "whatsapp", attempt: 1 }),
+    scenarioOf({ recipient: "+15005550012", channel: "whatsapp", attempt: 3 }),
+    scenarioOf({ recipient: "+15005550006", channel: "whatsapp", attempt: 1 }),
   );
 });
 
 test("other numbers take no notice of the attempt", () => {
   for (const attempt of [1, 2, 3, 10]) {
-    assert.deepEqual(scenarioFor({ recipient: "+14155550123", channel: "sms", attempt }).answer, ACCEPTED);
-    assert.equal(scenarioFor({ recipient: "+15005550002", channel: "sms", attempt }).answer.kind, "refused");
+    assert.deepEqual(scenarioOf({ recipient: "+14155550123", channel: "sms", attempt }).answer, ACCEPTED);
+    assert.equal(scenarioOf({ recipient: "+15005550002", channel: "sms", attempt }).answer.kind, "refused");
   }
 });
 
@@ -73,7 +78,7 @@ test("errors say what happened, in a code, a sentence and the carrier's own code
     ["+15005550005", "sim-005"],
     ["+15005550009", "sim-009"],
   ] as const) {
-    const { answer, receipts } = scenarioFor({ recipient, channel: "sms", attempt: 1 });
+    const { answer, receipts } = scenarioOf({ recipient, channel: "sms", attempt: 1 });
     const error = answer.kind === "refused" ? answer : receipts[0]?.error;
     assert.ok(error);
     assert.equal(error.providerCode, providerCode);
@@ -89,7 +94,7 @@ test("who writes back does so once, after the last receipt, with time to see it;
   ]);
   for (const [recipient] of ROWS)
     for (const channel of ["sms", "whatsapp"] as const) {
-      const { replies = [], receipts } = scenarioFor({ recipient, channel, attempt: 1 });
+      const { replies = [], receipts } = scenarioOf({ recipient, channel, attempt: 1 });
       const text = said.get(recipient);
       assert.deepEqual(
         replies.map((reply) => reply.text),
@@ -101,7 +106,7 @@ test("who writes back does so once, after the last receipt, with time to see it;
 
 test("who is not on whatsapp is refused there for good, and has everything else", () => {
   const recipient = "+15005550015";
-  const { answer, receipts } = scenarioFor({ recipient, channel: "whatsapp", attempt: 1 });
+  const { answer, receipts } = scenarioOf({ recipient, channel: "whatsapp", attempt: 1 });
   assert.deepEqual(answer, {
     kind: "refused",
     code: "recipient_not_on_whatsapp",
@@ -110,12 +115,12 @@ test("who is not on whatsapp is refused there for good, and has everything else"
     isPermanent: true,
   });
   assert.deepEqual(receipts, []);
-  const usual = scenarioFor({ recipient: "+15005550006", channel: "sms", attempt: 1 });
-  assert.deepEqual(scenarioFor({ recipient, channel: "sms", attempt: 1 }), usual);
+  const usual = scenarioOf({ recipient: "+15005550006", channel: "sms", attempt: 1 });
+  assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }), usual);
 });
 
 test("whom the carrier is known to refuse beforehand would get their messages, if they ever came to it", () => {
   assert.deepEqual([...OPTED_OUT, ...WINDOW_CLOSED], ["+15005550004", "+15005550014"]);
   for (const recipient of [...OPTED_OUT, ...WINDOW_CLOSED])
-    assert.deepEqual(scenarioFor({ recipient, channel: "sms", attempt: 1 }).answer, ACCEPTED);
+    assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }).answer, ACCEPTED);
 });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
-import { has, outgoing, RecordingHost, settled } from "../../../test/support/recording-host.ts";
+import { has, outgoing, RecordingHost, settled, type OutgoingFields } from "../../../test/support/recording-host.ts";
 import { poll } from "../../lib/wait.ts";
-import type { Connection, Outgoing, SendOutcome } from "../provider.ts";
+import type { Connection, SendOutcome } from "../provider.ts";
 import { simulator } from "./simulator.ts";
 
 const FAST = 200;
@@ -25,7 +25,7 @@ async function onLink(speed: number, run: (connection: Connection, host: Recordi
 }
 
 /** The outcome, and everything the carrier said later, up to the end of the link. */
-async function play(fields: Partial<Outgoing> & Pick<Outgoing, "recipient">, speed = FAST) {
+async function play(fields: OutgoingFields & { recipient: string }, speed = FAST) {
   const message = outgoing(fields);
   let outcome: SendOutcome | undefined;
   const { receipts } = await onLink(speed, async (connection) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, numberOf } from "./address.ts";
+import { recipientOf } from "../../../test/support/recipient.ts";
+import { destinationOf, numberOf, sourceOf } from "./address.ts";
 import type { Address } from "./pdu.ts";
 
 const BY_FORM = { ton: null, npi: null };
@@ -18,11 +19,14 @@ const FORMS: readonly (readonly [value: string | null, address: Address | undefi
   ["a\nb", undefined],
 ];
 for (const [value, address] of FORMS)
-  test(`${JSON.stringify(value)} as an address`, () => assert.deepEqual(addressOf(value, BY_FORM), address));
+  test(`${JSON.stringify(value)} as the address of a sender`, () => assert.deepEqual(sourceOf(value, BY_FORM), address));
+
+test("a recipient is an international number without its plus", () =>
+  assert.deepEqual(destinationOf(recipientOf("+4915112345678"), BY_FORM), { ton: 1, npi: 1, text: "4915112345678" }));
 
 test("what the link is told goes before the form, each by itself", () => {
-  assert.deepEqual(addressOf("Godwit", { ton: 0, npi: null }), { ton: 0, npi: 0, text: "Godwit" });
-  assert.deepEqual(addressOf("+14155550100", { ton: null, npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
+  assert.deepEqual(sourceOf("Godwit", { ton: 0, npi: null }), { ton: 0, npi: 0, text: "Godwit" });
+  assert.deepEqual(destinationOf(recipientOf("+14155550100"), { ton: null, npi: 0 }), { ton: 1, npi: 0, text: "14155550100" });
 });
 
 const NUMBERS: readonly (readonly [ton: number, text: string, number: string])[] = [

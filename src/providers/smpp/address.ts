@@ -1,5 +1,5 @@
 /** Addresses with their type of number and numbering plan, by their form. */
-import { isPossibleNumber } from "../../lib/phone-number.ts";
+import { digitsOf, isPossibleNumber, type Recipient } from "../../lib/phone-number.ts";
 import type { Address } from "./pdu.ts";
 
 const INTERNATIONAL = { ton: 1, npi: 1 };
@@ -14,9 +14,15 @@ const INTERNATIONAL_FORM = /^\+?\d{1,20}$/;
 
 type Override = { ton: number | null; npi: number | null };
 
-/** Undefined: no carrier could take it. Nobody's address, where the carrier puts one in, is an empty one. */
-export function addressOf(value: string | null, { ton, npi }: Override): Address | undefined {
-  const form = formOf(value ?? "");
+export const destinationOf = (recipient: Recipient, { ton, npi }: Override): Address => ({
+  ton: ton ?? INTERNATIONAL.ton,
+  npi: npi ?? INTERNATIONAL.npi,
+  text: digitsOf(recipient),
+});
+
+/** Undefined: no carrier could take it. A message without a sender, for carriers that put one in, has an empty address. */
+export function sourceOf(sender: string | null, { ton, npi }: Override): Address | undefined {
+  const form = formOf(sender ?? "");
   return form && { ton: ton ?? form.ton, npi: npi ?? form.npi, text: form.text };
 }
 

@@ -1,4 +1,5 @@
 /** A message as the Cloud API wants it. Free text and templates; it fills in templates itself. */
+import { digitsOf } from "../../lib/phone-number.ts";
 import type { Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { languageCode } from "./language.ts";
 
@@ -7,7 +8,7 @@ export function requestBody(message: Outgoing): string {
   return JSON.stringify({
     messaging_product: "whatsapp",
     recipient_type: "individual",
-    to: recipient.replaceAll(/\D/g, ""),
+    to: digitsOf(recipient),
     ...(template === null
       ? { type: "text", text: { body: body.toWellFormed(), preview_url: false } }
       : { type: "template", template: templateOf(template) }),

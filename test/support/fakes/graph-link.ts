@@ -1,7 +1,7 @@
 /** A WhatsApp link in front of a Cloud API of our own. */
 import { whatsapp, type WhatsAppSettings } from "../../../src/providers/whatsapp/whatsapp.ts";
 import type { Connection, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
-import { outgoing, settled } from "../recording-host.ts";
+import { outgoing, settled, type OutgoingFields } from "../recording-host.ts";
 import { FakeGraph, GRAPH_SECRETS, PHONE_NUMBER_ID } from "./graph.ts";
 import { LoudHost } from "./loud-host.ts";
 
@@ -32,7 +32,7 @@ export async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<W
   }
 }
 
-export const message = (fields: Partial<Outgoing> = {}): Outgoing => outgoing({ channel: "whatsapp", recipient: TO, ...fields });
+export const message = (fields: OutgoingFields = {}): Outgoing => outgoing({ channel: "whatsapp", recipient: TO, ...fields });
 
-export const send = (connection: Connection, fields: Partial<Outgoing> = {}): Promise<SendOutcome> =>
+export const send = (connection: Connection, fields: OutgoingFields = {}): Promise<SendOutcome> =>
   settled(connection.send(message(fields), never), "a send");

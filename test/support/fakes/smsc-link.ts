@@ -1,11 +1,11 @@
 /** A link to the fake carrier, for a test and for as long as it lasts. */
 import assert from "node:assert/strict";
 import { poll } from "../../../src/lib/wait.ts";
-import type { Connection, Host, InboundMessage, Outgoing, SendOutcome } from "../../../src/providers/provider.ts";
+import type { Connection, Host, InboundMessage, SendOutcome } from "../../../src/providers/provider.ts";
 import { SMPP_DEFAULTS, type SmppSettings, type SmppTimes } from "../../../src/providers/smpp/settings.ts";
 import { smpp } from "../../../src/providers/smpp/smpp.ts";
 import { LIMIT_MS } from "../expect.ts";
-import { outgoing, RecordingHost, settled } from "../recording-host.ts";
+import { outgoing, RecordingHost, settled, type OutgoingFields } from "../recording-host.ts";
 import { Smsc, until, type Script } from "./smsc.ts";
 
 /** Short enough that no test waits, long enough that a busy machine is no fault. */
@@ -74,7 +74,7 @@ export async function withLink(script: Script, settings: Partial<SmppSettings>, 
 
 const TO = "+4915112345678";
 
-export const sendOne = (link: Connection, fields: Partial<Outgoing> = {}, signal = new AbortController().signal): Promise<SendOutcome> =>
+export const sendOne = (link: Connection, fields: OutgoingFields = {}, signal = new AbortController().signal): Promise<SendOutcome> =>
   settled(link.send(outgoing({ recipient: TO, sender: "+14155550100", ...fields }), signal), "a send");
 
 export const idOf = (outcome: SendOutcome): string =>
