@@ -3,7 +3,8 @@ import { createAccount } from "../access/accounts.ts";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
 import { seedTemplates } from "../templates/seed.ts";
-import { print, UsageError, type Command } from "./command.ts";
+import { UsageError, type Command } from "./command.ts";
+import { print } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
 
 const record = ({ id, name, created_at }: AccountRow) => ({ id: encodeId("acct", id), name, created_at: created_at.toISOString() });

@@ -163,41 +163,13 @@ export function neededFlag(flags: Flags, name: string): string {
   return value;
 }
 
-/** One record or a list of them, as JSON for programs or a table for people. */
-export function print(flags: Flags, value: object | readonly object[]): void {
-  if (flags["json"] === true) process.stdout.write(`${JSON.stringify(value)}\n`);
-  else process.stdout.write(Array.isArray(value) ? table(value as Record<string, unknown>[]) : list(value as Record<string, unknown>));
-}
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-const cell = (value: unknown): string =>
-  value === null || value === undefined
-    ? "-"
-    : Array.isArray(value)
-      ? value.join(",")
-      : typeof value === "object"
-        ? JSON.stringify(value)
-        : `${value as string | number | boolean}`;
-
-function table(rows: readonly Record<string, unknown>[]): string {
-  const [first] = rows;
-  if (first === undefined) return "none\n";
-  const names = Object.keys(first);
-  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
-  const widths = names.map((_, index) => Math.max(...lines.map((line) => (line[index] ?? "").length)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((text, index) => text.padEnd(widths[index] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
-}
-
-function list(record: Record<string, unknown>): string {
-  const width = Math.max(...Object.keys(record).map((name) => name.length));
-  return Object.entries(record)
-    .map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}\n`)
-    .join("");
+/** In seconds; undefined when the flag was not given. */
+export function readDuration({ flags }: Input, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
+  const match = /^(\d{1,6})([smhd])$/.exec(text);
+  if (match === null) throw new UsageError(`--${name} must be a number and a unit, such as 30m, 24h or 90d`);
+  return Number(match[1]) * (UNIT_SECONDS[match[2] ?? "s"] ?? 1);
 }

@@ -1,12 +1,12 @@
 /** godwit doctor: looks at everything the service stands on, and says what is wrong and what to do. It changes nothing. */
 import { inspectConfig } from "../config.ts";
+import { guarded, type Check } from "./check.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkConfig, checkDisk, checkNode, checkService, checkTls, faultsOf } from "./check-machine.ts";
-import { guarded, type Check } from "./check.ts";
 import { EXIT, type Command } from "./command.ts";
-import { paint } from "./paint.ts";
+import { paint } from "./output.ts";
 
 export const doctor: Command = {
   name: "doctor",

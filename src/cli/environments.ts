@@ -1,9 +1,10 @@
 /** godwit environments: an account's test and live, and how often each may ask. */
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
-import { neededFlag, print, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { chooseAccount, withDatabase } from "./with-database.ts";
 import { isEnvironment } from "../storage/owner.ts";
+import { neededFlag, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { print } from "./output.ts";
+import { chooseAccount, withDatabase } from "./with-database.ts";
 
 const record = (row: EnvironmentRow) => ({
   account_id: encodeId("acct", row.account_id),

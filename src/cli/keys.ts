@@ -5,11 +5,11 @@ import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts"
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { seedTemplates } from "../templates/seed.ts";
-import { neededFlag, print, textFlag, UsageError, type Command, type Input } from "./command.ts";
-import { readDuration } from "./duration.ts";
-import { chooseAccount, withDatabase } from "./with-database.ts";
 import { isEnvironment } from "../storage/owner.ts";
+import { seedTemplates } from "../templates/seed.ts";
+import { neededFlag, readDuration, textFlag, UsageError, type Command, type Input } from "./command.ts";
+import { print } from "./output.ts";
+import { chooseAccount, withDatabase } from "./with-database.ts";
 
 export const keys: Command = {
   name: "keys",

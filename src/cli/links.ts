@@ -1,7 +1,8 @@
 /** godwit links: how every link is doing, as the nodes that have it open said within the last seconds. */
-import { listLinks } from "../links/list-links.ts";
 import { simulatorLink } from "../links/link.ts";
-import { print, type Command } from "./command.ts";
+import { listLinks } from "../links/list-links.ts";
+import { type Command } from "./command.ts";
+import { print } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
 
 export const links: Command = {

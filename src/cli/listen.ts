@@ -5,8 +5,7 @@ import { parseObject, reasonOf } from "./api.ts";
 import { readClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type Command } from "./command.ts";
 import { followEvents, type FollowedEvent } from "./follow-events.ts";
-import { paint, paintStatus } from "./paint.ts";
-import { say } from "./say.ts";
+import { paint, paintStatus, say } from "./output.ts";
 
 const FORWARD_TIMEOUT_MS = 15_000;
 

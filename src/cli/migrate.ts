@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.ts";
 import { migrate as runMigrations } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
-import { print, type Command } from "./command.ts";
-import { say } from "./say.ts";
+import { type Command } from "./command.ts";
+import { print, say } from "./output.ts";
 
 export const migrate: Command = {
   name: "migrate",

@@ -2,15 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
-import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { CHANNELS } from "../links/channel.ts";
+import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { explainProblem } from "./api.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
-import { EXIT, neededFlag, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
-import { readDuration } from "./duration.ts";
+import { EXIT, neededFlag, readDuration, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
 import { followMessage, hasArrived, type State } from "./follow-message.ts";
-import { paintStatus } from "./paint.ts";
-import { say } from "./say.ts";
+import { paintStatus, say } from "./output.ts";
 import { sendMessage, type Sent } from "./send-message.ts";
 
 const DEFAULT_LIMIT_SECONDS = 30;

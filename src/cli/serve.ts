@@ -5,7 +5,7 @@ import { within } from "../lib/wait.ts";
 import { startService, type Service } from "../service/start-service.ts";
 import { TIMINGS, type Timings } from "../timings.ts";
 import type { Command } from "./command.ts";
-import { say } from "./say.ts";
+import { say } from "./output.ts";
 
 export const serve: Command = {
   name: "serve",

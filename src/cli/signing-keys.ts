@@ -1,12 +1,13 @@
 /** godwit signing-keys: what access tokens are signed with. */
 import { checkSecretKey } from "../access/secret-key.ts";
-import { readOrMakeSecretKey } from "../storage/data-directory.ts";
+import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { SecretBox } from "../lib/secret-box.ts";
-import type { Database } from "../storage/database.ts";
 import { isoTime } from "../lib/time.ts";
-import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
-import { print, UsageError, type Command } from "./command.ts";
+import { readOrMakeSecretKey } from "../storage/data-directory.ts";
+import type { Database } from "../storage/database.ts";
+import { UsageError, type Command } from "./command.ts";
+import { print } from "./output.ts";
 import { withDatabase } from "./with-database.ts";
 
 export const signingKeys: Command = {

@@ -1,6 +1,7 @@
 /** godwit version */
 import { VERSION } from "../version.ts";
-import { print, type Command } from "./command.ts";
+import { type Command } from "./command.ts";
+import { print } from "./output.ts";
 
 export const version: Command = {
   name: "version",

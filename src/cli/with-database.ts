@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { readConfig, type Config } from "../config.ts";
 import { decodeId, encodeId } from "../lib/id.ts";
-import { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import { DatabaseClock } from "../storage/database-clock.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import { UsageError, type Input } from "./command.ts";
-import { say } from "./say.ts";
+import { say } from "./output.ts";
 
 export type Opened = { db: Database; clock: DatabaseClock; config: Config };
 

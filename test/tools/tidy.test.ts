@@ -174,7 +174,7 @@ const purpose: Rule = (file) =>
 
 const noConsole: Rule = (file) =>
   (isSource(file) || isPackage(file)) && /\bconsole\s*\./.test(file.text)
-    ? [`${file.path} uses console: log through lib/log.ts, or talk to people through cli/say.ts`]
+    ? [`${file.path} uses console: log through lib/log.ts, or talk to people through cli/output.ts`]
     : [];
 
 const reasonedSkips: Rule = (file) => {
