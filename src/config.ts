@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parse as parseToml } from "smol-toml";
-import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { addressSet, isLoopback, parseCidr, type AddressSet, type CidrBlock } from "./lib/addresses.ts";
 import type { LogStyle } from "./lib/log.ts";
+import { readPlan, type Plan, type Tables } from "./links/plan.ts";
 import { readTracing, TRACING_SETTINGS, type TracingSettings } from "./tracing/settings.ts";
 
 export type TlsFiles = { certPath: string; keyPath: string };

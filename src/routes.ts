@@ -1,35 +1,35 @@
 /** Every route of the API, in the order in which the document has them. */
+import type { KeyChanger } from "./access/change-key.ts";
+import { oauthSchemes, tokenPaths, tokenSchemas } from "./access/describe-tokens.ts";
+import { keyRoutes } from "./access/key-routes.ts";
 import type { Surroundings } from "./api/openapi.ts";
 import type { Route } from "./api/route.ts";
 import type { BatchAcceptor } from "./batches/accept-batch.ts";
 import { batchRoutes } from "./batches/routes.ts";
 import { suppressionRoutes } from "./consent/routes.ts";
 import type { SuppressionChanger } from "./consent/suppression-changer.ts";
-import type { EndpointChanger } from "./webhooks/change-endpoint.ts";
-import { endpointRoutes } from "./webhooks/endpoint-routes.ts";
+import { queueRoutes } from "./delivery/routes.ts";
 import { Event } from "./events/event.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { EventStreams } from "./events/stream.ts";
-import type { KeyChanger } from "./access/change-key.ts";
-import { keyRoutes } from "./access/key-routes.ts";
+import { CHANNELS } from "./links/channel.ts";
+import type { Routes } from "./links/choose-links.ts";
 import { linkRoutes } from "./links/routes.ts";
 import type { Acceptor } from "./messages/accept.ts";
 import type { MessageChanger } from "./messages/change-message.ts";
 import type { Composer } from "./messages/compose.ts";
 import { messageRoutes } from "./messages/routes.ts";
 import { STATUSES } from "./messages/states.ts";
-import { CHANNELS } from "./links/channel.ts";
-import type { Routes } from "./links/choose-links.ts";
-import type { Clock } from "./storage/database-clock.ts";
 import type { Database } from "./storage/database.ts";
+import type { Clock } from "./storage/database-clock.ts";
 import type { TemplateChanger } from "./templates/change-template.ts";
 import { templateRoutes } from "./templates/routes.ts";
-import { oauthSchemes, tokenPaths, tokenSchemas } from "./access/describe-tokens.ts";
 import { usageRoutes } from "./usage/routes.ts";
-import { queueRoutes } from "./delivery/routes.ts";
 import { verificationRoutes } from "./verifications/routes.ts";
 import type { Verifier } from "./verifications/verifier.ts";
 import { VERSION } from "./version.ts";
+import type { EndpointChanger } from "./webhooks/change-endpoint.ts";
+import { endpointRoutes } from "./webhooks/endpoint-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** What the document of the API says besides its routes. */

@@ -1,9 +1,9 @@
 /** Doctor's look at webhook endpoints: how they are doing, and whether a connection to each can be had as for a call. Nothing is sent
  *  on it. */
 import type { Config } from "../config.ts";
-import { listOrigins, readEndpointHealth } from "../webhooks/endpoint-health.ts";
 import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";
+import { listOrigins, readEndpointHealth } from "../webhooks/endpoint-health.ts";
 import { Outbound } from "../webhooks/outbound.ts";
 import { createResolve } from "../webhooks/resolve.ts";
 import { lookAtAll, ok, warn, type Check } from "./check.ts";

@@ -1,9 +1,9 @@
 /** Doctor's look at the links to carriers: whether their host is reached from here, and what the nodes that have them open say. It never
  *  speaks to a carrier: a bind of its own could cost a service its connection. */
-import { listLinks } from "../links/list-links.ts";
-import type { LinkRecord } from "../links/link-record.ts";
 import { reach, type Address } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
+import type { LinkRecord } from "../links/link-record.ts";
+import { listLinks } from "../links/list-links.ts";
 import type { Queryable } from "../storage/database.ts";
 import { fail, lookAtAll, ok, reason, warn, type Check } from "./check.ts";
 
