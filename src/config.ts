@@ -172,7 +172,7 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting>;
 
 /** As it stands in a URL: a service that listens everywhere is called on this machine. */
-export const hostToCall = (host: string): string =>
+export const hostInUrl = (host: string): string =>
   host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
 
 /** Whether npm started this process, by `npm start` or `npx`. */
@@ -206,15 +206,15 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
 }
 
 /** What stands in the place of a faulty setting is good for nothing but to look at the others. */
-export type Inspected = { config: Config; faults: readonly string[]; file: string | undefined };
+export type ConfigInspection = { config: Config; faults: readonly string[]; file: string | undefined };
 
-export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Inspected {
+export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): ConfigInspection {
   const faults: string[] = [];
-  const path = textOf(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
+  const path = nonEmptyFlag(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
   const { values: file, tables } = readFile(path, faults);
   const read = (name: SettingName): { text: string | undefined; from: string } => {
     const setting: Setting = SETTINGS[name];
-    const fromFlag = setting.isSecret ? undefined : textOf(flags[setting.flag]);
+    const fromFlag = setting.isSecret ? undefined : nonEmptyFlag(flags[setting.flag]);
     if (fromFlag !== undefined) return { text: fromFlag, from: `--${setting.flag}` };
     const fromEnv = nonEmpty(env[setting.env]);
     if (fromEnv !== undefined) return { text: fromEnv, from: setting.env };
@@ -269,15 +269,15 @@ const clearTextRefusal = (host: string): string =>
 
 export const nonEmpty = (text: string | undefined): string | undefined =>
   text === undefined || text.trim() === "" ? undefined : text.trim();
-export const textOf = (flag: Flags[string]): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
+export const nonEmptyFlag = (flag: Flags[string]): string | undefined => (typeof flag === "string" ? nonEmpty(flag) : undefined);
 const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
 
-type ReadFile = { values: Map<SettingName, string>; tables: Tables };
+type ConfigFile = { values: Map<SettingName, string>; tables: Tables };
 
 /** What is a table is for the plan to read. */
 const TABLES: ReadonlySet<string> = new Set(["link", "sender", "route", "allowed_countries"]);
 
-function readFile(path: string | undefined, faults: string[]): ReadFile {
+function readFile(path: string | undefined, faults: string[]): ConfigFile {
   const values = new Map<SettingName, string>();
   if (path === undefined) return { values, tables: {} };
   let table: Record<string, unknown>;
@@ -304,30 +304,34 @@ function readFile(path: string | undefined, faults: string[]): ReadFile {
   return { values, tables: table };
 }
 
-type Read = { text: string | undefined; from: string };
+type SettingValue = { text: string | undefined; from: string };
 
-function readNumber({ text, from }: Read, { least, most, what }: { least: number; most: number; what: string }, faults: string[]): number {
+function readNumber(
+  { text, from }: SettingValue,
+  { least, most, what }: { least: number; most: number; what: string },
+  faults: string[],
+): number {
   const value = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   faults.push(`${from}: must be ${what} from ${least} to ${most}, not "${text}"`);
   return least;
 }
 
-function readLogStyle({ text, from }: Read, faults: string[]): LogStyle {
+function readLogStyle({ text, from }: SettingValue, faults: string[]): LogStyle {
   if (text === undefined) return process.stdout.isTTY ? "pretty" : "json";
   if (text === "json" || text === "pretty" || text === "silent") return text;
   faults.push(`${from}: must be json, pretty or silent, not "${text}"`);
   return "json";
 }
 
-function readRoles({ text, from }: Read, faults: string[]): ReadonlySet<Role> {
+function readRoles({ text, from }: SettingValue, faults: string[]): ReadonlySet<Role> {
   const words = (text ?? "").split(",").map((word) => word.trim());
   const isRole = (word: string): word is Role => (ROLES as readonly string[]).includes(word);
   for (const word of words) if (!isRole(word)) faults.push(`${from}: "${word}" is not a role; known are ${ROLES.join(", ")}`);
   return new Set(words.filter(isRole));
 }
 
-function readCidrs({ text, from }: Read, faults: string[]): CidrBlock[] {
+function readCidrs({ text, from }: SettingValue, faults: string[]): CidrBlock[] {
   const blocks: CidrBlock[] = [];
   for (const item of (text ?? "").split(",").map((part) => part.trim())) {
     if (item === "") continue;
@@ -338,7 +342,7 @@ function readCidrs({ text, from }: Read, faults: string[]): CidrBlock[] {
   return blocks;
 }
 
-function readDatabaseUrl({ text, from }: Read, faults: string[]): string | undefined {
+function readDatabaseUrl({ text, from }: SettingValue, faults: string[]): string | undefined {
   if (text !== undefined && !/^postgres(ql)?:\/\//.test(text)) faults.push(`${from}: must begin with postgres:// or postgresql://`);
   return text;
 }
@@ -368,7 +372,7 @@ export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; k
 
 const SECRET_KEY_BYTES = 32;
 
-function readSecretKey({ text, from }: Read, faults: string[]): Buffer | undefined {
+function readSecretKey({ text, from }: SettingValue, faults: string[]): Buffer | undefined {
   if (text === undefined) return undefined;
   const key = Buffer.from(text, "base64");
   if (/^[A-Za-z0-9+/_-]+=*$/.test(text) && key.length === SECRET_KEY_BYTES) return key;

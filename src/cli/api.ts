@@ -4,8 +4,8 @@ import type { ClientConfig } from "./client-config.ts";
 
 export type ApiRequest = { method: "GET" | "POST"; path: string; body?: unknown; headers?: Readonly<Record<string, string>> };
 
-export type Answered = {
-  kind: "answered";
+export type ApiResponse = {
+  kind: "response";
   status: number;
   headers: Headers;
   text: string;
@@ -13,26 +13,26 @@ export type Answered = {
   json: Readonly<Record<string, unknown>> | undefined;
 };
 
-export type Answer =
-  | Answered
+export type ApiResult =
+  | ApiResponse
   | {
-      kind: "unanswered";
+      kind: "no_response";
       reason: string;
       /** Whether the server can have got it. */
       mayHaveArrived: boolean;
       /** The next try would end the same. */
-      isHopeless: boolean;
+      isPermanent: boolean;
     };
 
 const REQUEST_MS = 15_000;
-const MAX_ANSWER_BYTES = 4 * 1_048_576;
+const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
 /** Never throws. */
 export async function callApi(
   { url, key }: ClientConfig,
   { method, path, body, headers = {} }: ApiRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ApiResult> {
   try {
     const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
       method,
@@ -48,9 +48,9 @@ export async function callApi(
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
     });
     const text = await readText(response);
-    return { kind: "answered", status: response.status, headers: response.headers, text, json: parseObject(text) };
+    return { kind: "response", status: response.status, headers: response.headers, text, json: parseObject(text) };
   } catch (error) {
-    return whyNot(error as Error);
+    return failureResult(error as Error);
   }
 }
 
@@ -59,7 +59,7 @@ async function readText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error("the answer is too long to be a godwit's");
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error("the answer is too long to be a godwit's");
     chunks.push(chunk as Uint8Array);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -78,16 +78,16 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
 
-function whyNot(error: Error): Answer {
+function failureResult(error: Error): ApiResult {
   const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
   const code = cause?.code ?? "";
   // Ports that no browser would call are refused before there is a connection; such a refusal has no code.
-  const isHopeless = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
-  return { kind: "unanswered", reason: reasonOf(error), mayHaveArrived: !isHopeless && !NOT_CONNECTED.test(code), isHopeless };
+  const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
+  return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
 /** What a failed request says of itself, without the words that say nothing. */
-export function reasonOf({ name, message, cause }: Error): string {
+export function failureReason({ name, message, cause }: Error): string {
   if (name === "TimeoutError") return "no answer in time";
   if (name === "AbortError") return "it was stopped";
   if (!(cause instanceof Error)) return message;
@@ -98,10 +98,10 @@ type ApiProblem = { title?: string; detail?: string; code?: string; request_id?:
 
 /** An answer that is an error, for people: the code, what it means, every fault, and the name under which the server's log has it.
  *  `namesOf` says how the caller calls a field. */
-export function explainProblem({ status, json, headers }: Answered, nameOf: (field: string) => string = (field) => field): string {
+export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
   const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
   if (code === undefined && title === undefined) return `the server answered ${status}, and not as a godwit does: is it the right URL?`;
-  const faults = errors.map((fault) => `  ${nameOf(placeOf(fault))}: ${fault.detail} (${fault.code})`);
+  const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
   return [
     `${status} ${code ?? ""}: ${title ?? ""}`,
     // With faults it only repeats the first of them.
@@ -110,5 +110,5 @@ export function explainProblem({ status, json, headers }: Answered, nameOf: (fie
   ].join("\n");
 }
 
-const placeOf = (fault: Fault): string =>
+const faultField = (fault: Fault): string =>
   "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") || "body" : "parameter" in fault ? fault.parameter : fault.header;

@@ -9,8 +9,8 @@ import { missingDurability } from "../storage/durability.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
 import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
 import { listWeeks } from "../storage/partitions.ts";
-import { fail, guarded, ok, reason, warn, type Check } from "./check.ts";
-import { withDatabaseAsItIs } from "./with-database.ts";
+import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
+import { withUnmigratedDatabase } from "./with-database.ts";
 
 const CLOCK_WARNING_MS = 1_000;
 // A node has a pool of sixteen, and one connection that listens.
@@ -21,26 +21,26 @@ const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 600;
 
 /** What is there is looked at, `more` with it; nothing is made and nothing migrated. */
-export async function checkDatabase(config: Config, more: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+export async function checkDatabase(config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
   if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
     const none = warn("database", `none in ${dataDir} yet: the first start makes it`, "run godwit serve, or name the right --data-dir");
-    return [none, ...(await more(undefined))];
+    return [none, ...(await checkRest(undefined))];
   }
   let checks: Check[] = [];
   try {
-    await withDatabaseAsItIs(config, "doctor", async ({ db }) => {
-      checks = await lookInside(onlyReading(db), config, more);
+    await withUnmigratedDatabase(config, "doctor", async ({ db }) => {
+      checks = await checkContents(onlyReading(db), config, checkRest);
     });
     return checks;
   } catch (error) {
-    const away = fail("database", reason(error), "start it, or mend DATABASE_URL or --data-dir");
+    const away = fail("database", errorMessage(error), "start it, or mend DATABASE_URL or --data-dir");
     // Where it went away after all, what was seen stands.
-    return checks.length > 0 ? checks : [away, ...(await more(undefined))];
+    return checks.length > 0 ? checks : [away, ...(await checkRest(undefined))];
   }
 }
 
-async function lookInside(db: Queryable, config: Config, more: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
+async function checkContents(db: Queryable, config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
   const askedAt = Date.now();
   const server = await readServer(db);
   // Its clock was read somewhere between the two.
@@ -53,18 +53,18 @@ async function lookInside(db: Queryable, config: Config, more: (db: Queryable | 
       `PostgreSQL ${server.version}, ${config.databaseUrl === undefined ? `embedded in ${config.dataDir}` : "of DATABASE_URL"}`,
     ),
     checkSchema(version),
-    await guarded("durability", () => checkDurability(db)),
+    await runCheck("durability", () => checkDurability(db)),
     checkConnections(server),
     checkClock(skewMs),
     ...(isCurrent
       ? [
-          await guarded("partitions", () => checkPartitions(db, server.nowMs)),
-          await guarded("secret key", () => checkSecretKey(db, config)),
-          await guarded("queue", () => checkQueue(db)),
+          await runCheck("partitions", () => checkPartitions(db, server.nowMs)),
+          await runCheck("secret key", () => checkSecretKey(db, config)),
+          await runCheck("queue", () => checkQueue(db)),
         ]
       : []),
     // Tables of another version may not be what they seem.
-    ...(await more(isCurrent ? db : undefined)),
+    ...(await checkRest(isCurrent ? db : undefined)),
   ];
 }
 
@@ -115,7 +115,7 @@ async function checkPartitions(db: Queryable, nowMs: number): Promise<Check> {
 async function checkSecretKey(db: Queryable, { secretKey, previousSecretKey, databaseUrl, dataDir }: Config): Promise<Check> {
   if (secretKey === undefined && databaseUrl !== undefined)
     return warn("secret key", "GODWIT_SECRET_KEY is not set here", "every node needs it with DATABASE_URL; set it to have it compared");
-  const mine = secretKey ?? lookAtKeyFile(secretKeyPath(dataDir));
+  const mine = secretKey ?? readKeyFile(secretKeyPath(dataDir));
   if (!Buffer.isBuffer(mine)) return mine;
   const compared = await compareSecretKey(db, { secretKey: mine, previousSecretKey });
   if (compared !== "different")
@@ -131,14 +131,14 @@ async function checkSecretKey(db: Queryable, { secretKey, previousSecretKey, dat
 }
 
 /** The key of the data directory, or what is wrong with it. */
-function lookAtKeyFile(path: string): Buffer | Check {
+function readKeyFile(path: string): Buffer | Check {
   try {
     const key = readSecretKey(path);
     return (statSync(path).mode & 0o077) === 0 ? key : warn("secret key", `${path} can be read by others`, `chmod 600 ${path}`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT")
       return fail("secret key", `there is no ${path}`, "restore it from a backup: what it sealed cannot be read without it");
-    return fail("secret key", reason(error), "restore it from a backup, or run doctor as the user of the service");
+    return fail("secret key", errorMessage(error), "restore it from a backup, or run doctor as the user of the service");
   }
 }
 

@@ -6,11 +6,11 @@ import type { Queryable } from "../storage/database.ts";
 import { listOrigins, readEndpointHealth } from "../webhooks/endpoint-health.ts";
 import { Outbound } from "../webhooks/outbound.ts";
 import { createResolve } from "../webhooks/resolve.ts";
-import { lookAtAll, ok, warn, type Check } from "./check.ts";
+import { mapConcurrently, ok, warn, type Check } from "./check.ts";
 
 const MAX_ENDPOINTS = 200;
 const MAX_ORIGINS = 50;
-const AT_ONCE = 10;
+const CONCURRENCY = 10;
 const REACH_MS = 8_000;
 const MAX_SHOWN = 5;
 
@@ -38,7 +38,7 @@ export async function checkEndpoints(db: Queryable, { webhookAllow }: Config): P
 
 async function findUnreached(origins: readonly { id: string; origin: string }[], outbound: Outbound): Promise<string[]> {
   try {
-    const looked = await lookAtAll(origins, AT_ONCE, async ({ id, origin }) => {
+    const looked = await mapConcurrently(origins, CONCURRENCY, async ({ id, origin }) => {
       const problem = await within(
         outbound.reach(new URL(origin)).then((found) => found ?? "reached"),
         REACH_MS,

@@ -5,20 +5,20 @@ import type { Link } from "../links/link.ts";
 import type { LinkRecord } from "../links/link-record.ts";
 import { listLinks } from "../links/list-links.ts";
 import type { Queryable } from "../storage/database.ts";
-import { fail, lookAtAll, ok, reason, warn, type Check } from "./check.ts";
+import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
 
 const REACH_MS = 5_000;
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 const MAX_LINKS = 40;
 
 export async function checkLinks(links: readonly Link[], db: Queryable | undefined): Promise<Check[]> {
   if (links.length === 0) return [ok("links", "none configured: the simulator carries test, and live has no route")];
   const shown = links.slice(0, MAX_LINKS);
   const records = await readRecords(shown, db);
-  const checks = await lookAtAll(shown, AT_ONCE, async (link) => {
-    const address = addressOf(link);
+  const checks = await mapConcurrently(shown, CONCURRENCY, async (link) => {
+    const address = linkAddress(link);
     const problem = address === undefined ? undefined : await reach(address, REACH_MS);
-    return judge(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
+    return toCheck(link, address, problem, Array.isArray(records) ? records.find(({ name }) => name === link.name) : undefined);
   });
   if (typeof records === "string") checks.push(warn("links", `what nodes say of them is not known: ${records}`, "mend the database first"));
   if (links.length > MAX_LINKS)
@@ -31,12 +31,12 @@ async function readRecords(links: readonly Link[], db: Queryable | undefined): P
   try {
     return await listLinks(db, links);
   } catch (error) {
-    return reason(error);
+    return errorMessage(error);
   }
 }
 
 /** Where a link goes; undefined for the simulator, which goes nowhere. */
-function addressOf({ provider, settings }: Link): Address | undefined {
+function linkAddress({ provider, settings }: Link): Address | undefined {
   if (provider === "simulator") return undefined;
   const { host, port, tls, tlsServerName, tlsCa, baseUrl } = settings as Record<string, string | number | boolean | null | undefined>;
   if (typeof host === "string")
@@ -57,33 +57,33 @@ function addressOf({ provider, settings }: Link): Address | undefined {
 
 const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
-function judge(
+function toCheck(
   { name: link, provider }: Link,
   address: Address | undefined,
   problem: string | undefined,
   record: LinkRecord | undefined,
 ): Check {
   const name = `link ${link}`;
-  const place = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
+  const location = address === undefined ? provider : `${provider} at ${address.host}:${address.port}${address.isTls ? " with TLS" : ""}`;
   const isUp = record !== undefined && UP.has(record.state);
-  const says = record === undefined ? "" : record.state === "down" ? "; no node has it open" : `; a node says ${saying(record)}`;
+  const says = record === undefined ? "" : record.state === "down" ? "; no node has it open" : `; a node says ${describeState(record)}`;
   if (problem !== undefined && !isUp)
     return fail(
       name,
-      `${place} is not reached: ${problem}${says}`,
+      `${location} is not reached: ${problem}${says}`,
       "look at the address, the firewall, and whether the carrier knows this machine's address",
     );
   if (problem !== undefined)
-    return warn(name, `${place} is not reached from here: ${problem}${says}`, "fine if this machine opens no links");
-  if (record === undefined || isUp) return ok(name, `${place}${address === undefined ? "" : " is reached"}${says}`);
+    return warn(name, `${location} is not reached from here: ${problem}${says}`, "fine if this machine opens no links");
+  if (record === undefined || isUp) return ok(name, `${location}${address === undefined ? "" : " is reached"}${says}`);
   return warn(
     name,
-    `${place}${address === undefined ? "" : " is reached"}${says}`,
+    `${location}${address === undefined ? "" : " is reached"}${says}`,
     record.state === "down"
       ? "start a node with the role dispatch"
       : "look at its account and password with the carrier, and into the service's log",
   );
 }
 
-const saying = ({ state, reason: why, last_error: error }: LinkRecord): string =>
+const describeState = ({ state, reason: why, last_error: error }: LinkRecord): string =>
   [state, why, error === null ? null : `last error: ${error}`].filter((part) => part !== null).join(", ");

@@ -4,9 +4,9 @@ import { existsSync, realpathSync, statfsSync } from "node:fs";
 import { request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 import { dirname } from "node:path";
-import { hostToCall, readTlsFiles, type Config, type Inspected } from "../config.ts";
+import { hostInUrl, readTlsFiles, type Config, type ConfigInspection } from "../config.ts";
 import { clusterPath } from "../storage/data-directory.ts";
-import { fail, ok, reason, warn, type Check } from "./check.ts";
+import { errorMessage, fail, ok, warn, type Check } from "./check.ts";
 
 const GIB = 1024 ** 3;
 const LOW_DISK_BYTES = 5 * GIB;
@@ -25,7 +25,7 @@ const isSecretKeyFault = (fault: string): boolean => fault.startsWith("GODWIT_SE
 /** `always`: wrong whatever it is for. `serving`: what only a service needs, and may well be set where that runs. */
 export type Faults = { always: readonly string[]; serving: readonly string[] };
 
-export const faultsOf = (any: Inspected, serving: Inspected): Faults => ({
+export const separateFaults = (any: ConfigInspection, serving: ConfigInspection): Faults => ({
   always: any.faults.filter((fault) => !isTlsFault(fault)),
   serving: serving.faults.filter((fault) => !any.faults.includes(fault) && !isSecretKeyFault(fault)),
 });
@@ -49,21 +49,21 @@ export function checkNode(): Check {
 export function checkDisk({ dataDir, databaseUrl }: Config): Check {
   if (databaseUrl !== undefined) return ok("disk", "the database is elsewhere");
   try {
-    const place = nearestFolder(clusterPath(dataDir));
-    const { bavail, bsize } = statfsSync(place);
+    const folder = nearestExistingFolder(clusterPath(dataDir));
+    const { bavail, bsize } = statfsSync(folder);
     const free = bavail * bsize;
-    const detail = `${(free / GIB).toFixed(1)} GiB free at ${place}`;
+    const detail = `${(free / GIB).toFixed(1)} GiB free at ${folder}`;
     if (free < FULL_DISK_BYTES) return fail("disk", detail, "make room at once: a full disk stops the database");
     return free < LOW_DISK_BYTES ? warn("disk", detail, "make room, or lower GODWIT_RETENTION_DAYS") : ok("disk", detail);
   } catch (error) {
-    return fail("disk", reason(error), "make the data directory reachable for this user");
+    return fail("disk", errorMessage(error), "make the data directory reachable for this user");
   }
 }
 
 /** The cluster may be a link to another disk. */
-const nearestFolder = (path: string): string => (existsSync(path) ? realpathSync(path) : nearestFolder(dirname(path)));
+const nearestExistingFolder = (path: string): string => (existsSync(path) ? realpathSync(path) : nearestExistingFolder(dirname(path)));
 
-export function checkTls({ tls }: Config, { faults }: Inspected): Check {
+export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
   const fault = faults.find(isTlsFault);
   if (fault !== undefined)
     return fail("tls", fault, "name a certificate chain and the private key that belongs to it, both readable by this user");
@@ -71,7 +71,7 @@ export function checkTls({ tls }: Config, { faults }: Inspected): Check {
   try {
     return checkCertificate(new X509Certificate(readTlsFiles(tls).cert));
   } catch (error) {
-    return fail("tls", reason(error), "name a certificate chain in PEM");
+    return fail("tls", errorMessage(error), "name a certificate chain in PEM");
   }
 }
 
@@ -97,21 +97,21 @@ function checkCertificate({ validFromDate, validToDate, subject }: X509Certifica
 /** Whether one runs is for the operator to judge: none is fine, one that is not ready is not. */
 export async function checkService({ host, port, tls }: Config): Promise<Check> {
   if (port === 0) return ok("service", "the port is chosen at start");
-  const url = `${tls === undefined ? "http" : "https"}://${hostToCall(host)}:${port}`;
+  const url = `${tls === undefined ? "http" : "https"}://${hostInUrl(host)}:${port}`;
   try {
-    const status = await statusOf(`${url}/readyz`);
+    const status = await fetchStatus(`${url}/readyz`);
     return status === 200
       ? ok("service", `ready at ${url}`)
       : fail("service", `${url}/readyz answers ${status}`, "look into its log, and at the database above");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ECONNREFUSED") return warn("service", `nothing listens at ${url}`, "start it with godwit serve, if it should run here");
-    return fail("service", `${url}: ${code ?? reason(error)}`, "is it a godwit that listens there, and does it log anything?");
+    return fail("service", `${url}: ${code ?? errorMessage(error)}`, "is it a godwit that listens there, and does it log anything?");
   }
 }
 
 /** The certificate was looked at above, and is for the name that clients use: this one calls it by its address. */
-function statusOf(url: string): Promise<number> {
+function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
     const sent = url.startsWith("https:") ? requestTls(url, { rejectUnauthorized: false, signal }) : requestPlain(url, { signal });

@@ -6,24 +6,24 @@ export const ok = (name: string, detail: string): Check => ({ name, status: "ok"
 export const warn = (name: string, detail: string, hint: string): Check => ({ name, status: "warn", detail, hint });
 export const fail = (name: string, detail: string, hint: string): Check => ({ name, status: "fail", detail, hint });
 
-export const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A look that fails is an answer too. */
-export async function guarded(name: string, look: () => Promise<Check>): Promise<Check> {
+export async function runCheck(name: string, check: () => Promise<Check>): Promise<Check> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
-    return fail(name, `could not be looked at: ${reason(error)}`, "the database may be in trouble, or its role may not read this");
+    return fail(name, `could not be looked at: ${errorMessage(error)}`, "the database may be in trouble, or its role may not read this");
   }
 }
 
 /** Looks at everything, a few at a time. */
-export async function lookAtAll<T, R>(things: readonly T[], atOnce: number, look: (thing: T) => Promise<R>): Promise<R[]> {
-  const found: R[] = [];
-  const queue = things.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, thing] of queue) found[index] = await look(thing);
+export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  return found;
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  return results;
 }

@@ -1,5 +1,15 @@
 /** What commands need that speak to a running server, as its clients do: where it is, and a key. */
-import { ConfigError, environment, hostToCall, nonEmpty, SETTINGS, textOf, type Environment, type Flags, type Setting } from "../config.ts";
+import {
+  ConfigError,
+  environment,
+  hostInUrl,
+  nonEmpty,
+  nonEmptyFlag,
+  SETTINGS,
+  type Environment,
+  type Flags,
+  type Setting,
+} from "../config.ts";
 
 export const CLIENT_SETTINGS = {
   url: {
@@ -22,8 +32,8 @@ export type ClientConfig = { url: string; key: string };
 
 export function readClientConfig(flags: Flags, env: Environment = environment()): ClientConfig {
   const { url, key } = CLIENT_SETTINGS;
-  const address = textOf(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? ownAddress(env) ?? url.fallback;
-  const secret = textOf(flags[key.flag]) ?? nonEmpty(env[key.env]);
+  const address = nonEmptyFlag(flags[url.flag]) ?? nonEmpty(env[url.env]) ?? ownAddress(env) ?? url.fallback;
+  const secret = nonEmptyFlag(flags[key.flag]) ?? nonEmpty(env[key.env]);
   const faults: string[] = [];
   if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
     faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
@@ -42,5 +52,5 @@ function ownAddress(env: Environment): string | undefined {
   // A port that is picked at the start is known to nobody here.
   if ((host === undefined && port === undefined) || port === "0") return undefined;
   const scheme = nonEmpty(env[SETTINGS.tlsCert.env]) === undefined ? "http" : "https";
-  return `${scheme}://${hostToCall(host ?? SETTINGS.host.fallback)}:${port ?? SETTINGS.port.fallback}`;
+  return `${scheme}://${hostInUrl(host ?? SETTINGS.host.fallback)}:${port ?? SETTINGS.port.fallback}`;
 }

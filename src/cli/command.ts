@@ -40,8 +40,8 @@ export type Command = {
 };
 
 /** A command's code is loaded when it is asked for. */
-export type Entry = { summary: string; load: () => Promise<Command> };
-export type Program = { commands: Readonly<Record<string, Entry>> };
+export type CommandEntry = { summary: string; load: () => Promise<Command> };
+export type Program = { commands: Readonly<Record<string, CommandEntry>> };
 
 export const EXIT = { done: 0, failed: 1, usage: 2, unknown: 3 } as const;
 
@@ -91,7 +91,7 @@ export const shownFlags = (command: Command): Record<string, FlagRow> => ({
 });
 
 /** The words of a form, after the command's name and without its flags: `create`, `test|live`, `NAME`. */
-export const wordsOf = (form: string): string[] =>
+export const formWords = (form: string): string[] =>
   Array.from(form.matchAll(/\[--[^\]]*\]|\[(?:flags|settings)\]|--[a-z-]+ \S+|(\S+)/g), ([, word]) => word ?? [])
     .flat()
     .slice(1)
@@ -99,12 +99,13 @@ export const wordsOf = (form: string): string[] =>
 
 /** The words that may stand at a place, after those before it; empty where anything may. */
 export function nextWords({ usage }: Command, before: readonly string[]): string[] {
-  const forms = usage.map(wordsOf).filter((words) => before.every((word, index) => choicesOf(words[index]).includes(word)));
-  return [...new Set(forms.flatMap((words) => choicesOf(words[before.length])))];
+  const forms = usage.map(formWords).filter((words) => before.every((word, index) => wordChoices(words[index]).includes(word)));
+  return [...new Set(forms.flatMap((words) => wordChoices(words[before.length])))];
 }
 
 /** A word in small letters, or several to choose from; empty for what stands for something else, such as NAME. */
-const choicesOf = (word: string | undefined): string[] => (word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : []);
+const wordChoices = (word: string | undefined): string[] =>
+  word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : [];
 
 export function parseInput(command: Command, argv: readonly string[]): Input {
   const settings = Object.fromEntries(settingRows(command).map((setting) => [setting.flag, settingFlag(setting)]));
@@ -119,12 +120,12 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
     if (input.flags["help"] !== true) checkWords(command, positionals);
     return input;
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(sayFlagError(error as NodeJS.ErrnoException, Object.keys(rows)));
+    throw error instanceof UsageError ? error : new UsageError(explainFlagError(error as NodeJS.ErrnoException, Object.keys(rows)));
   }
 }
 
 /** What the parser found wrong, in our words. */
-function sayFlagError({ code, message }: NodeJS.ErrnoException, known: readonly string[]): string {
+function explainFlagError({ code, message }: NodeJS.ErrnoException, known: readonly string[]): string {
   const [, flag = ""] = /'(-[^'\s]*)/.exec(message) ?? [];
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `there is no flag ${flag}${didYouMean(flag.replace(/^-+/, ""), known, "--")}`;
   if (/argument missing/.test(message)) return `${flag} needs a value`;
@@ -139,7 +140,7 @@ function checkWords(command: Command, words: readonly string[]): void {
   if (first.length > 0 && word === undefined) throw new UsageError(`say what to do with ${name}: ${first.join(", ")}`);
   if (first.length > 0 && word !== undefined && !first.includes(word))
     throw new UsageError(`${name} knows no ${word}${didYouMean(word, first, `godwit ${name} `)}`);
-  const forms = usage.map(wordsOf).filter((form) => first.length === 0 || choicesOf(form[0]).includes(word ?? ""));
+  const forms = usage.map(formWords).filter((form) => first.length === 0 || wordChoices(form[0]).includes(word ?? ""));
   const extra = words[Math.max(...forms.map((form) => form.length))];
   if (extra !== undefined) throw new UsageError(`one word too many: ${extra}; what has spaces in it goes between quotes`);
 }

@@ -1,8 +1,8 @@
 /** Every command there is. Its code is loaded when it is asked for: most uses of the command line are short, and loading a server to
  *  create a key would take longer than creating it. */
-import type { Entry } from "./command.ts";
+import type { CommandEntry } from "./command.ts";
 
-export const COMMANDS: Readonly<Record<string, Entry>> = {
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: { summary: "run the service", load: async () => (await import("./serve.ts")).serve },
   send: { summary: "send a message through a running service", load: async () => (await import("./send.ts")).send },
   listen: { summary: "show events as they happen", load: async () => (await import("./listen.ts")).listen },

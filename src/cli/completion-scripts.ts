@@ -2,12 +2,12 @@
 import type { FlagRow } from "./command.ts";
 
 /** What can be typed after the words so far: other words, with what they mean where that is known. */
-export type WordPlace = { before: readonly string[]; words: readonly (readonly [word: string, means: string])[] };
+export type NextWords = { before: readonly string[]; words: readonly (readonly [word: string, means: string])[] };
 
 type CommandGrammar = {
   name: string;
   summary: string;
-  places: readonly WordPlace[];
+  places: readonly NextWords[];
   flags: readonly (readonly [name: string, row: FlagRow])[];
 };
 export type Grammar = readonly CommandGrammar[];

@@ -1,7 +1,7 @@
 /** godwit completion: a script by which a shell completes commands, words, flags and values. It is made from the commands themselves,
  *  and asks nobody afterwards: a key pressed at a prompt should not wait for a program to start. */
-import { nextWords, shownFlags, wordsOf, type Command, type Program } from "./command.ts";
-import { bashScript, fishScript, zshScript, type Grammar, type WordPlace } from "./completion-scripts.ts";
+import { formWords, nextWords, shownFlags, type Command, type Program } from "./command.ts";
+import { bashScript, fishScript, zshScript, type Grammar, type NextWords } from "./completion-scripts.ts";
 
 export const completion: Command = {
   name: "completion",
@@ -31,21 +31,22 @@ async function readGrammar({ commands }: Program): Promise<Grammar> {
     Object.entries(commands).map(async ([name, { summary, load }]) => {
       const command = await load();
       // A word that stands for a command is one of them.
-      const places = name === "help" ? [{ before: [], words: names }] : placesOf(command);
+      const places = name === "help" ? [{ before: [], words: names }] : listNextWords(command);
       return { name, summary, places, flags: Object.entries(shownFlags(command)) };
     }),
   );
 }
 
 /** Each beginning of a form that is written in small letters, and what may follow it. */
-function placesOf(command: Command): WordPlace[] {
-  const found = new Map<string, WordPlace>();
+function listNextWords(command: Command): NextWords[] {
+  const found = new Map<string, NextWords>();
   const visit = (before: readonly string[]): void => {
     const words = nextWords(command, before);
     if (words.length === 0 || found.has(before.join(" "))) return;
     found.set(before.join(" "), { before, words: words.map((word) => [word, ""]) });
     // Forms are short; this is their length at most.
-    if (before.length < Math.max(...command.usage.map((form) => wordsOf(form).length))) for (const word of words) visit([...before, word]);
+    if (before.length < Math.max(...command.usage.map((form) => formWords(form).length)))
+      for (const word of words) visit([...before, word]);
   };
   visit([]);
   return [...found.values()];

@@ -1,10 +1,10 @@
 /** godwit doctor: looks at everything the service stands on, and says what is wrong and what to do. It changes nothing. */
 import { inspectConfig } from "../config.ts";
-import { guarded, type Check } from "./check.ts";
+import { runCheck, type Check } from "./check.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkEndpoints } from "./check-endpoints.ts";
 import { checkLinks } from "./check-links.ts";
-import { checkConfig, checkDisk, checkNode, checkService, checkTls, faultsOf } from "./check-machine.ts";
+import { checkConfig, checkDisk, checkNode, checkService, checkTls, separateFaults } from "./check-machine.ts";
 import { EXIT, type Command } from "./command.ts";
 import { paint } from "./output.ts";
 
@@ -26,14 +26,14 @@ export const doctor: Command = {
   async run({ flags }) {
     const [any, serving] = [inspectConfig(flags, "database"), inspectConfig(flags, "serve")];
     const { config } = any;
-    const faults = faultsOf(any, serving);
+    const faults = separateFaults(any, serving);
     const checks = [checkConfig(faults, any.file), checkNode()];
     // With a fault in it nobody knows which database is meant.
     if (faults.always.length === 0) {
       checks.push(checkDisk(config), checkTls(config, any));
       const database = checkDatabase(config, async (db) => [
         ...(await checkLinks(config.plan.links, db)),
-        ...(db === undefined ? [] : [await guarded("webhooks", () => checkEndpoints(db, config))]),
+        ...(db === undefined ? [] : [await runCheck("webhooks", () => checkEndpoints(db, config))]),
       ]);
       checks.push(...(await database), await checkService(config));
     }

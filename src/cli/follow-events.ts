@@ -2,7 +2,7 @@
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
-import { reasonOf } from "./api.ts";
+import { failureReason } from "./api.ts";
 
 export type FollowedEvent = { id: string; type: string; data: string };
 
@@ -45,7 +45,7 @@ export async function* followEvents({ url, key, type, after, signal, onState }: 
       }
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      reason = reasonOf(error as Error);
+      reason = failureReason(error as Error);
     }
     if (signal.aborted) return;
     failures += 1;
@@ -61,8 +61,8 @@ type Block = Partial<FollowedEvent>;
 
 async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<Block> {
   const silence = new AbortController();
-  const listenFor = (): NodeJS.Timeout => setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
-  let timer = listenFor();
+  const startSilenceTimer = (): NodeJS.Timeout => setTimeout(() => silence.abort(new Error("nothing was heard of the server")), SILENCE_MS);
+  let timer = startSilenceTimer();
   try {
     const response = await fetch(
       `${url.replace(/\/$/, "")}/v1/events/stream${type === undefined ? "" : `?type=${encodeURIComponent(type)}`}`,
@@ -83,7 +83,7 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
       for (const block of blocks) yield parseBlock(block);
-      timer = listenFor();
+      timer = startSilenceTimer();
     }
   } finally {
     clearTimeout(timer);
@@ -96,9 +96,9 @@ async function checkStatus(response: Response): Promise<void> {
   if (response.ok && isStream) return;
   if (response.ok) throw new StartupError("what answers there is no event stream: is it the URL of a godwit?");
   const problem = (await response.json().catch(() => ({}))) as { title?: string; detail?: string };
-  const told = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
-  if (response.status >= 500 || response.status === 429) throw new Error(told);
-  throw new StartupError(`the server refused: ${told}`);
+  const description = `${response.status} ${[problem.title, problem.detail].filter((part) => part !== undefined).join(": ")}`.trim();
+  if (response.status >= 500 || response.status === 429) throw new Error(description);
+  throw new StartupError(`the server refused: ${description}`);
 }
 
 /** A block without its comments. */

@@ -7,7 +7,7 @@ import {
   shownSettings,
   UsageError,
   type Command,
-  type Entry,
+  type CommandEntry,
   type FlagRow,
   type Program,
 } from "./command.ts";
@@ -37,7 +37,7 @@ export const overview = ({ commands }: Program): string =>
 
 export const usageText = ({ usage }: Command): string => `Usage:\n${usage.map((form) => `  godwit ${form}\n`).join("")}`;
 
-export function helpText(command: Command, { summary }: Pick<Entry, "summary">): string {
+export function helpText(command: Command, { summary }: Pick<CommandEntry, "summary">): string {
   const { name, about, examples } = command;
   const settings = shownSettings(command).map(({ flag, value = "VALUE", help: text, env, fallback }): [string, string] => [
     `--${flag} ${value}`,

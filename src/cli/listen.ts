@@ -1,7 +1,7 @@
 /** godwit listen: shows events as they happen, and can pass them on to a local URL as a webhook would. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { newSecret, signatureOf, signingKey } from "../webhooks/signature.ts";
-import { parseObject, reasonOf } from "./api.ts";
+import { failureReason, parseObject } from "./api.ts";
 import { readClientConfig } from "./client-config.ts";
 import { textFlag, UsageError, type Command } from "./command.ts";
 import { followEvents, type FollowedEvent } from "./follow-events.ts";
@@ -60,8 +60,8 @@ export const listen: Command = {
     });
     const message = textFlag(flags, "message");
     for await (const event of events) {
-      if (message !== undefined && messageOf(event) !== message) continue;
-      process.stdout.write(flags["json"] === true ? `${event.data}\n` : `${lineOf(event)}\n`);
+      if (message !== undefined && subjectMessageId(event) !== message) continue;
+      process.stdout.write(flags["json"] === true ? `${event.data}\n` : `${eventLine(event)}\n`);
       if (forwarder !== undefined) say(`  ${await forwarder.post(event)}`);
       if (stopping.signal.aborted) break;
     }
@@ -76,27 +76,27 @@ function readUrl(text: string): string {
   return text;
 }
 
-type Told = { id?: string; recipient?: string; error?: { code: string } | null };
+type EventSubject = { id?: string; recipient?: string; error?: { code: string } | null };
 
 /** What an event is about: the one record that is in it. */
-function subjectOf({ data }: FollowedEvent): { timestamp: string; name: string; told: Told } {
-  const { timestamp, data: about = {} } = (parseObject(data) ?? {}) as { timestamp?: string; data?: Record<string, Told> };
-  const [name = "", told = {}] = Object.entries(about).find(([, value]) => typeof value === "object" && value !== null) ?? [];
-  return { timestamp: timestamp ?? "", name, told };
+function eventSubject({ data }: FollowedEvent): { timestamp: string; name: string; record: EventSubject } {
+  const { timestamp, data: about = {} } = (parseObject(data) ?? {}) as { timestamp?: string; data?: Record<string, EventSubject> };
+  const [name = "", record = {}] = Object.entries(about).find(([, value]) => typeof value === "object" && value !== null) ?? [];
+  return { timestamp: timestamp ?? "", name, record };
 }
 
-function messageOf(event: FollowedEvent): string | undefined {
-  const { name, told } = subjectOf(event);
-  return name === "message" ? told.id : undefined;
+function subjectMessageId(event: FollowedEvent): string | undefined {
+  const { name, record } = eventSubject(event);
+  return name === "message" ? record.id : undefined;
 }
 
 /** For people: when, what, to what it happened, and what was wrong. */
-function lineOf(event: FollowedEvent): string {
+function eventLine(event: FollowedEvent): string {
   const { id, type } = event;
-  const { timestamp, told } = subjectOf(event);
-  const what = [told.id, told.recipient].filter((part) => part !== undefined).join("  ");
+  const { timestamp, record } = eventSubject(event);
+  const what = [record.id, record.recipient].filter((part) => part !== undefined).join("  ");
   const status = type.slice(type.indexOf(".") + 1);
-  const error = told.error ? `  ${paintStatus(status, told.error.code)}` : "";
+  const error = record.error ? `  ${paintStatus(status, record.error.code)}` : "";
   return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
 }
 
@@ -123,7 +123,7 @@ function createForwarder(url: string, stopping: AbortSignal): { secret: string; 
       await response.body?.cancel();
       return `${response.status} in ${Math.round(performance.now() - startedAt)} ms`;
     } catch (error) {
-      return `not delivered: ${reasonOf(error as Error)}`;
+      return `not delivered: ${failureReason(error as Error)}`;
     }
   };
   return { secret, post };

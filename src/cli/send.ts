@@ -7,9 +7,9 @@ import { PRIORITIES, type MessageRecord } from "../messages/message.ts";
 import { explainProblem } from "./api.ts";
 import { readClientConfig, type ClientConfig } from "./client-config.ts";
 import { EXIT, neededFlag, readDuration, textFlag, textFlags, UsageError, type Command, type Input } from "./command.ts";
-import { followMessage, hasArrived, type State } from "./follow-message.ts";
+import { followMessage, isDelivered, type StatusChange } from "./follow-message.ts";
 import { paintStatus, say } from "./output.ts";
-import { sendMessage, type Sent } from "./send-message.ts";
+import { sendMessage, type SendResult } from "./send-message.ts";
 
 const DEFAULT_LIMIT_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 120;
@@ -80,7 +80,7 @@ function readLimit(input: Input): number {
   return seconds;
 }
 
-type Accepted = Extract<Sent, { kind: "accepted" }>;
+type Accepted = Extract<SendResult, { kind: "accepted" }>;
 
 /** The request as the API wants it. Whether it is right is for the API to say, which names every fault at once. */
 async function readMessage(input: Input): Promise<object> {
@@ -106,7 +106,7 @@ async function readMessage(input: Input): Promise<object> {
 }
 
 /** How the command line calls the fields that the API finds fault with. */
-const FLAG_OF: Readonly<Record<string, string>> = {
+const FLAG_NAMES: Readonly<Record<string, string>> = {
   recipient: "to",
   template_id: "template",
   template_variables: "var",
@@ -114,9 +114,9 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   client_reference: "reference",
 };
 
-function flagOf(field: string): string {
+function flagName(field: string): string {
   const [top = ""] = field.split(".");
-  const flag = FLAG_OF[top] ?? top.toLowerCase().replaceAll("_", "-");
+  const flag = FLAG_NAMES[top] ?? top.toLowerCase().replaceAll("_", "-");
   return flag in send.flags ? `${field} (--${flag})` : field;
 }
 
@@ -152,20 +152,20 @@ async function readInput(): Promise<string> {
     .replace(/\r?\n$/, "");
 }
 
-type Tried = { client: ClientConfig; idempotencyKey: string };
+type SendContext = { client: ClientConfig; idempotencyKey: string };
 
 /** Why it was not accepted, as far as that is known. */
-function explain(sent: Exclude<Sent, Accepted>, flags: Flags, { client: { url }, idempotencyKey }: Tried): number {
+function explain(sent: Exclude<SendResult, Accepted>, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
   const show = (code: string, detail: string): void => {
     if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ code, detail, idempotency_key: idempotencyKey })}\n`);
     say(`godwit: ${detail}`);
   };
   switch (sent.kind) {
     case "refused": {
-      const detail = explainProblem(sent.answer, flagOf);
-      if (flags["json"] === true && sent.answer.json === undefined) show("not_a_godwit", detail);
+      const detail = explainProblem(sent.response, flagName);
+      if (flags["json"] === true && sent.response.json === undefined) show("not_a_godwit", detail);
       else {
-        if (flags["json"] === true) process.stdout.write(`${JSON.stringify(sent.answer.json)}\n`);
+        if (flags["json"] === true) process.stdout.write(`${JSON.stringify(sent.response.json)}\n`);
         say(`godwit: ${detail}`);
       }
       return EXIT.failed;
@@ -192,12 +192,12 @@ async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal
   const isJson = flags["json"] === true;
   if (!isJson) process.stdout.write(describe(sent.record, sent.isReplayed));
   // For programs the output has one object, the message at its end; what comes before is for whoever watches.
-  const onState = (state: State): void =>
-    isJson ? say(stateLine(state, false)) : void process.stdout.write(`${stateLine(state, true)}\n`);
-  const followed = await followMessage(client, sent.record, { signal, onState });
+  const onChange = (change: StatusChange): void =>
+    isJson ? say(changeLine(change, false)) : void process.stdout.write(`${changeLine(change, true)}\n`);
+  const followed = await followMessage(client, sent.record, { signal, onChange });
   const { kind, record } = followed;
   if (isJson) process.stdout.write(`${JSON.stringify(record)}\n`);
-  if (kind === "ended") return hasArrived(record) ? EXIT.done : EXIT.failed;
+  if (kind === "ended") return isDelivered(record) ? EXIT.done : EXIT.failed;
   say(`godwit: the end of ${record.id} is not known, it was ${record.status} last: ${followed.reason}`);
   return EXIT.unknown;
 }
@@ -214,7 +214,7 @@ function describe(record: MessageRecord, isReplayed: boolean): string {
   return rows.map(([name, value]) => `${name.padEnd(6)}  ${value}\n`).join("");
 }
 
-function stateLine({ at, record: { status, error } }: State, isPainted: boolean): string {
+function changeLine({ at, record: { status, error } }: StatusChange, isPainted: boolean): string {
   const text = error === null ? status : `${status.padEnd(11)}  ${error.code}: ${error.message}`;
   return `${at}  ${isPainted ? paintStatus(status, text) : text}`;
 }

@@ -83,12 +83,12 @@ function stopSignal(): Promise<string> {
 const LOOK_FOR_PARENT_MS = 500;
 
 /** npm hands a SIGTERM to its shell, and both die of it without telling us: nobody would be left who could stop us. */
-function whenOrphaned(tell: () => void): void {
+function whenOrphaned(onOrphaned: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(timer);
-    tell();
+    onOrphaned();
   }, LOOK_FOR_PARENT_MS);
   timer.unref();
 }

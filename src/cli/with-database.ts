@@ -10,17 +10,21 @@ import { openDatabase } from "../storage/open-database.ts";
 import { UsageError, type Input } from "./command.ts";
 import { say } from "./output.ts";
 
-export type Opened = { db: Database; clock: DatabaseClock; config: Config };
+export type OpenedDatabase = { db: Database; clock: DatabaseClock; config: Config };
 
 /** Opens the configured database, brings it up to date, and closes it when the work is done. */
-export const withDatabase = <T>({ flags }: Input, command: string, work: (opened: Opened) => Promise<T>): Promise<T> =>
-  withDatabaseAsItIs(readConfig(flags, "database"), command, async (opened) => {
-    await migrate(opened.db);
-    return work(opened);
+export const withDatabase = <T>({ flags }: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> =>
+  withUnmigratedDatabase(readConfig(flags, "database"), command, async (database) => {
+    await migrate(database.db);
+    return work(database);
   });
 
 /** The same for those who only look. */
-export async function withDatabaseAsItIs<T>(config: Config, command: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+export async function withUnmigratedDatabase<T>(
+  config: Config,
+  command: string,
+  work: (database: OpenedDatabase) => Promise<T>,
+): Promise<T> {
   const { db, close } = await openDatabase({
     ...config,
     command,

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { readPage } from "../../scripts/cli-page.ts";
-import { ownFlags, parseInput, shownFlags, wordsOf, type Command } from "../../src/cli/command.ts";
+import { formWords, ownFlags, parseInput, shownFlags, type Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { exitCodes, helpText } from "../../src/cli/help.ts";
 import { SETTINGS } from "../../src/config.ts";
@@ -81,5 +81,5 @@ describe("the words of a form", () => {
     ["keys create --environment test|live --scopes a,b [--account NAME|ID]", ["create"]],
     ["environments set-tier test|live TIER [--account NAME|ID] [--json]", ["set-tier", "test|live", "TIER"]],
   ];
-  for (const [form, words] of FORMS) test(`of ${form} are ${words.join(", ") || "none"}`, () => assert.deepEqual(wordsOf(form), words));
+  for (const [form, words] of FORMS) test(`of ${form} are ${words.join(", ") || "none"}`, () => assert.deepEqual(formWords(form), words));
 });
