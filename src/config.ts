@@ -1,5 +1,5 @@
-/** Flags, environment variables and the TOML file become one `Config`. The only reader of `process.env`.
- *  Every fault is reported at once, and nothing starts while there is one. */
+/** Reads flags, environment variables and the TOML file into one `Config`. No other file reads `process.env`.
+ *  All faults are reported together, and the service does not start while there is one. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -15,30 +15,30 @@ export type Config = {
   host: string;
   port: number;
   dataDir: string;
-  /** Undefined: the embedded PostgreSQL of the data directory. */
+  /** Undefined: the embedded PostgreSQL in the data directory is used. */
   databaseUrl: string | undefined;
   tls: TlsFiles | undefined;
   trustedProxies: readonly string[];
   log: LogStyle;
   metricsAllow: AddressSet;
   requestTimeoutMs: number;
-  /** Undefined: the one generated into the data directory. */
+  /** Undefined: the key that was generated in the data directory is used. */
   secretKey: Buffer | undefined;
-  /** The one before it, while it is being changed. */
+  /** The secret key before a change, set for the first start with the new key. */
   previousSecretKey: Buffer | undefined;
-  /** Addresses that webhooks may be sent to though they are not public, also in the clear. */
+  /** Addresses that are not public and that webhooks may be sent to nevertheless, also over plain HTTP. */
   webhookAllow: AddressSet;
-  /** What this process does: answers requests, delivers messages, tells endpoints. */
+  /** The tasks of this process: serve requests, deliver messages, deliver webhooks. */
   roles: ReadonlySet<Role>;
   simulatorSpeed: number;
-  /** How long a carrier's word on a message is waited for. */
+  /** The time after which a message without a delivery receipt expires. */
   receiptWaitMs: number;
   retentionDays: number;
-  /** Links, senders and routes: the tables of the file. */
+  /** Links, senders and routes, from the tables of the TOML file. */
   plan: Plan;
-  /** Where traces go, and which; undefined: nothing is recorded. */
+  /** The collector of traces and the sampling. Undefined: no traces are recorded. */
   tracing: TracingSettings | undefined;
-  /** How often verification codes are sent. */
+  /** Limits on how often verification codes are sent. */
   verificationLimits: { cooldownSeconds: number; perRecipientHour: number; perPrefixHour: number };
 };
 
@@ -51,15 +51,15 @@ export type Setting = {
   help: string;
   fallback?: string;
   isSecret?: true;
-  /** What stands for its value in the help. */
+  /** The placeholder for the value in the help, such as `PORT`. */
   value?: string;
-  /** The values it takes; several, with commas between them, where it is a list. */
+  /** The permitted values. A list setting takes several, separated by commas. */
   choices?: readonly string[];
   isList?: true;
 };
 
-/** One row a setting. The TOML file takes the flag's name with underscores; the secret key is read from the environment
- *  alone, since flags show in process lists and files in backups. */
+/** One row for each setting. The key in the TOML file is the flag's name with underscores. The secret keys are read only from the
+ *  environment, because flags are visible in process lists and files end up in backups. */
 export const SETTINGS = {
   host: { flag: "host", value: "HOST", env: "GODWIT_HOST", fallback: "127.0.0.1", help: "address to listen on" },
   port: { flag: "port", value: "PORT", env: "GODWIT_PORT", fallback: "8080", help: "port to listen on; 0 picks a free one" },
@@ -171,7 +171,7 @@ export const SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** As it stands in a URL: a service that listens everywhere is called on this machine. */
+/** Returns the host for use in a URL. A service that listens on all addresses is called on loopback. */
 export const hostInUrl = (host: string): string =>
   host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
 
@@ -182,7 +182,7 @@ type SettingName = keyof typeof SETTINGS;
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** For those who read a setting that is no service's. */
+/** Returns the environment, for commands whose settings are not in `SETTINGS`. */
 export const environment = (): Environment => process.env;
 
 export class ConfigError extends Error {
@@ -196,7 +196,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a command needs of the configuration: only a server that listens needs a safe address and a secret key. */
+/** The use of the configuration. Only `serve` needs a safe address and a secret key. */
 export type Purpose = "serve" | "database";
 
 export function readConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): Config {
@@ -205,14 +205,14 @@ export function readConfig(flags: Flags, purpose: Purpose, env: Environment = pr
   return config;
 }
 
-/** What stands in the place of a faulty setting is good for nothing but to look at the others. */
+/** The configuration with all its faults. An invalid setting has a placeholder, so that validation can report the remaining faults. */
 export type ConfigInspection = { config: Config; faults: readonly string[]; file: string | undefined };
 
 export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment = process.env): ConfigInspection {
   const faults: string[] = [];
   const path = nonEmptyFlag(flags["config"]) ?? nonEmpty(env[SETTINGS.config.env]);
   const { values: file, tables } = readFile(path, faults);
-  const read = (name: SettingName): { text: string | undefined; from: string } => {
+  const read = (name: SettingName): SettingValue => {
     const setting: Setting = SETTINGS[name];
     const fromFlag = setting.isSecret ? undefined : nonEmptyFlag(flags[setting.flag]);
     if (fromFlag !== undefined) return { text: fromFlag, from: `--${setting.flag}` };
@@ -245,7 +245,7 @@ export function inspectConfig(flags: Flags, purpose: Purpose, env: Environment =
     simulatorSpeed: readNumber(read("simulatorSpeed"), { least: 1, most: 1_000_000, what: "a factor" }, faults),
     receiptWaitMs: readNumber(read("receiptWait"), { least: 1, most: 604_800, what: "a number of seconds" }, faults) * 1_000,
     retentionDays: readNumber(read("retentionDays"), { least: 40, most: 3_650, what: "a number of days" }, faults),
-    // Only who opens links needs their secrets.
+    // Only a command that opens links needs their secrets.
     plan: readPlan(tables, (variable) => nonEmpty(env[variable]) ?? (purpose === "serve" ? undefined : ""), faults),
     tracing: readTracing(read, faults),
     verificationLimits: {
@@ -274,7 +274,7 @@ const tomlKey = (setting: Setting): string => setting.flag.replaceAll("-", "_");
 
 type ConfigFile = { values: Map<SettingName, string>; tables: Tables };
 
-/** What is a table is for the plan to read. */
+/** The tables of the file, which `readPlan` reads. */
 const TABLES: ReadonlySet<string> = new Set(["link", "sender", "route", "allowed_countries"]);
 
 function readFile(path: string | undefined, faults: string[]): ConfigFile {
@@ -296,7 +296,7 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
     const name = names.get(key);
     if (name === undefined) faults.push(`GODWIT_CONFIG: ${path}: ${key}: is not a setting; known are ${[...names.keys()].join(", ")}`);
     else if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
-      // Empty is unset, as it is in the environment.
+      // An empty value counts as not set, as in the environment.
       if (value !== "") values.set(name, String(value));
     } else if (Array.isArray(value) && value.every((item) => typeof item === "string")) values.set(name, value.join(","));
     else faults.push(`GODWIT_CONFIG: ${path}: ${key}: must be a string, a number or a list of strings`);
@@ -304,6 +304,7 @@ function readFile(path: string | undefined, faults: string[]): ConfigFile {
   return { values, tables: table };
 }
 
+/** The text of a setting, and its source for error messages: a flag, a variable or the file. */
 type SettingValue = { text: string | undefined; from: string };
 
 function readNumber(
@@ -363,7 +364,7 @@ function readTls(certPath: string | undefined, keyPath: string | undefined, faul
   return undefined;
 }
 
-/** Reads the pair and checks that the two belong together; throws otherwise. Also called on SIGHUP. */
+/** Reads the certificate and the key. Throws if they do not belong together. Also called on SIGHUP. */
 export function readTlsFiles({ certPath, keyPath }: TlsFiles): { cert: Buffer; key: Buffer } {
   const pair = { cert: readFileSync(certPath), key: readFileSync(keyPath) };
   createSecureContext(pair);

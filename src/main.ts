@@ -1,4 +1,4 @@
-/** argv → command. Code is compiled once: most uses of the command line are short. */
+/** The entry point: finds the command in argv and runs it. Compiled code is cached, because most commands run only briefly. */
 import { enableCompileCache } from "node:module";
 import type { Command } from "./cli/command.ts";
 import { COMMANDS } from "./cli/commands.ts";
@@ -35,7 +35,7 @@ async function refuse(name: string): Promise<number> {
   return EXIT.usage;
 }
 
-/** What the person at the terminal can mend is a sentence; the rest is a fault of ours, and keeps its stack. */
+/** Prints an error that the user can fix as one sentence. Any other error is a bug of ours and is thrown again with its stack. */
 async function explain(error: unknown, command: Command): Promise<number> {
   if (!(error instanceof Error) || !["UsageError", "ConfigError", "StartupError"].includes(error.name)) throw error;
   const { usageText } = await import("./cli/help.ts");
@@ -45,6 +45,6 @@ async function explain(error: unknown, command: Command): Promise<number> {
 }
 
 const code = await main(process.argv.slice(2));
-// A start that was given up may still be at work; what it holds, the next start takes over.
+// An aborted start may still be running. The next start takes over its locks and leases.
 if (code === 0) process.exitCode = 0;
 else process.exit(code);

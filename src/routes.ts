@@ -1,4 +1,4 @@
-/** Every route of the API, in the order in which the document has them. */
+/** All routes of the API, in the order of the OpenAPI document. */
 import type { KeyChanger } from "./access/change-key.ts";
 import { oauthSchemes, tokenPaths, tokenSchemas } from "./access/describe-tokens.ts";
 import { keyRoutes } from "./access/key-routes.ts";
@@ -32,7 +32,7 @@ import type { EndpointChanger } from "./webhooks/change-endpoint.ts";
 import { endpointRoutes } from "./webhooks/endpoint-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
-/** What the document of the API says besides its routes. */
+/** The parts of the OpenAPI document that are not routes. */
 export const apiSurroundings: Surroundings = {
   version: VERSION,
   event: Event,
@@ -69,7 +69,7 @@ type RouteParts = {
   routing: Routes;
 };
 
-/** The handlers of a document that is only read are never called. */
+/** Builds the routes. A caller that only reads the rows, such as `scripts/openapi.ts`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
   const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, routing } = parts;
   return [

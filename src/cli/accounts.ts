@@ -1,4 +1,4 @@
-/** godwit accounts: who uses the service. */
+/** godwit accounts: lists and creates accounts. */
 import { createAccount } from "../access/accounts.ts";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";

@@ -1,4 +1,4 @@
-/** Requests to a running service, through its public door as any client's, and what it answers. */
+/** Requests to the public API of a running service, and its responses. */
 import type { Fault } from "../http/problem.ts";
 import type { ClientConfig } from "./client-config.ts";
 
@@ -9,7 +9,7 @@ export type ApiResponse = {
   status: number;
   headers: Headers;
   text: string;
-  /** Undefined for what is no JSON object. */
+  /** Undefined if the body is not a JSON object. */
   json: Readonly<Record<string, unknown>> | undefined;
 };
 
@@ -18,16 +18,16 @@ export type ApiResult =
   | {
       kind: "no_response";
       reason: string;
-      /** Whether the server can have got it. */
+      /** Whether the request can have reached the server. */
       mayHaveArrived: boolean;
-      /** The next try would end the same. */
+      /** Whether another attempt would fail in the same way. */
       isPermanent: boolean;
     };
 
 const REQUEST_MS = 15_000;
 const MAX_RESPONSE_BYTES = 4 * 1_048_576;
 
-/** Never throws. */
+/** Sends the request. Never throws: a failure is part of the result. */
 export async function callApi(
   { url, key }: ClientConfig,
   { method, path, body, headers = {} }: ApiRequest,
@@ -36,7 +36,7 @@ export async function callApi(
   try {
     const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
       method,
-      // A redirect would carry the key somewhere else.
+      // A redirect would send the key to another host.
       redirect: "manual",
       headers: {
         authorization: `Bearer ${key}`,
@@ -74,19 +74,19 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-// Without a connection nothing was written.
+// Errors before the connection was established: no bytes of the request have left.
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const NOT_SECURE = /SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/;
 
 function failureResult(error: Error): ApiResult {
   const cause = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : undefined;
   const code = cause?.code ?? "";
-  // Ports that no browser would call are refused before there is a connection; such a refusal has no code.
+  // fetch refuses some ports, as browsers do, before it connects. That error has no code.
   const isPermanent = code === "ENOTFOUND" || NOT_SECURE.test(code) || cause?.message === "bad port";
   return { kind: "no_response", reason: failureReason(error), mayHaveArrived: !isPermanent && !NOT_CONNECTED.test(code), isPermanent };
 }
 
-/** What a failed request says of itself, without the words that say nothing. */
+/** Returns the reason of a failed request. fetch hides it in the cause, behind "fetch failed". */
 export function failureReason({ name, message, cause }: Error): string {
   if (name === "TimeoutError") return "no answer in time";
   if (name === "AbortError") return "it was stopped";
@@ -96,15 +96,15 @@ export function failureReason({ name, message, cause }: Error): string {
 
 type ApiProblem = { title?: string; detail?: string; code?: string; request_id?: string; errors?: readonly Fault[] };
 
-/** An answer that is an error, for people: the code, what it means, every fault, and the name under which the server's log has it.
- *  `namesOf` says how the caller calls a field. */
+/** Describes an error response for people: the code, its meaning, every fault, and the request id for the server's log.
+ *  `nameOf` returns the caller's name of a field. */
 export function explainProblem({ status, json, headers }: ApiResponse, nameOf: (field: string) => string = (field) => field): string {
   const { title, detail, code, request_id: requestId = headers.get("x-request-id") ?? undefined, errors = [] } = (json ?? {}) as ApiProblem;
   if (code === undefined && title === undefined) return `the server answered ${status}, and not as a godwit does: is it the right URL?`;
   const faults = errors.map((fault) => `  ${nameOf(faultField(fault))}: ${fault.detail} (${fault.code})`);
   return [
     `${status} ${code ?? ""}: ${title ?? ""}`,
-    // With faults it only repeats the first of them.
+    // With faults, the detail only repeats the first fault.
     ...(faults.length === 0 && detail !== undefined && detail !== title ? [`  ${detail}`] : faults),
     ...(requestId === undefined ? [] : [`  request ${requestId}`]),
   ].join("\n");

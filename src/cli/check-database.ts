@@ -1,4 +1,4 @@
-/** Doctor's look into the database. It is opened as it is, and the server itself refuses whatever would change it. */
+/** Checks of the database for `godwit doctor`. The database is not migrated, and its transactions are read-only. */
 import { existsSync, statSync } from "node:fs";
 import { compareSecretKey } from "../access/secret-key.ts";
 import type { Config } from "../config.ts";
@@ -13,14 +13,14 @@ import { errorMessage, fail, ok, runCheck, warn, type Check } from "./check.ts";
 import { withUnmigratedDatabase } from "./with-database.ts";
 
 const CLOCK_WARNING_MS = 1_000;
-// A node has a pool of sixteen, and one connection that listens.
+// A node has a pool of 16 connections, and one connection for LISTEN.
 const NODE_CONNECTIONS = 17;
 const FEW_CONNECTIONS = 3;
 const WEEK_MS = 7 * 86_400_000;
 const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 600;
 
-/** What is there is looked at, `more` with it; nothing is made and nothing migrated. */
+/** Checks the database, then runs `checkRest` with it, or without it when it cannot be used. Creates nothing and migrates nothing. */
 export async function checkDatabase(config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
   const { databaseUrl, dataDir } = config;
   if (databaseUrl === undefined && !existsSync(clusterPath(dataDir))) {
@@ -35,7 +35,7 @@ export async function checkDatabase(config: Config, checkRest: (db: Queryable | 
     return checks;
   } catch (error) {
     const away = fail("database", errorMessage(error), "start it, or mend DATABASE_URL or --data-dir");
-    // Where it went away after all, what was seen stands.
+    // The checks that were done before the database became unavailable are still reported.
     return checks.length > 0 ? checks : [away, ...(await checkRest(undefined))];
   }
 }
@@ -43,7 +43,7 @@ export async function checkDatabase(config: Config, checkRest: (db: Queryable | 
 async function checkContents(db: Queryable, config: Config, checkRest: (db: Queryable | undefined) => Promise<Check[]>): Promise<Check[]> {
   const askedAt = Date.now();
   const server = await readServer(db);
-  // Its clock was read somewhere between the two.
+  // The server read its clock between these two times; the middle is the best estimate.
   const skewMs = Math.round(server.nowMs - (askedAt + Date.now()) / 2);
   const version = await schemaVersion(db);
   const isCurrent = version === knownMigrations().length;
@@ -63,7 +63,7 @@ async function checkContents(db: Queryable, config: Config, checkRest: (db: Quer
           await runCheck("queue", () => checkQueue(db)),
         ]
       : []),
-    // Tables of another version may not be what they seem.
+    // The tables of another schema version may differ from what the queries expect.
     ...(await checkRest(isCurrent ? db : undefined)),
   ];
 }
@@ -130,7 +130,7 @@ async function checkSecretKey(db: Queryable, { secretKey, previousSecretKey, dat
   );
 }
 
-/** The key of the data directory, or what is wrong with it. */
+/** Returns the secret key in the data directory, or a check that describes what is wrong with the file. */
 function readKeyFile(path: string): Buffer | Check {
   try {
     const key = readSecretKey(path);

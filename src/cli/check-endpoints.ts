@@ -1,5 +1,5 @@
-/** Doctor's look at webhook endpoints: how they are doing, and whether a connection to each can be had as for a call. Nothing is sent
- *  on it. */
+/** Checks of the webhook endpoints for `godwit doctor`: their health, and whether their hosts can be connected to under the same rules
+ *  as for a delivery. No request is sent. */
 import type { Config } from "../config.ts";
 import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";

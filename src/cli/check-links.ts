@@ -1,5 +1,5 @@
-/** Doctor's look at the links to carriers: whether their host is reached from here, and what the nodes that have them open say. It never
- *  speaks to a carrier: a bind of its own could cost a service its connection. */
+/** Checks of the links for `godwit doctor`: whether their hosts can be reached from here, and the state that the nodes report. Doctor
+ *  never binds to a carrier: an additional bind could end the connection of a running service. */
 import { reach, type Address } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkRecord } from "../links/link-record.ts";
@@ -35,7 +35,7 @@ async function readRecords(links: readonly Link[], db: Queryable | undefined): P
   }
 }
 
-/** Where a link goes; undefined for the simulator, which goes nowhere. */
+/** Returns the address of the link's carrier. Undefined for the simulator, which has none. */
 function linkAddress({ provider, settings }: Link): Address | undefined {
   if (provider === "simulator") return undefined;
   const { host, port, tls, tlsServerName, tlsCa, baseUrl } = settings as Record<string, string | number | boolean | null | undefined>;
@@ -48,7 +48,7 @@ function linkAddress({ provider, settings }: Link): Address | undefined {
       ca: typeof tlsCa === "string" ? tlsCa : null,
     };
   const url = URL.parse(String(baseUrl));
-  // Not reached, and so it says.
+  // An invalid URL becomes an address that cannot be reached, and the check reports it.
   if (url === null) return { host: String(baseUrl), port: 0, isTls: false };
   const { hostname, port: urlPort, protocol } = url;
   const isTls = protocol === "https:";

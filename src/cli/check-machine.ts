@@ -1,4 +1,4 @@
-/** Doctor's look at this machine: the configuration, Node, the disk, the certificate, and whether the service answers. */
+/** Checks of this machine for `godwit doctor`: the configuration, Node, the disk, the certificate, and the running service. */
 import { X509Certificate } from "node:crypto";
 import { existsSync, realpathSync, statfsSync } from "node:fs";
 import { request as requestPlain } from "node:http";
@@ -10,19 +10,19 @@ import { errorMessage, fail, ok, warn, type Check } from "./check.ts";
 
 const GIB = 1024 ** 3;
 const LOW_DISK_BYTES = 5 * GIB;
-// PostgreSQL stops when it cannot write its log, of which it keeps up to four gigabytes.
+// PostgreSQL stops when it cannot write its write-ahead log, which takes up to four gigabytes.
 const FULL_DISK_BYTES = GIB / 2;
 const CERTIFICATE_WARNING_DAYS = 30;
 const DAY_MS = 86_400_000;
 const NODE_MAJOR = 24;
 const READY_TIMEOUT_MS = 3_000;
 
-/** Faults that are the certificate's have a line of their own. */
+/** Faults of the certificate are reported by a check of their own. */
 const isTlsFault = (fault: string): boolean => fault.startsWith("GODWIT_TLS_");
-/** Where it is set, it is compared with the database's. */
+/** A missing secret key is reported by the check that compares it with the database. */
 const isSecretKeyFault = (fault: string): boolean => fault.startsWith("GODWIT_SECRET_KEY: is needed");
 
-/** `always`: wrong whatever it is for. `serving`: what only a service needs, and may well be set where that runs. */
+/** `always`: faults for every command. `serving`: faults only for `godwit serve`, whose settings may be complete where it runs. */
 export type Faults = { always: readonly string[]; serving: readonly string[] };
 
 export const separateFaults = (any: ConfigInspection, serving: ConfigInspection): Faults => ({
@@ -60,7 +60,7 @@ export function checkDisk({ dataDir, databaseUrl }: Config): Check {
   }
 }
 
-/** The cluster may be a link to another disk. */
+/** Returns the folder itself or its nearest ancestor that exists. Symbolic links are resolved, as they may lead to another disk. */
 const nearestExistingFolder = (path: string): string => (existsSync(path) ? realpathSync(path) : nearestExistingFolder(dirname(path)));
 
 export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
@@ -78,7 +78,7 @@ export function checkTls({ tls }: Config, { faults }: ConfigInspection): Check {
 const RENEW = "renew it, put the files in place, and send the service SIGHUP";
 
 function checkCertificate({ validFromDate, validToDate, subject }: X509Certificate): Check {
-  // Undefined, whatever its type says, where nobody is named.
+  // The subject is undefined, contrary to its type, if the certificate has none.
   const owner = (subject as string | undefined)?.replaceAll("\n", ", ");
   const certificate = owner === undefined ? "the certificate" : `the certificate of ${owner}`;
   const days = Math.floor((validToDate.getTime() - Date.now()) / DAY_MS);
@@ -94,7 +94,7 @@ function checkCertificate({ validFromDate, validToDate, subject }: X509Certifica
   return days < CERTIFICATE_WARNING_DAYS ? warn("tls", detail, RENEW) : ok("tls", detail);
 }
 
-/** Whether one runs is for the operator to judge: none is fine, one that is not ready is not. */
+/** A service that does not run is only a warning, because it may run elsewhere. A service that is not ready is a failure. */
 export async function checkService({ host, port, tls }: Config): Promise<Check> {
   if (port === 0) return ok("service", "the port is chosen at start");
   const url = `${tls === undefined ? "http" : "https"}://${hostInUrl(host)}:${port}`;
@@ -110,7 +110,8 @@ export async function checkService({ host, port, tls }: Config): Promise<Check> 
   }
 }
 
-/** The certificate was looked at above, and is for the name that clients use: this one calls it by its address. */
+/** Fetches the URL and returns the status. Does not verify the certificate: `checkTls` does, and the certificate is for the name that
+ *  clients use, not for this address. */
 function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(READY_TIMEOUT_MS);

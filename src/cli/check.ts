@@ -1,6 +1,6 @@
-/** What doctor says of one thing it looked at. */
+/** The result of one check of `godwit doctor`, and functions that run checks. */
 
-export type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; /** What to do. */ hint: string | null };
+export type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; /** The operator's next step. */ hint: string | null };
 
 export const ok = (name: string, detail: string): Check => ({ name, status: "ok", detail, hint: null });
 export const warn = (name: string, detail: string, hint: string): Check => ({ name, status: "warn", detail, hint });
@@ -8,7 +8,7 @@ export const fail = (name: string, detail: string, hint: string): Check => ({ na
 
 export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A look that fails is an answer too. */
+/** Runs a check. An exception becomes a failed check, so that the other checks still run. */
 export async function runCheck(name: string, check: () => Promise<Check>): Promise<Check> {
   try {
     return await check();
@@ -17,7 +17,7 @@ export async function runCheck(name: string, check: () => Promise<Check>): Promi
   }
 }
 
-/** Looks at everything, a few at a time. */
+/** Applies `work` to all items, at most `concurrency` at a time. Results keep the order of the items. */
 export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();

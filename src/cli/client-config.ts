@@ -1,4 +1,4 @@
-/** What commands need that speak to a running server, as its clients do: where it is, and a key. */
+/** The settings of commands that call the API of a running service: its URL and an API key. */
 import {
   ConfigError,
   environment,
@@ -37,19 +37,19 @@ export function readClientConfig(flags: Flags, env: Environment = environment())
   const faults: string[] = [];
   if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
     faults.push(`${url.env}: must be a URL such as ${url.fallback}, not "${address}"`);
-  // A key is all that it takes, and what stands in a URL gets into logs.
+  // The key is the only credential, and URLs end up in logs.
   else if (URL.parse(address)?.username !== "") faults.push(`${url.env}: must not have a name or password in it`);
   if (secret === undefined) faults.push(`${key.env}: is needed; make a key with: godwit keys create`);
-  // It goes into a header, which takes no other characters; what is wrong with it is not shown, as it may be a key still.
+  // The key is sent in a header, which permits no other characters. The message does not show the value, which may contain a real key.
   else if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${key.env}: is not an API key`);
   if (faults.length > 0 || secret === undefined) throw new ConfigError(faults);
   return { url: address, key: secret };
 }
 
-/** Where the service of this environment listens, where that says so. */
+/** Returns the URL of the service that these environment variables configure, if they do. */
 function ownAddress(env: Environment): string | undefined {
   const [host, port] = [nonEmpty(env[SETTINGS.host.env]), nonEmpty(env[SETTINGS.port.env])];
-  // A port that is picked at the start is known to nobody here.
+  // With port 0 the service picks a free port at its start, which is not known here.
   if ((host === undefined && port === undefined) || port === "0") return undefined;
   const scheme = nonEmpty(env[SETTINGS.tlsCert.env]) === undefined ? "http" : "https";
   return `${scheme}://${hostInUrl(host ?? SETTINGS.host.fallback)}:${port ?? SETTINGS.port.fallback}`;

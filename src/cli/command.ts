@@ -1,4 +1,4 @@
-/** What a command is, and what all commands share: words, flags, output. */
+/** The description of a command, and the parsing of its words and flags. */
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { SETTINGS, type Flags, type Setting } from "../config.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -9,37 +9,37 @@ export type Input = { flags: Flags; words: readonly string[] };
 export type FlagRow = {
   type: "string" | "boolean";
   help: string;
-  /** What stands for its value in the help. */
+  /** The placeholder for the value in the help, such as `NAME`. */
   value?: string;
   fallback?: string;
-  /** The values it takes; several, with commas between them, where it is a list. */
+  /** The permitted values. A list flag takes several, separated by commas. */
   choices?: readonly string[];
   isList?: true;
-  /** It may be given again and again. */
+  /** The flag may be given several times. */
   isRepeated?: true;
 };
 
 export type Command = {
   name: string;
-  /** What it does, in sentences: a paragraph each. */
+  /** Describes the command. Each string is one paragraph. */
   about: readonly string[];
-  /** The forms it takes, a line each, without the program's name. Words in small letters are meant as they stand; the help, the
-   *  completion and the check of what was typed all read them here. */
+  /** The forms of the command, one for each line, without the program's name. Words in lower case are typed literally. The help, the
+   *  completion and the check of the typed words all use these forms. */
   usage: readonly string[];
-  /** Flags of its own, besides the settings and --json, --help. */
+  /** The command's own flags, without the settings, --json and --help. */
   flags: Readonly<Record<string, FlagRow>>;
-  /** What it is told of its surroundings: all of a service's settings, where the database is, where a running service is. */
+  /** The settings that the command takes: all settings of the service, the location of the database, or the URL and key of a client. */
   settings: "service" | "database" | "client" | "none";
-  /** What it prints is no data. */
+  /** The output is not data, so there is no --json. */
   hasNoJson?: true;
   examples: readonly (readonly [does: string, line: string])[];
-  /** Where they say more than done, failed, wrong use. */
+  /** Exit codes with a more specific meaning than `EXIT_CODES`. */
   exitCodes?: Readonly<Record<number, string>>;
-  /** The exit code; zero when it returns nothing. */
+  /** Returns the exit code. Undefined stands for 0. */
   run: (input: Input, program: Program) => Promise<number | void>;
 };
 
-/** A command's code is loaded when it is asked for. */
+/** A row of the table of commands. `load` imports the code only when the command runs. */
 export type CommandEntry = { summary: string; load: () => Promise<Command> };
 export type Program = { commands: Readonly<Record<string, CommandEntry>> };
 
@@ -51,12 +51,12 @@ export const EXIT_CODES: Readonly<Record<number, string>> = {
   [EXIT.usage]: "wrong use, or a fault in the configuration; nothing was done",
 };
 
-/** The person at the terminal asked for something that is not there: shown with the command's usage, exit code 2. */
+/** Wrong use of a command. The message is shown with the command's usage, and the exit code is 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Where an operator's command finds the database; it takes the other settings too, and does not need them. */
+/** The settings that locate the database. The operator's commands accept the other settings too, but do not need them. */
 const DATABASE_FLAGS: ReadonlySet<string> = new Set(["data-dir", "database-url", "config"]);
 
 const settingRows = ({ settings }: Command): readonly Setting[] =>
@@ -70,40 +70,40 @@ const settingFlag = ({ help, value, choices, isList }: Setting): FlagRow => ({
   ...(isList === undefined ? {} : { isList }),
 });
 
-/** The settings that matter to a command, for those who read about it. */
+/** Returns the settings that the command's help shows. */
 export const shownSettings = (command: Command): Setting[] =>
   settingRows(command).filter(({ flag }) => flag !== "" && (command.settings !== "database" || DATABASE_FLAGS.has(flag)));
 
 const JSON_FLAG: FlagRow = { type: "boolean", help: "JSON on the output, for programs" };
 const HELP_FLAG: FlagRow = { type: "boolean", help: "this text" };
 
-/** Flags of its own, and those of all. */
+/** Returns the command's own flags and the flags that every command has. */
 export const ownFlags = ({ flags, hasNoJson }: Command): Record<string, FlagRow> => ({
   ...flags,
   ...(hasNoJson === true ? {} : { json: JSON_FLAG }),
   help: HELP_FLAG,
 });
 
-/** Every flag that someone may look for. */
+/** Returns every flag that the help and the completion show. */
 export const shownFlags = (command: Command): Record<string, FlagRow> => ({
   ...ownFlags(command),
   ...Object.fromEntries(shownSettings(command).map((setting) => [setting.flag, settingFlag(setting)])),
 });
 
-/** The words of a form, after the command's name and without its flags: `create`, `test|live`, `NAME`. */
+/** Returns the words of a form after the command's name, without its flags: `create`, `test|live`, `NAME`. */
 export const formWords = (form: string): string[] =>
   Array.from(form.matchAll(/\[--[^\]]*\]|\[(?:flags|settings)\]|--[a-z-]+ \S+|(\S+)/g), ([, word]) => word ?? [])
     .flat()
     .slice(1)
     .map((word) => word.replaceAll(/[[\]]/g, ""));
 
-/** The words that may stand at a place, after those before it; empty where anything may. */
+/** Returns the words that may follow the given words. Empty if any text may follow. */
 export function nextWords({ usage }: Command, before: readonly string[]): string[] {
   const forms = usage.map(formWords).filter((words) => before.every((word, index) => wordChoices(words[index]).includes(word)));
   return [...new Set(forms.flatMap((words) => wordChoices(words[before.length])))];
 }
 
-/** A word in small letters, or several to choose from; empty for what stands for something else, such as NAME. */
+/** Splits `test|live` into its words. Empty for a placeholder such as NAME. */
 const wordChoices = (word: string | undefined): string[] =>
   word !== undefined && /^[a-z-]+(\|[a-z-]+)*$/.test(word) ? word.split("|") : [];
 
@@ -124,7 +124,7 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   }
 }
 
-/** What the parser found wrong, in our words. */
+/** Rewrites an error of Node's parser as a sentence of ours. */
 function explainFlagError({ code, message }: NodeJS.ErrnoException, known: readonly string[]): string {
   const [, flag = ""] = /'(-[^'\s]*)/.exec(message) ?? [];
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `there is no flag ${flag}${didYouMean(flag.replace(/^-+/, ""), known, "--")}`;
@@ -152,7 +152,7 @@ export function didYouMean(word: string, known: readonly string[], before = ""):
 
 export const textFlag = (flags: Flags, name: string): string | undefined => (typeof flags[name] === "string" ? flags[name] : undefined);
 
-/** What was given again and again. */
+/** Returns all values of a flag that may be given several times. */
 export const textFlags = (flags: Flags, name: string): readonly string[] => {
   const value = flags[name];
   return typeof value === "object" ? value : [];
@@ -166,7 +166,7 @@ export function neededFlag(flags: Flags, name: string): string {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** In seconds; undefined when the flag was not given. */
+/** Reads a duration such as 30s, 5m, 24h or 90d, in seconds. Undefined if the flag was not given. */
 export function readDuration({ flags }: Input, name: string): number | undefined {
   const text = textFlag(flags, name);
   if (text === undefined) return undefined;

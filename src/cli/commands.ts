@@ -1,5 +1,5 @@
-/** Every command there is. Its code is loaded when it is asked for: most uses of the command line are short, and loading a server to
- *  create a key would take longer than creating it. */
+/** The table of all commands. The code of a command is loaded only when it runs: loading the whole service to create a key would take
+ *  longer than creating it. */
 import type { CommandEntry } from "./command.ts";
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {

@@ -1,7 +1,7 @@
-/** The completion scripts for bash, zsh and fish, made from the grammar of the commands. */
+/** Completion scripts for bash, zsh and fish, generated from the grammar of the commands. */
 import type { FlagRow } from "./command.ts";
 
-/** What can be typed after the words so far: other words, with what they mean where that is known. */
+/** The words that can follow the words `before`, each with its meaning or an empty string. */
 export type NextWords = { before: readonly string[]; words: readonly (readonly [word: string, means: string])[] };
 
 type CommandGrammar = {
@@ -42,7 +42,7 @@ _godwit() {
   current="\${line##*[[:space:]]}"
   read -r -a tokens <<< "\${line%"$current"}"
   for token in "\${tokens[@]:1}"; do
-    # What stands after a flag that takes a value is that value.
+    # The word after a flag that takes a value is that value.
     if [[ $token != -* ]]; then
       _godwit_values "\${path%% *} $previous"
       [[ -z $takes ]] && path="\${path:+$path }$token"
@@ -74,7 +74,7 @@ ${words.join("\n")}
   for reply in "\${all[@]}"; do
     [[ $before$reply == "$current"* ]] && COMPREPLY+=("$before$reply")
   done
-  # Bash puts the reply in the place of what comes after the last colon.
+  # Bash replaces only the text after the last colon with the reply.
   if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
     local head="\${current%"\${current##*:}"}"
     COMPREPLY=("\${COMPREPLY[@]#"$head"}")
@@ -136,7 +136,7 @@ const flagLines = ({ name, flags }: CommandGrammar): string[] =>
     return `complete -c godwit -n '__fish_seen_subcommand_from ${name}' -l ${flag}${takes} -d ${quoteFish(help)}`;
   });
 
-/** A word and its meaning, which zsh wants apart by a colon. */
+/** Joins a word and its meaning with a colon, as zsh expects. */
 const described = (word: string, means: string): string => quote(`${word.replaceAll(":", "\\:")}:${means.replaceAll(":", "\\:")}`);
 
 export function zshScript(grammar: Grammar): string {
@@ -164,7 +164,7 @@ _godwit() {
   local token previous='' place='' takes=''
   local -a choices
   for token in "\${(@)words[2,CURRENT-1]}"; do
-    # What stands after a flag that takes a value is that value.
+    # The word after a flag that takes a value is that value.
     if [[ $token != -* ]]; then
       _godwit_values "\${place%% *} $previous"
       [[ -z $takes ]] && place="\${place:+$place }$token"

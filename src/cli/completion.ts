@@ -1,5 +1,5 @@
-/** godwit completion: a script by which a shell completes commands, words, flags and values. It is made from the commands themselves,
- *  and asks nobody afterwards: a key pressed at a prompt should not wait for a program to start. */
+/** godwit completion: prints a script with which a shell completes commands, words, flags and values. The script is generated from the
+ *  table of commands and contains everything it needs, so that a completion does not wait for a program to start. */
 import { formWords, nextWords, shownFlags, type Command, type Program } from "./command.ts";
 import { bashScript, fishScript, zshScript, type Grammar, type NextWords } from "./completion-scripts.ts";
 
@@ -30,21 +30,21 @@ async function readGrammar({ commands }: Program): Promise<Grammar> {
   return Promise.all(
     Object.entries(commands).map(async ([name, { summary, load }]) => {
       const command = await load();
-      // A word that stands for a command is one of them.
+      // The argument of help is the name of a command.
       const places = name === "help" ? [{ before: [], words: names }] : listNextWords(command);
       return { name, summary, places, flags: Object.entries(shownFlags(command)) };
     }),
   );
 }
 
-/** Each beginning of a form that is written in small letters, and what may follow it. */
+/** Lists each sequence of lower-case words that a form can start with, and the words that may follow it. */
 function listNextWords(command: Command): NextWords[] {
   const found = new Map<string, NextWords>();
   const visit = (before: readonly string[]): void => {
     const words = nextWords(command, before);
     if (words.length === 0 || found.has(before.join(" "))) return;
     found.set(before.join(" "), { before, words: words.map((word) => [word, ""]) });
-    // Forms are short; this is their length at most.
+    // The recursion ends at the length of the longest form.
     if (before.length < Math.max(...command.usage.map((form) => formWords(form).length)))
       for (const word of words) visit([...before, word]);
   };

@@ -1,4 +1,4 @@
-/** godwit doctor: looks at everything the service stands on, and says what is wrong and what to do. It changes nothing. */
+/** godwit doctor: checks everything that the service depends on, and reports faults with the next step. Changes nothing. */
 import { inspectConfig } from "../config.ts";
 import { runCheck, type Check } from "./check.ts";
 import { checkDatabase } from "./check-database.ts";
@@ -28,7 +28,7 @@ export const doctor: Command = {
     const { config } = any;
     const faults = separateFaults(any, serving);
     const checks = [checkConfig(faults, any.file), checkNode()];
-    // With a fault in it nobody knows which database is meant.
+    // With a faulty configuration it is not certain which database is meant.
     if (faults.always.length === 0) {
       checks.push(checkDisk(config), checkTls(config, any));
       const database = checkDatabase(config, async (db) => [

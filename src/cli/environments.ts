@@ -1,4 +1,4 @@
-/** godwit environments: an account's test and live, and how often each may ask. */
+/** godwit environments: lists environments, and sets and defines their tiers. */
 import { listEnvironments, listTiers, setTier, upsertTier, type EnvironmentRow } from "../access/queries.ts";
 import { encodeId } from "../lib/id.ts";
 import { isEnvironment } from "../storage/owner.ts";

@@ -1,4 +1,4 @@
-/** Follows a server's event stream: reconnects when it ends, goes on after the last event it saw, and leaves out repeats. */
+/** Follows the event stream of a service: reconnects when the stream ends, continues after the last event, and skips duplicates. */
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
@@ -10,21 +10,21 @@ export type FollowOptions = {
   url: string;
   key: string;
   type: string | undefined;
-  /** The last event that was seen; without it, from now on. */
+  /** The id of the last event that is already known. Undefined: only new events. */
   after?: string | undefined;
   signal: AbortSignal;
-  /** Told when the connection is there, and why it is not. */
+  /** Called when the stream is connected, and when the connection is lost. */
   onState: (state: "connected" | { lost: string; retryMs: number }) => void;
 };
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
-// The server speaks every fifteen seconds at least.
+// The server sends an event or a comment at least every 15 seconds.
 const SILENCE_MS = 45_000;
-// The last twenty seconds may come again.
+// After a reconnect the server repeats the last 20 seconds. More events than this number are not expected in that time.
 const MAX_REMEMBERED = 100_000;
 
-/** Until the signal; throws when the server refuses the request for good. */
+/** Yields events until the signal aborts. Throws if the server refuses the request permanently. */
 export async function* followEvents({ url, key, type, after, signal, onState }: FollowOptions): AsyncGenerator<FollowedEvent> {
   const seen = new Set<string>(after === undefined ? [] : [after]);
   let last = after;
@@ -56,7 +56,7 @@ export async function* followEvents({ url, key, type, after, signal, onState }: 
 }
 
 type StreamRequest = Pick<FollowOptions, "url" | "key" | "type" | "signal"> & { last: string | undefined; onOpen: () => void };
-/** A block of the stream. One without an event may still say where the stream is. */
+/** One block of the stream. A block without an event can still carry the id at which the stream is. */
 type Block = Partial<FollowedEvent>;
 
 async function* readStream({ url, key, type, signal, last, onOpen }: StreamRequest): AsyncGenerator<Block> {
@@ -77,7 +77,7 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
     const decoder = new TextDecoder();
     let text = "";
     for await (const chunk of response.body ?? []) {
-      // Whoever takes the events may take long: that is no silence of the server's.
+      // The caller may take long to process the events; that time does not count as silence of the server.
       clearTimeout(timer);
       text += decoder.decode(chunk as Uint8Array, { stream: true });
       const blocks = text.split("\n\n");
@@ -90,7 +90,7 @@ async function* readStream({ url, key, type, signal, last, onOpen }: StreamReque
   }
 }
 
-/** What the person at the terminal must mend ends it; what may pass is tried again. */
+/** Throws a `StartupError` for a refusal that only the user can fix, and a plain error, which is retried, for a temporary one. */
 async function checkStatus(response: Response): Promise<void> {
   const isStream = /^text\/event-stream\b/.test(response.headers.get("content-type") ?? "");
   if (response.ok && isStream) return;
@@ -101,7 +101,7 @@ async function checkStatus(response: Response): Promise<void> {
   throw new StartupError(`the server refused: ${description}`);
 }
 
-/** A block without its comments. */
+/** Parses the fields of a block and drops its comments. */
 function parseBlock(block: string): Block {
   const fields = new Map<string, string>();
   for (const line of block.split("\n")) {

@@ -1,23 +1,23 @@
-/** Follows one message to its end. What is on record is the truth, and is looked at again and again; the event stream is the bell that
- *  says when. A key without `events:read` looks at the message itself, a little more often. */
+/** Follows one message until its final status. The stored events are polled, because they are complete; the event stream only wakes the
+ *  poll early. A key without `events:read` polls the message itself, a little more often. */
 import { pause } from "../lib/wait.ts";
 import type { MessageRecord } from "../messages/message.ts";
 import { callApi, type ApiResponse, type ApiResult } from "./api.ts";
 import type { ClientConfig } from "./client-config.ts";
 import { followEvents } from "./follow-events.ts";
 
-/** A state of the message, and since when. */
+/** A status of the message, with the time of the change. */
 export type StatusChange = { at: string; record: MessageRecord };
 
 export type FollowMessageOptions = { signal: AbortSignal; onChange: (change: StatusChange) => void };
 
-/** The message at its end, or why nobody knows it. */
+/** The message in its final status, or the reason why that status is not known. */
 export type FollowResult = { kind: "ended"; record: MessageRecord } | { kind: "lost"; record: MessageRecord; reason: string };
 
 const FIRST_POLL_MS = 500;
 const MAX_POLL_MS = 2_000;
-// With a bell, for what it may have missed: a stream tells what is made from its opening on, and what was made just before may be
-// committed only then.
+// Polling goes on beside an open stream. The stream starts with events created after it opened; an event created before that can be
+// committed later, and only a poll finds it.
 const MAX_WATCHED_POLL_MS = 5_000;
 
 const DELIVERED: ReadonlySet<string> = new Set(["delivered", "read"]);
@@ -59,7 +59,7 @@ export async function followMessage(client: ClientConfig, accepted: MessageRecor
 
 type EventPage = { data?: readonly { type: string; timestamp: string; data: { message: MessageRecord } }[] };
 
-/** Every state that is on record. */
+/** Reads every status change of the message from its events. */
 const pollEvents: Poll = async (client, id, signal) =>
   toPollResult(await callApi(client, { method: "GET", path: `/v1/events?message_id=${id}&type=message.*&limit=100` }, signal), (json) =>
     ((json as EventPage).data ?? [])
@@ -68,21 +68,21 @@ const pollEvents: Poll = async (client, id, signal) =>
       .toSorted((a, b) => a.record.sequence - b.record.sequence),
   );
 
-/** The state it is in. */
+/** Reads the current status of the message. */
 const pollMessage: Poll = async (client, id, signal) =>
   toPollResult(await callApi(client, { method: "GET", path: `/v1/messages/${id}` }, signal), (json) => {
     const record = json as MessageRecord;
     return [{ at: record.updated_at, record }];
   });
 
-/** A server that is in trouble, or away, shows nothing for now. */
+/** Converts a response. A server that is overloaded or unavailable yields no changes, and the next poll tries again. */
 function toPollResult(result: ApiResult, read: (json: NonNullable<ApiResponse["json"]>) => StatusChange[]): PollResult {
   if (result.kind === "no_response" || result.status === 429 || result.status >= 500) return { kind: "changes", changes: [] };
   if (result.status !== 200 || result.json === undefined) return { kind: "refused", status: result.status };
   return { kind: "changes", changes: read(result.json) };
 }
 
-/** Rings when something happened to the message. While there is no stream it is silent, and the looks alone must do. */
+/** Watches the event stream and ends a `wait` early when the message has a new event. Without a stream, only the polls find changes. */
 class EventWatch {
   readonly #client: ClientConfig;
   readonly #id: string;
@@ -106,7 +106,7 @@ class EventWatch {
     this.#stopping.abort();
   }
 
-  /** Until it rings, or at once if it has since the last time; for so long at most. */
+  /** Waits for an event of the message, at most `ms`. Returns at once if one has arrived since the last wait. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isWoken) {
       const woken = new AbortController();
@@ -124,14 +124,14 @@ class EventWatch {
   async #listen(): Promise<void> {
     const onState = (state: unknown): void => {
       this.isConnected = state === "connected";
-      // What happened before it was open is seen by the look that its opening rings for.
+      // The stream does not contain earlier events. A poll right after it opened finds them.
       if (this.isConnected) this.#wakeUp();
     };
     try {
       const events = followEvents({ ...this.#client, type: "message.*", signal: this.#stopping.signal, onState });
       for await (const { data } of events) if (data.includes(`"${this.#id}"`)) this.#wakeUp();
     } catch {
-      // The stream is refused, as a proxy may do.
+      // The server or a proxy refuses the stream. Polling continues without it.
       this.isConnected = false;
     }
   }

@@ -1,5 +1,4 @@
-/** godwit help, and --help: what a command does, the forms it takes, its flags, examples, exit codes. All of it is read from the
- *  command itself. */
+/** godwit help and --help: describe a command, its forms, flags, examples and exit codes. The texts come from the command's row. */
 import {
   didYouMean,
   EXIT_CODES,
@@ -72,7 +71,7 @@ export const flagHelp = ({ help: text, choices, isList, isRepeated, fallback }: 
 const WIDTH = 100;
 const MAX_LEFT = 30;
 
-/** Two columns. What is longer than its column has a line for itself. */
+/** Formats two columns. A left text that is wider than its column gets a line of its own. */
 function rows(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.min(MAX_LEFT, Math.max(...pairs.map(([left]) => left.length)));
   return pairs
@@ -83,7 +82,7 @@ function rows(pairs: readonly (readonly [string, string])[]): string {
     .join("");
 }
 
-/** Lines of at most a hundred characters, each with so many spaces before it. A word is never cut. */
+/** Wraps the text at 100 characters and indents each line. Never breaks a word. */
 function wrap(text: string, indent: number): string {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,4 @@
-/** godwit keys: API keys, whose secret is shown when they are made and never again. */
+/** godwit keys: creates, lists, rotates and revokes API keys. The secret of a key is shown only when the key is created. */
 import { createFirstAccount } from "../access/accounts.ts";
 import { createKey, keyRecord, rotateKey, type CreatedKey } from "../access/keys.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
@@ -58,7 +58,7 @@ async function create(input: Input): Promise<void> {
   const lifeSeconds = readDuration(input, "expires-in");
   if (lifeSeconds === 0) throw new UsageError("--expires-in must be longer than nothing");
   await withDatabase(input, "keys", async ({ db, clock }) => {
-    // On a database that has not served yet there is nothing to choose from.
+    // Before the first start of the service the database has no account.
     await createFirstAccount(db, clock, (tx, owner) => seedTemplates(tx, clock, owner));
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
     const expiresAt = lifeSeconds === undefined ? null : new Date(clock.now() + lifeSeconds * 1_000);

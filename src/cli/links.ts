@@ -1,4 +1,4 @@
-/** godwit links: how every link is doing, as the nodes that have it open said within the last seconds. */
+/** godwit links: shows the state of every link, as the nodes that have it open reported in the last seconds. */
 import { simulatorLink } from "../links/link.ts";
 import { listLinks } from "../links/list-links.ts";
 import { type Command } from "./command.ts";

@@ -1,4 +1,4 @@
-/** godwit listen: shows events as they happen, and can pass them on to a local URL as a webhook would. */
+/** godwit listen: shows events as they happen, and can forward them to a local URL in the form of webhooks. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { newSecret, signatureOf, signingKey } from "../webhooks/signature.ts";
 import { failureReason, parseObject } from "./api.ts";
@@ -46,7 +46,7 @@ export const listen: Command = {
     const forward = textFlag(flags, "forward-to");
     const forwarder = forward === undefined ? undefined : createForwarder(readUrl(forward), stopping.signal);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-    // Whoever read our output has had enough, as `head` does.
+    // The reader of the output, such as `head`, has closed the pipe.
     process.stdout.once("error", () => stopping.abort());
     if (forwarder !== undefined) say(`forwarding to ${forward}, signed by ${forwarder.secret}`);
     const events = followEvents({
@@ -78,7 +78,7 @@ function readUrl(text: string): string {
 
 type EventSubject = { id?: string; recipient?: string; error?: { code: string } | null };
 
-/** What an event is about: the one record that is in it. */
+/** Returns the subject of the event: the one record that its data contains. */
 function eventSubject({ data }: FollowedEvent): { timestamp: string; name: string; record: EventSubject } {
   const { timestamp, data: about = {} } = (parseObject(data) ?? {}) as { timestamp?: string; data?: Record<string, EventSubject> };
   const [name = "", record = {}] = Object.entries(about).find(([, value]) => typeof value === "object" && value !== null) ?? [];
@@ -90,7 +90,7 @@ function subjectMessageId(event: FollowedEvent): string | undefined {
   return name === "message" ? record.id : undefined;
 }
 
-/** For people: when, what, to what it happened, and what was wrong. */
+/** Formats the event for people: time, type, subject, and the error if there is one. */
 function eventLine(event: FollowedEvent): string {
   const { id, type } = event;
   const { timestamp, record } = eventSubject(event);
@@ -100,7 +100,7 @@ function eventLine(event: FollowedEvent): string {
   return `${paint("dim", timestamp)}  ${paintStatus(status, type.padEnd(19))}  ${what}${error}  ${paint("dim", `(${id})`)}`;
 }
 
-/** Posts events as a webhook would, each once: what it tells is what a receiver made of it. */
+/** Posts each event once, in the form of a webhook. `post` returns the response of the receiver as text. */
 function createForwarder(url: string, stopping: AbortSignal): { secret: string; post: (event: FollowedEvent) => Promise<string> } {
   const secret = newSecret();
   const keys = [signingKey(secret)];

@@ -1,4 +1,4 @@
-/** godwit migrate: brings the database's schema up to date, and says what was done. */
+/** godwit migrate: brings the schema of the database up to date, and prints the migrations that it applied. */
 import { randomBytes } from "node:crypto";
 import { readConfig } from "../config.ts";
 import { migrate as runMigrations } from "../storage/migrate.ts";

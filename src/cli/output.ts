@@ -1,11 +1,11 @@
-/** The output of commands: records as a table or JSON, lines for people, colours. */
+/** The output of commands: records as a table or JSON, lines for people, and colours. */
 import { styleText } from "node:util";
 import type { Flags } from "../config.ts";
 
-/** What is for people goes beside the output: never into a log's JSON lines or a command's --json. */
+/** Writes a line for people to the standard error, so that it never mixes with JSON log lines or the output of --json. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** One record or a list of them, as JSON for programs or a table for people. */
+/** Prints one record or a list of records, as JSON for programs or as a table for people. */
 export function print(flags: Flags, value: object | readonly object[]): void {
   if (flags["json"] === true) process.stdout.write(`${JSON.stringify(value)}\n`);
   else process.stdout.write(Array.isArray(value) ? table(value as Record<string, unknown>[]) : list(value as Record<string, unknown>));
@@ -44,9 +44,9 @@ function list(record: Record<string, unknown>): string {
     .join("");
 }
 
-/** Colours, for a terminal that has some and whose owner wants them: not in a pipe, and not where NO_COLOR is set. */
 export type Colour = "green" | "yellow" | "red" | "dim";
 
+/** Colours the text if the output is a terminal with colours and NO_COLOR is not set. */
 export const paint = (colour: Colour, text: string): string => styleText(colour, text, { stream: process.stdout });
 
 const COLOURS: Readonly<Record<string, Colour>> = {
@@ -63,7 +63,7 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   opted_out: "yellow",
 };
 
-/** A status in its colour; `text` is the status with what stands beside it. */
+/** Colours the text in the colour of the status. */
 export const paintStatus = (status: string, text = status): string => {
   const colour = COLOURS[status];
   return colour === undefined ? text : paint(colour, text);

@@ -1,5 +1,5 @@
-/** Sends one message, and makes sure that it is one: every try carries the same idempotency key, so that a repeated request gets the
- *  first one's result. */
+/** Sends one message exactly once: every attempt carries the same idempotency key, so that a repeated request returns the response of
+ *  the first one. */
 import { backoffMs } from "../lib/backoff.ts";
 import { pause } from "../lib/wait.ts";
 import type { MessageRecord } from "../messages/message.ts";
@@ -9,16 +9,16 @@ import type { ClientConfig } from "./client-config.ts";
 export type SendResult =
   | { kind: "accepted"; record: MessageRecord; text: string; isReplayed: boolean }
   | { kind: "refused"; response: ApiResponse }
-  /** No try has reached the service: nothing was accepted. */
+  /** No attempt has reached the service: the message was not accepted. */
   | { kind: "unreachable"; reason: string }
-  /** A try may have been accepted, and no answer says so. */
+  /** An attempt may have been accepted, but no response confirms it. */
   | { kind: "unknown"; reason: string };
 
 export type SendOptions = {
   idempotencyKey: string;
-  /** Also when the time is over. */
+  /** Aborts on an interrupt and at the deadline. */
   signal: AbortSignal;
-  /** When that is, on the steady clock: a wait that would go beyond it is not begun. */
+  /** The deadline on the monotonic clock. A wait that would end after it is not started. */
   deadline: number;
   onRetry: (reason: string, afterMs: number) => void;
 };
@@ -47,7 +47,7 @@ export async function sendMessage(client: ClientConfig, message: object, options
   }
 }
 
-/** The end of it; undefined for what may be different in a moment. */
+/** Returns the final result, or undefined if another attempt may have a different one. */
 function finalResult(result: ApiResult, mayHaveArrived: boolean): SendResult | undefined {
   if (result.kind === "no_response") {
     if (!result.isPermanent) return undefined;
@@ -57,13 +57,13 @@ function finalResult(result: ApiResult, mayHaveArrived: boolean): SendResult | u
   if (status === 202 && json?.["object"] === "message")
     return { kind: "accepted", record: json as MessageRecord, text, isReplayed: headers.get("idempotent-replayed") === "true" };
   if (status === 409 || status === 429 || status >= 500) return undefined;
-  // Whoever may not ask is not told what became of the try before.
+  // A refused credential does not learn whether the earlier attempt was accepted.
   if (mayHaveArrived && [401, 403, 404].includes(status)) return { kind: "unknown", reason: describeStatus(result) };
   return { kind: "refused", response: result };
 }
 
-/** Whether the message can be on record though the answer does not say so. With 429, and with a 503 of the service itself, nothing was
- *  done; anything else in the 500s may be a proxy's word on an answer that it lost. */
+/** Whether the message may be stored although the response does not confirm it. A 429, and a 503 from the service itself, mean that
+ *  nothing was done. Any other 5xx may come from a proxy that lost the response of the service. */
 function mayBeAccepted(result: ApiResult): boolean {
   if (result.kind === "no_response") return result.mayHaveArrived;
   return result.status !== 429 && result.json?.["code"] !== "service_unavailable";
@@ -72,7 +72,7 @@ function mayBeAccepted(result: ApiResult): boolean {
 const describeStatus = ({ status, json }: ApiResponse): string =>
   [status, json?.["code"]].filter((part) => typeof part === "number" || typeof part === "string").join(" ");
 
-/** As the server wants it. */
+/** Returns the wait that the server asks for with Retry-After. */
 function retryAfterMs(result: ApiResult): number | undefined {
   const text = result.kind === "response" ? result.headers.get("retry-after") : null;
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : undefined;

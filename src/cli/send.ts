@@ -1,4 +1,4 @@
-/** godwit send: one message through a running service, and what becomes of it. */
+/** godwit send: sends one message through a running service, and can follow it to its final status. */
 import { randomUUID } from "node:crypto";
 import type { Flags } from "../config.ts";
 import { unreachable } from "../lib/assert.ts";
@@ -82,7 +82,7 @@ function readLimit(input: Input): number {
 
 type Accepted = Extract<SendResult, { kind: "accepted" }>;
 
-/** The request as the API wants it. Whether it is right is for the API to say, which names every fault at once. */
+/** Builds the request from the flags. The API validates it and reports all faults together. */
 async function readMessage(input: Input): Promise<object> {
   const { flags } = input;
   const [recipient, body, template] = [neededFlag(flags, "to"), textFlag(flags, "body"), textFlag(flags, "template")];
@@ -105,7 +105,7 @@ async function readMessage(input: Input): Promise<object> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** How the command line calls the fields that the API finds fault with. */
+/** The flags whose names differ from the API's fields, to name the flag beside a fault of the API. */
 const FLAG_NAMES: Readonly<Record<string, string>> = {
   recipient: "to",
   template_id: "template",
@@ -135,10 +135,10 @@ function readCount(flags: Flags, name: string): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-// No message is longer by far.
+// Far more than the longest message.
 const MAX_INPUT_BYTES = 65_536;
 
-/** The text from the standard input, without the end of line that programs put after it. */
+/** Reads the text from the standard input, without the line break that most programs add at the end. */
 async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -154,7 +154,7 @@ async function readInput(): Promise<string> {
 
 type SendContext = { client: ClientConfig; idempotencyKey: string };
 
-/** Why it was not accepted, as far as that is known. */
+/** Prints why the message was not accepted, as far as the reason is known, and returns the exit code. */
 function explain(sent: Exclude<SendResult, Accepted>, flags: Flags, { client: { url }, idempotencyKey }: SendContext): number {
   const show = (code: string, detail: string): void => {
     if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ code, detail, idempotency_key: idempotencyKey })}\n`);
@@ -191,7 +191,7 @@ function showAccepted({ record, text, isReplayed }: Accepted, flags: Flags): num
 async function follow(client: ClientConfig, sent: Accepted, flags: Flags, signal: AbortSignal): Promise<number> {
   const isJson = flags["json"] === true;
   if (!isJson) process.stdout.write(describe(sent.record, sent.isReplayed));
-  // For programs the output has one object, the message at its end; what comes before is for whoever watches.
+  // With --json the standard output has one object, the message in its final status. Earlier changes go to the standard error.
   const onChange = (change: StatusChange): void =>
     isJson ? say(changeLine(change, false)) : void process.stdout.write(`${changeLine(change, true)}\n`);
   const followed = await followMessage(client, sent.record, { signal, onChange });

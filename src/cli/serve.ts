@@ -1,4 +1,4 @@
-/** godwit serve: the service, until it is told to stop. */
+/** godwit serve: runs the service until a signal stops it. */
 import { isUnderNpm, readConfig, type Flags } from "../config.ts";
 import { createLog } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
@@ -37,15 +37,15 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
   const { log, flush } = output;
   const stopped = stopSignal();
   try {
-    // A reload that comes while we start finds the certificate just read.
+    // A reload during the start does nothing: the start has just read the files.
     let service: Service | undefined;
     let reloading: Promise<void> = Promise.resolve();
-    // One after the other: the last file is the one that holds.
+    // Reloads run one after the other, so that the latest file wins.
     process.on("SIGHUP", () => {
       reloading = reloading.then(() => service && reload(service, flags));
     });
     const starting = startService(config, output, say, timings);
-    // A stop during a long start (a migration, a recovery) does not wait for its end: the next start goes on with it.
+    // A stop during a long start (a migration, a recovery) does not wait for the end of the start: the next start continues it.
     service = await Promise.race([starting, stopped.then(() => within(starting, START_AFTER_STOP_MS))]);
     if (service === undefined) return EXIT_UNFINISHED;
     say(welcome(service));
@@ -62,11 +62,11 @@ export async function runService(flags: Flags, timings: Timings): Promise<number
 const START_AFTER_STOP_MS = 15_000;
 const EXIT_UNFINISHED = 1;
 
-// One Ctrl-C reaches us twice under npm, which passes on what the terminal sent to the whole group; so does a service
-// manager's stop. Only what comes later is from somebody who will not wait.
+// One Ctrl-C arrives twice under npm: the terminal signals the whole process group, and npm forwards its own signal. The stop of a
+// service manager arrives twice as well. Only a later signal means that the operator does not want to wait.
 const ECHO_MS = 2_000;
 
-/** The first signal stops gracefully, a later one at once. */
+/** Resolves with the first signal, which stops the service gracefully. A later signal exits at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     let firstAt: number | undefined;
@@ -82,7 +82,8 @@ function stopSignal(): Promise<string> {
 
 const LOOK_FOR_PARENT_MS = 500;
 
-/** npm hands a SIGTERM to its shell, and both die of it without telling us: nobody would be left who could stop us. */
+/** Calls back when the parent process has ended. npm passes a SIGTERM only to its shell; both end, and the service would run on without
+ *  a parent that can stop it. */
 function whenOrphaned(onOrphaned: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -93,7 +94,7 @@ function whenOrphaned(onOrphaned: () => void): void {
   timer.unref();
 }
 
-/** The certificate, and the plan of the file: links whose settings have not changed keep their connection. */
+/** Reloads the certificate and the plan. Links whose settings have not changed keep their connections. */
 async function reload(service: Service, flags: Flags): Promise<void> {
   try {
     if (service.reloadTls()) say("certificate reloaded");

@@ -1,4 +1,4 @@
-/** godwit signing-keys: what access tokens are signed with. */
+/** godwit signing-keys: lists and rotates the keys that access tokens are signed with. */
 import { checkSecretKey } from "../access/secret-key.ts";
 import { SigningKeys, type SigningKey } from "../access/signing-keys.ts";
 import type { Config } from "../config.ts";
@@ -28,14 +28,14 @@ export const signingKeys: Command = {
   async run(input) {
     const [verb] = input.words;
     await withDatabase(input, "signing-keys", async ({ db, clock, config }) => {
-      const keys = new SigningKeys({ db, clock, box: await boxOf(db, config) });
+      const keys = new SigningKeys({ db, clock, box: await openSecretBox(db, config) });
       print(input.flags, (verb === "list" ? await keys.published() : await keys.rotate(input.flags["revoke"] === true)).map(shown));
     });
   },
 };
 
-/** Opened by the key that the nodes have: what is sealed by any other they could not use. */
-async function boxOf(db: Database, { databaseUrl, secretKey: given, dataDir }: Config): Promise<SecretBox> {
+/** Opens the box with the secret key of the nodes. The nodes could not read a signing key that another secret key encrypted. */
+async function openSecretBox(db: Database, { databaseUrl, secretKey: given, dataDir }: Config): Promise<SecretBox> {
   if (databaseUrl !== undefined && given === undefined)
     throw new UsageError("GODWIT_SECRET_KEY is needed with DATABASE_URL, as the nodes have it");
   const secretKey = given ?? readOrMakeSecretKey(dataDir);

@@ -1,4 +1,4 @@
-/** godwit version */
+/** godwit version: prints the version. */
 import { VERSION } from "../version.ts";
 import { type Command } from "./command.ts";
 import { print } from "./output.ts";

@@ -1,4 +1,4 @@
-/** The way of a command to the database, and to the account it is about. */
+/** Opens the database for a command, and finds the account that the command is about. */
 import { randomBytes } from "node:crypto";
 import { listAccounts, type AccountRow } from "../access/queries.ts";
 import { readConfig, type Config } from "../config.ts";
@@ -12,14 +12,14 @@ import { say } from "./output.ts";
 
 export type OpenedDatabase = { db: Database; clock: DatabaseClock; config: Config };
 
-/** Opens the configured database, brings it up to date, and closes it when the work is done. */
+/** Opens the configured database, migrates it, and closes it when the work is done. */
 export const withDatabase = <T>({ flags }: Input, command: string, work: (database: OpenedDatabase) => Promise<T>): Promise<T> =>
   withUnmigratedDatabase(readConfig(flags, "database"), command, async (database) => {
     await migrate(database.db);
     return work(database);
   });
 
-/** The same for those who only look. */
+/** Opens and closes the database without a migration, for commands that only read. */
 export async function withUnmigratedDatabase<T>(
   config: Config,
   command: string,
@@ -43,7 +43,7 @@ export async function withUnmigratedDatabase<T>(
   }
 }
 
-/** The account by id or name; the only one there is when none is named. */
+/** Finds the account by id or name. Without either, returns the only account. */
 export async function chooseAccount(db: Database, wanted: string | undefined): Promise<AccountRow> {
   const accounts = await listAccounts(db);
   const id = wanted === undefined ? undefined : decodeId("acct", wanted);
