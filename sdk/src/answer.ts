@@ -26,7 +26,7 @@ function parseItem(text: string | null): { name: string; parameters: ReadonlyMap
   return { name, parameters: new Map(pairs) };
 }
 
-export function rateLimitOf(headers: Headers): RateLimit | null {
+export function parseRateLimit(headers: Headers): RateLimit | null {
   const [left, policy] = [parseItem(headers.get("ratelimit")), parseItem(headers.get("ratelimit-policy"))];
   if (left === undefined) return null;
   return {

@@ -13,10 +13,10 @@ export class Batches {
 
   /** Up to 1,000 messages under one key. `results` says of each item whether it was taken. */
   send(batch: NewBatch, options?: WriteOptions): Call<AcceptedBatch> {
-    return this.#transport.ask("post_batches", { body: batch }, options);
+    return this.#transport.call("post_batches", { body: batch }, options);
   }
 
   get(id: string, options?: CallOptions): Call<Batch> {
-    return this.#transport.ask("get_batches_id", { path: { id } }, options);
+    return this.#transport.call("get_batches_id", { path: { id } }, options);
   }
 }

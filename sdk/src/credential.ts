@@ -29,22 +29,22 @@ export function toCredential(options: CredentialOptions, fetchToken: FetchToken)
   const { apiKey, accessToken, clientCredentials } = options;
   if ([apiKey, accessToken, clientCredentials].filter((given) => given !== undefined).length !== 1)
     throw new TypeError("give exactly one of apiKey, accessToken and clientCredentials");
-  if (clientCredentials !== undefined) return exchanged(clientCredentials, fetchToken);
+  if (clientCredentials !== undefined) return exchangeForTokens(clientCredentials, fetchToken);
   const given = apiKey ?? accessToken;
-  if (typeof given === "function") return async (refused) => checked(await given(refused));
-  const token = checked(given);
+  if (typeof given === "function") return async (refused) => checkToken(await given(refused));
+  const token = checkToken(given);
   return async () => token;
 }
 
 /** A line break at the end of what a file or a variable held is found here, and not as a failure of the network. */
-function checked(token: unknown): string {
+function checkToken(token: unknown): string {
   if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
   throw new TypeError("a credential is a text of visible ASCII characters, without spaces or line breaks");
 }
 
 /** One token for all calls, and one request for it, however many wait. */
-function exchanged({ clientId, clientSecret, scopes }: ClientCredentials, fetchToken: FetchToken): Credential {
-  const basic = btoa(`${encodeURIComponent(checked(clientId))}:${encodeURIComponent(checked(clientSecret))}`);
+function exchangeForTokens({ clientId, clientSecret, scopes }: ClientCredentials, fetchToken: FetchToken): Credential {
+  const basic = btoa(`${encodeURIComponent(checkToken(clientId))}:${encodeURIComponent(checkToken(clientSecret))}`);
   const request: TokenRequest = {
     headers: { authorization: `Basic ${basic}`, "content-type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams({
@@ -52,18 +52,18 @@ function exchanged({ clientId, clientSecret, scopes }: ClientCredentials, fetchT
       ...(scopes === undefined ? {} : { scope: scopes.join(" ") }),
     }).toString(),
   };
-  let held: { token: string; until: number } | undefined;
-  let asking: Promise<string> | undefined;
-  const ask = async (): Promise<string> => {
+  let current: { token: string; until: number } | undefined;
+  let fetching: Promise<string> | undefined;
+  const fetchNew = async (): Promise<string> => {
     const { data } = await fetchToken(request);
-    const token = checked(data.access_token);
+    const token = checkToken(data.access_token);
     const lifeMs = (data.expires_in ?? DEFAULT_SECONDS) * 1_000;
-    held = { token, until: performance.now() + Math.max(lifeMs - MARGIN_MS, lifeMs / 2) };
+    current = { token, until: performance.now() + Math.max(lifeMs - MARGIN_MS, lifeMs / 2) };
     return token;
   };
   return async (refused) => {
-    if (held !== undefined && held.token !== refused && performance.now() < held.until) return held.token;
-    asking ??= ask().finally(() => (asking = undefined));
-    return asking;
+    if (current !== undefined && current.token !== refused && performance.now() < current.until) return current.token;
+    fetching ??= fetchNew().finally(() => (fetching = undefined));
+    return fetching;
   };
 }

@@ -70,23 +70,23 @@ export class TimeoutError extends GodwitError {
 export const hasCode = <Code extends ErrorCode>(error: unknown, ...codes: readonly Code[]): error is ApiError & { code: Code } =>
   error instanceof ApiError && (codes as readonly string[]).includes(error.code);
 
-type Told = Partial<Record<keyof Problem, unknown>>;
+type ProblemBody = Partial<Record<keyof Problem, unknown>>;
 
-const textOf = (value: unknown, otherwise: string): string => (typeof value === "string" && value !== "" ? value : otherwise);
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const textOr = (value: unknown, otherwise: string): string => (typeof value === "string" && value !== "" ? value : otherwise);
+const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The error that an answer stands for. What is no problem document comes from something between us and the service. */
 export function toApiError(response: Response, text: string): ApiError {
-  const told = parseObject(text);
+  const problem = parseObject(text);
   const { status, statusText, headers } = response;
   return new ApiError({
     status,
-    code: textOf(told.code, "unexpected_answer"),
-    title: textOf(told.title, statusText),
-    detail: textOf(told.detail, `the answer is no problem document: ${headers.get("content-type") ?? "without a type"}`),
+    code: textOr(problem.code, "unexpected_answer"),
+    title: textOr(problem.title, statusText),
+    detail: textOr(problem.detail, `the answer is no problem document: ${headers.get("content-type") ?? "without a type"}`),
     requestId: headers.get("x-request-id"),
-    errors: listOf(told.errors) as readonly Fault[],
-    requiredScopes: listOf(told.required_scopes) as readonly string[],
+    errors: arrayOf(problem.errors) as readonly Fault[],
+    requiredScopes: arrayOf(problem.required_scopes) as readonly string[],
     retryAfterSeconds: retryAfterSeconds(headers.get("retry-after")),
     headers,
   });
@@ -106,7 +106,7 @@ export const unexpectedAnswer = ({ status, headers, statusText }: Response, deta
     headers,
   });
 
-function parseObject(text: string): Told {
+function parseObject(text: string): ProblemBody {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : {};

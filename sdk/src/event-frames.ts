@@ -5,7 +5,7 @@ import { GodwitError } from "./errors.ts";
 export type Frame = { id?: string; event?: string; data?: string };
 
 // An event is under 20 kB.
-const MOST_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /** Takes text as it comes and gives the blocks that it completes. */
 export class FrameReader {
@@ -20,7 +20,7 @@ export class FrameReader {
     const lines = this.#text.split(/\r\n|\n|\r(?!$)/);
     this.#text = lines.pop() ?? "";
     const frames = lines.flatMap((line) => this.#line(line));
-    if (this.#characters + this.#text.length > MOST_CHARACTERS) throw new GodwitError("a block of the event stream is too long");
+    if (this.#characters + this.#text.length > MAX_CHARACTERS) throw new GodwitError("a block of the event stream is too long");
     return frames;
   }
 

@@ -2,10 +2,10 @@
 import { Deadline, wait } from "./deadline.ts";
 import { GodwitError } from "./errors.ts";
 import { FrameReader, type Frame } from "./event-frames.ts";
-import { connected } from "./exchange.ts";
+import { withinDeadline } from "./exchange.ts";
 import type { QueryOf } from "./operation.ts";
 import { lowerCased } from "./request.ts";
-import { isPassing, retryDelayMs } from "./retry.ts";
+import { isRetryable, retryDelayMs } from "./retry.ts";
 import type { Event } from "./schema.ts";
 import type { Transport } from "./transport.ts";
 
@@ -25,7 +25,7 @@ export type StreamState = { kind: "connected" } | { kind: "lost"; error: unknown
 
 const SILENCE_MS = 45_000;
 // After a return the service repeats twenty seconds.
-const MOST_REMEMBERED = 100_000;
+const MAX_REMEMBERED = 100_000;
 
 /** Iterate it once. It goes on until it is left, its signal says so, or the service refuses for good. */
 export class EventStream implements AsyncIterable<Event> {
@@ -45,19 +45,19 @@ export class EventStream implements AsyncIterable<Event> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     const { signal, onState } = this.#options;
-    const isOver = (): boolean => signal?.aborted === true;
+    const isAborted = (): boolean => signal?.aborted === true;
     let failures = 0;
     const onOpen = (): void => {
       failures = 0;
       onState?.({ kind: "connected" });
     };
-    while (!isOver()) {
+    while (!isAborted()) {
       let error: unknown = new GodwitError("the service closed the stream");
       try {
-        yield* this.#connection(onOpen);
+        yield* this.#readConnection(onOpen);
       } catch (caught) {
-        if (isOver()) return;
-        if (!isPassing(caught)) throw caught;
+        if (isAborted()) return;
+        if (!isRetryable(caught)) throw caught;
         error = caught;
       }
       failures += 1;
@@ -67,24 +67,24 @@ export class EventStream implements AsyncIterable<Event> {
     }
   }
 
-  async *#connection(onOpen: () => void): AsyncGenerator<Event, void, undefined> {
+  async *#readConnection(onOpen: () => void): AsyncGenerator<Event, void, undefined> {
     const { signal, silenceMs = SILENCE_MS } = this.#options;
     const deadline = new Deadline(signal);
-    const listen = (): void => deadline.set(silenceMs, "a sign of life of the event stream");
+    const restartTimer = (): void => deadline.set(silenceMs, "a sign of life of the event stream");
     try {
-      listen();
+      restartTimer();
       const headers = { ...lowerCased(this.#options.headers), accept: "text/event-stream", ...this.#resumption() };
       const response = await this.#transport.open("get_events_stream", { query: this.#query }, { headers, deadline });
       const [reader, frames] = [response.body?.getReader(), new FrameReader()];
       if (reader === undefined) return;
       onOpen();
       for (;;) {
-        const { done, value } = await connected(() => reader.read(), deadline);
+        const { done, value } = await withinDeadline(() => reader.read(), deadline);
         if (done) return;
         // Whoever takes the events may take long: that is no silence of the service's.
         deadline.pause();
         for (const frame of frames.take(value)) yield* this.#events(frame);
-        listen();
+        restartTimer();
       }
     } finally {
       deadline.end();
@@ -97,7 +97,7 @@ export class EventStream implements AsyncIterable<Event> {
 
   *#events({ id, data }: Frame): Generator<Event, void, undefined> {
     if (id !== undefined && data !== undefined && !this.#seen.has(id)) {
-      if (this.#seen.size >= MOST_REMEMBERED) this.#seen.delete(this.#seen.values().next().value ?? "");
+      if (this.#seen.size >= MAX_REMEMBERED) this.#seen.delete(this.#seen.values().next().value ?? "");
       this.#seen.add(id);
       yield JSON.parse(data) as Event;
     }

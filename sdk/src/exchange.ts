@@ -8,33 +8,33 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export async function send(fetch: Fetch, { url, method, headers, body }: Request, deadline: Deadline): Promise<Response> {
   // A redirection followed could turn a POST into a GET, or carry the credential elsewhere.
   const init: RequestInit = { method, headers, redirect: "manual", signal: deadline.signal };
-  const response = await connected(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline);
+  const response = await withinDeadline(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline);
   if (response.type !== "opaqueredirect" && (response.status < 300 || response.status > 399)) return response;
   throw unexpectedAnswer(response, "the answer leads elsewhere: give the URL of the service itself as baseUrl");
 }
 
 /** What the network does, told in our classes. */
-export async function connected<T>(work: () => Promise<T>, deadline: Deadline): Promise<T> {
+export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadline): Promise<T> {
   try {
     return await deadline.limit(work());
   } catch (error) {
     if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw new ConnectionError(`no answer: ${reasonOf(error)}`, { cause: error });
+    throw new ConnectionError(`no answer: ${failureReason(error)}`, { cause: error });
   }
 }
 
 /** Runtimes wrap what went wrong into "fetch failed". */
-function reasonOf(error: unknown): string {
+function failureReason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
   return [cause?.message, cause?.code, message].find((text) => text !== undefined && text !== "") ?? "the connection failed";
 }
 
-export async function failureOf(response: Response, deadline: Deadline): Promise<ApiError> {
-  return toApiError(response, await connected(() => response.text(), deadline));
+export async function readFailure(response: Response, deadline: Deadline): Promise<ApiError> {
+  return toApiError(response, await withinDeadline(() => response.text(), deadline));
 }
 
-export async function dataOf(response: Response, deadline: Deadline): Promise<unknown> {
-  const text = await connected(() => response.text(), deadline);
+export async function readJson(response: Response, deadline: Deadline): Promise<unknown> {
+  const text = await withinDeadline(() => response.text(), deadline);
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -13,6 +13,6 @@ export class Links {
 
   /** How each connection to a carrier is doing. */
   list(options?: CallOptions): Call<LinkList> {
-    return this.#transport.ask("get_links", {}, options);
+    return this.#transport.call("get_links", {}, options);
   }
 }

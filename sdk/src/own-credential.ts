@@ -13,6 +13,6 @@ export class OwnCredential {
 
   /** What this client's own credential is: whose, what it may do, how often, and until when. It needs no scope. */
   get(options?: CallOptions): Call<Credential> {
-    return this.#transport.ask("get_credential", {}, options);
+    return this.#transport.call("get_credential", {}, options);
   }
 }

@@ -8,21 +8,21 @@ export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null
 
 /** Nothing is asked for until it is iterated. A page may be short, even empty, and not be the last: `has_more` says. */
 export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
-  readonly #ask: (cursor: string | undefined) => Call<P>;
+  readonly #fetchPage: (cursor: string | undefined) => Call<P>;
 
-  constructor(ask: (cursor: string | undefined) => Call<P>) {
-    this.#ask = ask;
+  constructor(fetchPage: (cursor: string | undefined) => Call<P>) {
+    this.#fetchPage = fetchPage;
   }
 
   /** One page: the first, or the one at the `next_cursor` of another. */
   page(cursor?: string): Call<P> {
-    return this.#ask(cursor);
+    return this.#fetchPage(cursor);
   }
 
   async *pages(): AsyncGenerator<P, void, undefined> {
     let cursor: string | undefined;
     for (;;) {
-      const page = await this.#ask(cursor);
+      const page = await this.#fetchPage(cursor);
       yield page;
       if (!page.has_more || page.next_cursor === null) return;
       // Else a fault of the server would be a loop without an end.
@@ -41,7 +41,7 @@ type ListId = { [Id in OperationId]: AnswerOf<Id> extends Page<unknown> ? Id : n
 type ItemOf<Id extends ListId> = AnswerOf<Id> extends Page<infer Item> ? Item : never;
 export type PagesOf<Id extends ListId> = Pages<ItemOf<Id>, AnswerOf<Id> & Page<ItemOf<Id>>>;
 
-export function pagesOf<Id extends ListId>(transport: Transport, id: Id, input: InputOf<Id>, options?: CallOptions): PagesOf<Id> {
+export function listPages<Id extends ListId>(transport: Transport, id: Id, input: InputOf<Id>, options?: CallOptions): PagesOf<Id> {
   const at = (cursor: string | undefined): InputOf<Id> => (cursor === undefined ? input : { ...input, query: { ...input.query, cursor } });
-  return new Pages((cursor) => transport.ask(id, at(cursor), options) as Call<AnswerOf<Id> & Page<ItemOf<Id>>>);
+  return new Pages((cursor) => transport.call(id, at(cursor), options) as Call<AnswerOf<Id> & Page<ItemOf<Id>>>);
 }

@@ -13,6 +13,6 @@ export class QueueDepth {
 
   /** How many messages are under way, and how long the oldest that is due has waited. */
   get(options?: CallOptions): Call<Queue> {
-    return this.#transport.ask("get_queue", {}, options);
+    return this.#transport.call("get_queue", {}, options);
   }
 }

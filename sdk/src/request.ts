@@ -13,13 +13,13 @@ export type Input = {
 
 export function toRequest(baseUrl: string, id: OperationId, { path = {}, query = {}, body }: Input): Request {
   const [method, template] = OPERATIONS[id];
-  const place = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
+  const filledPath = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   const search = parameters.toString();
   return {
     method,
-    url: `${baseUrl}${place}${search === "" ? "" : `?${search}`}`,
+    url: `${baseUrl}${filledPath}${search === "" ? "" : `?${search}`}`,
     headers: body === undefined ? {} : { "content-type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   };

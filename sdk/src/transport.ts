@@ -1,12 +1,12 @@
 /** One call: as many requests as it takes, under one idempotency key, within its limits. */
-import { Call, rateLimitOf, type Answer } from "./answer.ts";
+import { Call, parseRateLimit, type Answer } from "./answer.ts";
 import { toCredential, type Credential, type CredentialOptions, type TokenAnswer, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
 import { GodwitError, unexpectedAnswer } from "./errors.ts";
-import { dataOf, failureOf, send, type Fetch } from "./exchange.ts";
+import { readFailure, readJson, send, type Fetch } from "./exchange.ts";
 import type { AnswerOf, InputOf, OperationId, WriteOptions } from "./operation.ts";
 import { lowerCased, parseBaseUrl, toRequest, type Input, type Request } from "./request.ts";
-import { isPassing, LIMITS, limitsOf, retryDelayMs, type Limits } from "./retry.ts";
+import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from "./retry.ts";
 import { newUuid } from "./uuid.ts";
 
 export type TransportOptions = CredentialOptions & {
@@ -24,7 +24,7 @@ export type TransportOptions = CredentialOptions & {
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
-type Terms = Limits & { signal?: AbortSignal | undefined; credential?: Credential; idempotencyKey: string | null };
+type AttemptOptions = Limits & { signal?: AbortSignal | undefined; credential?: Credential; idempotencyKey: string | null };
 
 export class Transport {
   readonly #baseUrl: string;
@@ -37,13 +37,13 @@ export class Transport {
     this.#baseUrl = parseBaseUrl(options.baseUrl);
     // Browsers refuse a fetch that is called as somebody's method.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
-    this.#limits = limitsOf(options, LIMITS);
+    this.#limits = resolveLimits(options, LIMITS);
     this.#headers = lowerCased(options.headers);
     this.#credential = toCredential(options, (request) => this.#fetchToken(request));
   }
 
-  ask<Id extends OperationId>(id: Id, input: InputOf<Id>, options: WriteOptions = {}): Call<AnswerOf<Id>> {
-    return new Call(this.#call(id, input, options) as Promise<Answer<AnswerOf<Id>>>);
+  call<Id extends OperationId>(id: Id, input: InputOf<Id>, options: WriteOptions = {}): Call<AnswerOf<Id>> {
+    return new Call(this.#execute(id, input, options) as Promise<Answer<AnswerOf<Id>>>);
   }
 
   /** An answer that goes on, once its head is there. One attempt, and the deadline stays with the caller. */
@@ -53,14 +53,14 @@ export class Transport {
     { headers, deadline }: { headers: Record<string, string>; deadline: Deadline },
   ): Promise<Response> {
     const request = toRequest(this.#baseUrl, id, input);
-    const response = await this.#authorized({ ...request, headers: { ...this.#headers, ...headers } }, this.#credential, deadline);
-    if (!response.ok) throw await failureOf(response, deadline);
+    const response = await this.#sendAuthorized({ ...request, headers: { ...this.#headers, ...headers } }, this.#credential, deadline);
+    if (!response.ok) throw await readFailure(response, deadline);
     const { accept = "" } = headers;
     if ((response.headers.get("content-type") ?? "").startsWith(accept)) return response;
     throw unexpectedAnswer(response, `the answer is not ${accept}: is baseUrl the URL of a godwit?`);
   }
 
-  async #call(id: OperationId, input: Input, options: WriteOptions): Promise<Answer<unknown>> {
+  async #execute(id: OperationId, input: Input, options: WriteOptions): Promise<Answer<unknown>> {
     const request = toRequest(this.#baseUrl, id, input);
     const isWrite = request.method === "POST" || request.method === "PATCH";
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? newUuid()) : null;
@@ -71,8 +71,13 @@ export class Transport {
       accept: "application/json",
       ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
     };
-    const terms = { ...limitsOf(options, this.#limits), signal: options.signal, credential: this.#credential, idempotencyKey };
-    return this.#persist({ ...request, headers }, terms);
+    const attemptOptions = {
+      ...resolveLimits(options, this.#limits),
+      signal: options.signal,
+      credential: this.#credential,
+      idempotencyKey,
+    };
+    return this.#retry({ ...request, headers }, attemptOptions);
   }
 
   /** One attempt: whoever waits for the token tries again. It heeds nobody's signal, since others may wait for it, too. */
@@ -81,40 +86,40 @@ export class Transport {
     return this.#attempt(request, { ...this.#limits, idempotencyKey: null }) as Promise<Answer<TokenAnswer>>;
   }
 
-  async #persist(request: Request, terms: Terms): Promise<Answer<unknown>> {
-    const endsAt = performance.now() + terms.totalTimeoutMs;
+  async #retry(request: Request, options: AttemptOptions): Promise<Answer<unknown>> {
+    const endsAt = performance.now() + options.totalTimeoutMs;
     for (let attempts = 1; ; attempts += 1) {
       try {
-        const timeoutMs = Math.min(terms.timeoutMs, endsAt - performance.now());
-        return { ...(await this.#attempt(request, { ...terms, timeoutMs })), attempts };
+        const timeoutMs = Math.min(options.timeoutMs, endsAt - performance.now());
+        return { ...(await this.#attempt(request, { ...options, timeoutMs })), attempts };
       } catch (error) {
-        if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey: terms.idempotencyKey });
+        if (error instanceof GodwitError) Object.assign(error, { attempts, idempotencyKey: options.idempotencyKey });
         const delayMs = retryDelayMs(attempts, error);
-        const isLast = attempts > terms.maxRetries || performance.now() + delayMs >= endsAt;
-        if (isLast || terms.signal?.aborted === true || !isPassing(error)) throw error;
-        await wait(delayMs, terms.signal);
+        const isLast = attempts > options.maxRetries || performance.now() + delayMs >= endsAt;
+        if (isLast || options.signal?.aborted === true || !isRetryable(error)) throw error;
+        await wait(delayMs, options.signal);
       }
     }
   }
 
-  async #attempt(request: Request, { credential, idempotencyKey, signal, timeoutMs }: Terms): Promise<Answer<unknown>> {
+  async #attempt(request: Request, { credential, idempotencyKey, signal, timeoutMs }: AttemptOptions): Promise<Answer<unknown>> {
     const deadline = new Deadline(signal);
     deadline.set(timeoutMs, `${request.method} ${new URL(request.url).pathname}`);
     try {
-      const response = await this.#authorized(request, credential, deadline);
-      if (!response.ok) throw await failureOf(response, deadline);
-      const data = await dataOf(response, deadline);
+      const response = await this.#sendAuthorized(request, credential, deadline);
+      if (!response.ok) throw await readFailure(response, deadline);
+      const data = await readJson(response, deadline);
       const { status, headers } = response;
       const isReplayed = headers.get("idempotent-replayed") === "true";
       const requestId = headers.get("x-request-id");
-      return { data, status, requestId, isReplayed, idempotencyKey, rateLimit: rateLimitOf(headers), attempts: 1, headers };
+      return { data, status, requestId, isReplayed, idempotencyKey, rateLimit: parseRateLimit(headers), attempts: 1, headers };
     } finally {
       deadline.end();
     }
   }
 
   /** A token may have ended before its time: then once more, with another. */
-  async #authorized(request: Request, credential: Credential | undefined, deadline: Deadline): Promise<Response> {
+  async #sendAuthorized(request: Request, credential: Credential | undefined, deadline: Deadline): Promise<Response> {
     if (credential === undefined) return send(this.#fetch, request, deadline);
     const sendWith = (token: string): Promise<Response> =>
       send(this.#fetch, { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }, deadline);

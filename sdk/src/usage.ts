@@ -13,6 +13,6 @@ export class UsageCounts {
 
   /** Counts of messages by minute, hour or day, channel, status and error code. */
   get(query?: QueryOf<"get_usage">, options?: CallOptions): Call<Usage> {
-    return this.#transport.ask("get_usage", { query }, options);
+    return this.#transport.call("get_usage", { query }, options);
   }
 }

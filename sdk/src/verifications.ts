@@ -13,19 +13,19 @@ export class Verifications {
 
   /** Makes a code and sends it. */
   create(verification: NewVerification, options?: WriteOptions): Call<Verification> {
-    return this.#transport.ask("post_verifications", { body: verification }, options);
+    return this.#transport.call("post_verifications", { body: verification }, options);
   }
 
   get(id: string, options?: CallOptions): Call<Verification> {
-    return this.#transport.ask("get_verifications_id", { path: { id } }, options);
+    return this.#transport.call("get_verifications_id", { path: { id } }, options);
   }
 
   /** `valid` tells whether it is the right one. A repetition under the same key is no second guess. */
   check(id: string, check: VerificationCheck, options?: WriteOptions): Call<CheckedVerification> {
-    return this.#transport.ask("post_verifications_id_check", { path: { id }, body: check }, options);
+    return this.#transport.call("post_verifications_id_check", { path: { id }, body: check }, options);
   }
 
   cancel(id: string, options?: WriteOptions): Call<Verification> {
-    return this.#transport.ask("post_verifications_id_cancel", { path: { id } }, options);
+    return this.#transport.call("post_verifications_id_cancel", { path: { id } }, options);
   }
 }

@@ -30,7 +30,7 @@ export class WebhookError extends GodwitError {
 
 const TOLERANCE_SECONDS = 300;
 // Ours has two at most, while a secret is rotated.
-const MOST_SIGNATURES = 20;
+const MAX_SIGNATURES = 20;
 const PREFIX = "whsec_";
 
 /** `payload` is the body as it came: not parsed and written again. With several secrets, any may have signed it. */
@@ -41,13 +41,13 @@ export async function verifyWebhook(
   { toleranceSeconds = TOLERANCE_SECONDS }: WebhookOptions = {},
 ): Promise<Event> {
   const keys = (typeof secrets === "string" ? [secrets] : secrets).map(secretBytes);
-  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => headerOf(headers, `webhook-${name}`));
+  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => readHeader(headers, `webhook-${name}`));
   if (!id || !timestamp || !signatures)
     throw new WebhookError("missing_headers", "webhook-id, webhook-timestamp and webhook-signature are needed");
   checkTime(timestamp, toleranceSeconds);
   const body =
     typeof payload === "string" ? new TextEncoder().encode(payload) : payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
-  if (!(await isSigned(joined(`${id}.${timestamp}.`, body), candidates(signatures), keys)))
+  if (!(await isSigned(concatenate(`${id}.${timestamp}.`, body), parseSignatures(signatures), keys)))
     throw new WebhookError("no_matching_signature", "no signature is by one of these secrets");
   return parseEvent(body);
 }
@@ -71,10 +71,10 @@ async function isSigned(content: Bytes, signatures: readonly Bytes[], secrets: r
 }
 
 /** `v1,<base64>`, several with spaces between them; other versions are left out. */
-const candidates = (text: string): Bytes[] =>
+const parseSignatures = (text: string): Bytes[] =>
   text
     .split(" ")
-    .slice(0, MOST_SIGNATURES)
+    .slice(0, MAX_SIGNATURES)
     .flatMap((each) => (each.startsWith("v1,") ? (fromBase64(each.slice(3)) ?? []) : []));
 
 function secretBytes(secret: string): Bytes {
@@ -92,7 +92,7 @@ function fromBase64(text: string): Bytes | undefined {
   }
 }
 
-function joined(head: string, body: Uint8Array): Bytes {
+function concatenate(head: string, body: Uint8Array): Bytes {
   const start = new TextEncoder().encode(head);
   const whole = new Uint8Array(start.length + body.length);
   whole.set(start);
@@ -101,7 +101,7 @@ function joined(head: string, body: Uint8Array): Bytes {
 }
 
 /** Names in any case; a name that came twice is none. */
-function headerOf(headers: WebhookHeaders, name: string): string | undefined {
+function readHeader(headers: WebhookHeaders, name: string): string | undefined {
   // By what it can do: frameworks bring classes of their own.
   if (typeof headers.get === "function") return headers.get(name) ?? undefined;
   const [, value] = Object.entries(headers).find(([each]) => each.toLowerCase() === name) ?? [];

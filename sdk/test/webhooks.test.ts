@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { ALLOW_LOOPBACK, HookServer } from "../../test/support/hook-server.ts";
 import { startGodwit } from "../../test/support/harness.ts";
+import { ALLOW_LOOPBACK, HookServer } from "../../test/support/hook-server.ts";
 import { seeded } from "../../test/support/seed.ts";
 import { Godwit, verifyWebhook, WebhookError, type WebhookFault } from "../src/index.ts";
 
