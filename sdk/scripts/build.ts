@@ -1,4 +1,4 @@
-/** Emits dist/: JavaScript and types. With the compiler of the root: the one in this workspace is there for openapi-typescript. */
+/** Emits dist/: JavaScript and types. Uses the compiler of the root; the one in this workspace is only for openapi-typescript. */
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,6 +11,6 @@ const compiler = join(dirname(require.resolve("typescript/package.json")), "bin"
 rmSync(join(SDK, "dist"), { recursive: true, force: true });
 execFileSync(process.execPath, [compiler, "-p", SDK], { stdio: "inherit" });
 
-// The compiler leaves the names of sources in declarations. It finds its way from there; others need not.
+// The compiler leaves `.ts` in the imports of declarations. It resolves them itself; other tools may not.
 for (const path of globSync(join(SDK, "dist", "*.d.ts")))
   writeFileSync(path, readFileSync(path, "utf8").replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));

@@ -1,5 +1,5 @@
-/** Makes src/schema.ts (types) and src/operations.ts (what is called, and where) from docs/openapi.json. A test compares: after
- *  a change of the document, run this again. */
+/** Generates src/schema.ts (types) and src/operations.ts (methods and paths) from docs/openapi.json. Run it after a change of the
+ *  document; a test fails when the files are out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import openapiTS, { astToString, type OpenAPI3, type SchemaObject } from "openapi-typescript";
@@ -12,12 +12,12 @@ const SDK = join(import.meta.dirname, "..");
 const DOCUMENT = join(SDK, "..", "docs", "openapi.json");
 const BEGINNING = "made by scripts/generate.ts from docs/openapi.json. Do not edit.";
 
-/** Today's values of a set that may grow: they are offered, and others are taken. */
+/** The type of an extensible enum: editors offer the known values, and every other string is accepted. */
 function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
   const known = (schema as Record<string, unknown>)["x-extensible-enum"] as readonly string[] | undefined;
   if (known === undefined) return undefined;
   const literal = (value: string): ts.TypeNode => ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(value));
-  // A plain string would swallow the others.
+  // A plain string would absorb the literals of the union.
   const others = ts.factory.createIntersectionTypeNode([
     ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
     ts.factory.createTypeLiteralNode([]),
@@ -27,7 +27,7 @@ function openUnion(schema: SchemaObject): ts.TypeNode | undefined {
   return ts.factory.createUnionTypeNode([...known.map(literal), others, ...none]);
 }
 
-/** Errors are one schema whatever the operation: without them the types are a fifth of the size. */
+/** Drops the error responses. They have one schema for all operations, and without them the types have a fifth of the size. */
 function withoutErrors({ paths, ...rest }: Document): Document {
   const kept = (operation: Operation): Operation => ({
     ...operation,
@@ -57,16 +57,16 @@ function operationsText({ paths }: Document): string {
   return `/** Every operation of the API by its name, ${BEGINNING} */\n\nexport const OPERATIONS = {\n${rows.join("\n")}\n} as const;\n`;
 }
 
-// What takes a form, or no credential, is not called like the rest: credential.ts buys tokens.
+// These take a form, or no credential. credential.ts calls the token endpoint itself.
 const OTHERS: ReadonlySet<string> = new Set(["/v1/oauth/token", "/.well-known/jwks.json"]);
 
-/** The document, without what no method calls. */
+/** Reads the document without the paths that have no method. */
 export function readDocument(): Document {
   const { paths, ...rest } = JSON.parse(readFileSync(DOCUMENT, "utf8")) as Document;
   return { ...rest, paths: Object.fromEntries(Object.entries(paths).filter(([path]) => !OTHERS.has(path))) };
 }
 
-/** What the files must be, by their names. */
+/** Returns the text of each generated file by its path. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
   const document = readDocument();
   return new Map([

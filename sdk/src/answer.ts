@@ -1,24 +1,26 @@
-/** An answer with what is known about it beside its data. */
+/** A successful response: its data, and what its headers contain. */
 
-/** What is left of the quota; null on a tier without limit. */
+/** The remaining quota of the credential's environment, from the RateLimit headers. */
 export type RateLimit = { name: string; remaining: number; resetSeconds: number; quota: number | null; windowSeconds: number | null };
 
+/** A successful response with its metadata. `withAnswer()` of a call returns it. */
 export type Answer<T> = {
   data: T;
   status: number;
-  /** Quote it in reports. */
+  /** The id of the request. Include it in bug reports. */
   requestId: string | null;
-  /** The stored answer of an earlier request with the same key: this one did nothing. */
+  /** True if this is the stored response of an earlier request with the same idempotency key. The repeated request had no effect. */
   isReplayed: boolean;
-  /** The key that was sent. */
+  /** The idempotency key that was sent. Null for reads and deletions. */
   idempotencyKey: string | null;
+  /** The remaining quota. Null if the environment has no limit. */
   rateLimit: RateLimit | null;
-  /** How many requests it took. */
+  /** The number of requests that were made, including retries. */
   attempts: number;
   headers: Headers;
 };
 
-/** An item of the fields of IETF draft-ietf-httpapi-ratelimit-headers: `"name";a=1;b=2`. */
+/** Parses an item of IETF draft-ietf-httpapi-ratelimit-headers: `"name";a=1;b=2`. */
 function parseItem(text: string | null): { name: string; parameters: ReadonlyMap<string, number> } | undefined {
   const [, name, rest] = /^"([^"]*)"((?:;[a-z]+=\d+)*)/.exec(text ?? "") ?? [];
   if (name === undefined || rest === undefined) return undefined;
@@ -38,7 +40,7 @@ export function parseRateLimit(headers: Headers): RateLimit | null {
   };
 }
 
-/** A call under way: await it for its data, or `withAnswer()` for all that is known. */
+/** A call in progress. Await it to get the data, or await `withAnswer()` to get the data with the response's metadata. */
 export class Call<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = "Call";
   readonly #answer: Promise<Answer<T>>;
@@ -47,12 +49,13 @@ export class Call<T> implements Promise<T> {
     this.#answer = answer;
   }
 
-  /** The data with its headers: request id, replayed or not, quota, attempts. */
+  /** Returns the data with the metadata of the response: status, request id, replay, quota, attempts and headers. */
   withAnswer(): Promise<Answer<T>> {
     return this.#answer;
   }
 
-  // oxlint-disable-next-line unicorn/no-thenable -- it is a promise, made when somebody waits for it: one that nobody takes would be reported as unhandled.
+  // The inner promise is created on use: a promise without a handler would be reported as an unhandled rejection.
+  // oxlint-disable-next-line unicorn/no-thenable -- a call is a promise
   then<A = T, B = never>(
     onData?: ((data: T) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,

@@ -1,4 +1,4 @@
-/** `/v1/batches`. */
+/** Batches of messages: `/v1/batches`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, WriteOptions } from "./operation.ts";
 import type { AcceptedBatch, Batch, NewBatch } from "./schema.ts";
@@ -11,11 +11,12 @@ export class Batches {
     this.#transport = transport;
   }
 
-  /** Up to 1,000 messages under one key. `results` says of each item whether it was taken. */
+  /** Sends up to 1,000 messages in one request. `results` contains the outcome of each item: accepted, or refused with the reason. */
   send(batch: NewBatch, options?: WriteOptions): Call<AcceptedBatch> {
     return this.#transport.call("post_batches", { body: batch }, options);
   }
 
+  /** Retrieves a batch with its counts. */
   get(id: string, options?: CallOptions): Call<Batch> {
     return this.#transport.call("get_batches_id", { path: { id } }, options);
   }

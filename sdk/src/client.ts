@@ -1,4 +1,4 @@
-/** The client: a credential, a place, and the nouns of the API. A new noun is a file like messages.ts and a line here. */
+/** The client: one object for each resource of the API. A new resource needs a file like messages.ts and two lines here. */
 import { Batches } from "./batches.ts";
 import { Events } from "./events.ts";
 import { Keys } from "./keys.ts";
@@ -15,6 +15,7 @@ import { WebhookEndpoints } from "./webhook-endpoints.ts";
 
 export type GodwitOptions = TransportOptions;
 
+/** The client of a Godwit service. Create one for each credential and share it: it is safe for concurrent calls. */
 export class Godwit {
   readonly messages: Messages;
   readonly batches: Batches;

@@ -1,27 +1,31 @@
-/** What stands behind `Authorization: Bearer`: a key, a token of the caller's making, or one that is fetched for a key. */
+/** The value of `Authorization: Bearer`: an API key, an access token from the caller, or an access token fetched with a key. */
 import type { Answer } from "./answer.ts";
 
-/** Exactly one of the three. */
+/** Set exactly one of the three. */
 export type CredentialOptions = {
-  /** `gw_test_…` or `gw_live_…`. Not for browsers: whoever has it can do all it can. */
+  /** An API key, `gw_test_…` or `gw_live_…`. Do not use it in a browser: every visitor could read it and use all its scopes. */
   apiKey?: string | undefined;
-  /** A token, or what gives one. It is asked before every request, and once more, with the token that was refused, after a 401. */
+  /** An access token, or a function that returns one. The function is called before every request, and again after a 401 with the
+   *  token that was refused. */
   accessToken?: string | TokenSource | undefined;
-  /** An API key's id and secret, which are exchanged for tokens of an hour (RFC 6749, section 4.4). */
+  /** The id and the secret of an API key. The client exchanges them for access tokens, which are valid for one hour (RFC 6749, section
+   *  4.4). */
   clientCredentials?: ClientCredentials | undefined;
 };
 
+/** Returns an access token. After a 401, `refused` is the token that the service did not accept; return a new one. */
 export type TokenSource = (refused?: string) => string | Promise<string>;
+/** The id and the secret of an API key. `scopes` limits the tokens to some of the key's scopes. */
 export type ClientCredentials = { clientId: string; clientSecret: string; scopes?: readonly string[] | undefined };
 
-/** Gives a token; told of one that was refused, another, if there is one. */
+/** Returns a token. With a refused token, returns a new one if possible. */
 export type Credential = (refused?: string) => Promise<string>;
 
 export type TokenRequest = { headers: Readonly<Record<string, string>>; body: string };
 export type TokenAnswer = { access_token: string; expires_in?: number };
 type FetchToken = (request: TokenRequest) => Promise<Answer<TokenAnswer>>;
 
-// A token that ends while a request is on its way is as good as ended.
+// A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
 const MARGIN_MS = 60_000;
 const DEFAULT_SECONDS = 300;
 
@@ -36,13 +40,13 @@ export function toCredential(options: CredentialOptions, fetchToken: FetchToken)
   return async () => token;
 }
 
-/** A line break at the end of what a file or a variable held is found here, and not as a failure of the network. */
+/** Refuses a token with spaces or line breaks, such as one read from a file. fetch would fail with a misleading network error. */
 function checkToken(token: unknown): string {
   if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
   throw new TypeError("a credential is a text of visible ASCII characters, without spaces or line breaks");
 }
 
-/** One token for all calls, and one request for it, however many wait. */
+/** Shares one token among all calls. Calls that wait for a new token share one token request. */
 function exchangeForTokens({ clientId, clientSecret, scopes }: ClientCredentials, fetchToken: FetchToken): Credential {
   const basic = btoa(`${encodeURIComponent(checkToken(clientId))}:${encodeURIComponent(checkToken(clientSecret))}`);
   const request: TokenRequest = {

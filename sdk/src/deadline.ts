@@ -1,4 +1,4 @@
-/** A limit for whatever is waited for: a time, and the signal of the caller. */
+/** Limits a wait by time and by the caller's signal. */
 import { TimeoutError } from "./errors.ts";
 
 export class Deadline {
@@ -17,26 +17,26 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** From now, in place of the time that was set before. */
+  /** Starts the time limit now and replaces an earlier one. `what` names the work in the error. */
   set(timeoutMs: number, what: string): void {
     clearTimeout(this.#timer);
     const message = `${what} took longer than ${Math.round(timeoutMs)} ms`;
     this.#timer = setTimeout(() => this.#controller.abort(new TimeoutError(message)), timeoutMs);
   }
 
-  /** No limit while somebody else takes time. */
+  /** Stops the time limit while the caller processes the result. */
   pause(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Ends the work itself, when nobody waits for it any more. */
+  /** Removes the limits, and aborts the work in case it still runs. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener("abort", this.#onOuter);
     this.#controller.abort();
   }
 
-  /** The result, or the reason why it is not waited for any longer, also when the work does not heed the signal. */
+  /** Returns the result of the work, or rejects with the signal's reason, even if the work ignores the signal. */
   limit<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise<T>((resolve, reject) => {
@@ -49,7 +49,7 @@ export class Deadline {
   }
 }
 
-/** Rejected with the signal's reason when that comes first. */
+/** Waits for the time. Rejects with the signal's reason if the signal aborts first. */
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

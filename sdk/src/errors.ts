@@ -1,16 +1,18 @@
-/** What can go wrong with a call, each kind a class of its own. */
+/** The errors of a call, with one class for each kind. */
 import type { Problem } from "./schema.ts";
 
-/** What the service says was wrong; the set may grow. */
+/** The error codes of the API, and `unexpected_answer` for a response that does not come from Godwit. New codes can be added. */
 export type ErrorCode = Problem["code"] | "unexpected_answer";
+/** One invalid value of a request, with its position. */
 export type Fault = NonNullable<Problem["errors"]>[number];
 
-/** Everything this package throws, but for the reason of your own signal and a `TypeError` for options that make no sense. */
+/** The base class of all errors of this package. The only other errors are the reason of your own signal and a `TypeError` for invalid
+ *  options. */
 export class GodwitError extends Error {
   override readonly name: string = "GodwitError";
-  /** How many requests were made. */
+  /** The number of requests that were made, including retries. */
   attempts = 1;
-  /** The key of the call, where it had one: with it the same call can be made again, later, without a second effect. */
+  /** The idempotency key of the call, or null for reads and deletions. Repeat the call later with this key; it has no second effect. */
   idempotencyKey: string | null = null;
 }
 
@@ -26,19 +28,20 @@ export type ApiErrorFields = {
   headers: Headers;
 };
 
-/** The service answered, and the answer is no. Switch on `code`. */
+/** The service refused the request or failed. Distinguish the cases by `code`. */
 export class ApiError extends GodwitError {
   override readonly name = "ApiError";
   readonly status: number;
   readonly code: ErrorCode;
   readonly title: string;
   readonly detail: string;
-  /** Quote it in reports. */
+  /** The id of the request. Include it in bug reports. */
   readonly requestId: string | null;
-  /** Every fault of the request, each with its place. */
+  /** Every invalid value of the request, each with its position. */
   readonly errors: readonly Fault[];
-  /** With `forbidden_insufficient_scope`: what the credential lacks. */
+  /** With `forbidden_insufficient_scope`: the scopes that the credential lacks. */
   readonly requiredScopes: readonly string[];
+  /** The wait that the service asks for with Retry-After. */
   readonly retryAfterSeconds: number | null;
   readonly headers: Headers;
 
@@ -56,17 +59,18 @@ export class ApiError extends GodwitError {
   }
 }
 
-/** No answer: the connection could not be made, or broke. `cause` is what the runtime said. */
+/** No response: the connection could not be established, or it broke. `cause` is the error of the runtime. */
 export class ConnectionError extends GodwitError {
   override readonly name = "ConnectionError";
 }
 
-/** No answer in time. Whether the request was executed is not known; a repetition with its key finds out. */
+/** No response in time. The service may have executed the request. Repeat the call with `idempotencyKey` to find out without a second
+ *  effect. */
 export class TimeoutError extends GodwitError {
   override readonly name = "TimeoutError";
 }
 
-/** Whether it is the service's refusal with one of these codes. */
+/** Whether the error is an `ApiError` with one of these codes. Narrows the type of the error. */
 export const hasCode = <Code extends ErrorCode>(error: unknown, ...codes: readonly Code[]): error is ApiError & { code: Code } =>
   error instanceof ApiError && (codes as readonly string[]).includes(error.code);
 
@@ -75,7 +79,7 @@ type ProblemBody = Partial<Record<keyof Problem, unknown>>;
 const textOr = (value: unknown, otherwise: string): string => (typeof value === "string" && value !== "" ? value : otherwise);
 const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The error that an answer stands for. What is no problem document comes from something between us and the service. */
+/** Converts an error response. A body that is not a problem document comes from a proxy in front of the service. */
 export function toApiError(response: Response, text: string): ApiError {
   const problem = parseObject(text);
   const { status, statusText, headers } = response;
@@ -92,7 +96,7 @@ export function toApiError(response: Response, text: string): ApiError {
   });
 }
 
-/** An answer that the service would not have given. */
+/** The error for a response that the service never sends. */
 export const unexpectedAnswer = ({ status, headers, statusText }: Response, detail: string): ApiError =>
   new ApiError({
     status,
@@ -115,7 +119,7 @@ function parseObject(text: string): ProblemBody {
   }
 }
 
-/** Seconds, or a date as proxies send it. */
+/** Parses Retry-After: seconds, or a date, which some proxies send. */
 function retryAfterSeconds(text: string | null): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text);

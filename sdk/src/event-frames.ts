@@ -1,13 +1,13 @@
-/** Server-Sent Events, as the HTML standard has them: bytes in, blocks out. */
+/** Parses Server-Sent Events as defined in the HTML standard. */
 import { GodwitError } from "./errors.ts";
 
-/** A block may be without data, and still say where the stream is. */
+/** One block of the stream. A block without data can still carry the id at which the stream is. */
 export type Frame = { id?: string; event?: string; data?: string };
 
-// An event is under 20 kB.
+// An event has less than 20 kB. The limit stops a server that never ends a block.
 const MAX_CHARACTERS = 1_000_000;
 
-/** Takes text as it comes and gives the blocks that it completes. */
+/** Collects the bytes of the stream and returns each block that is complete. */
 export class FrameReader {
   readonly #decoder = new TextDecoder();
   #text = "";
@@ -16,7 +16,7 @@ export class FrameReader {
 
   take(bytes: Uint8Array): Frame[] {
     this.#text += this.#decoder.decode(bytes, { stream: true });
-    // A carriage return at the end may be half of a line's end.
+    // A carriage return at the end may be the first half of CR LF.
     const lines = this.#text.split(/\r\n|\n|\r(?!$)/);
     this.#text = lines.pop() ?? "";
     const frames = lines.flatMap((line) => this.#line(line));

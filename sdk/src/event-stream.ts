@@ -1,4 +1,4 @@
-/** Follows the event stream: connects again when it ends, goes on after the last event it saw, and leaves out repeats. */
+/** Follows the event stream: reconnects when the connection ends, continues after the last event, and skips duplicates. */
 import { Deadline, wait } from "./deadline.ts";
 import { GodwitError } from "./errors.ts";
 import { FrameReader, type Frame } from "./event-frames.ts";
@@ -12,24 +12,26 @@ import type { Transport } from "./transport.ts";
 export type StreamOptions = {
   /** Ends the iteration without an error. */
   signal?: AbortSignal | undefined;
-  /** Where to go on: `lastEventId` of an earlier stream. Without it, from now on. */
+  /** The `lastEventId` of an earlier stream, to continue after it. Without it, the stream starts with new events. */
   lastEventId?: string | undefined;
-  /** Told when the connection is there, and when and why it is not. */
+  /** Called when the stream is connected, and when the connection is lost. */
   onState?: ((state: StreamState) => void) | undefined;
-  /** After so long without a sign of life the connection is given up. The service gives one every 15 seconds; 45. */
+  /** The stream reconnects after this time without any data. The service sends some at least every 15 seconds. Default: 45 seconds. */
   silenceMs?: number | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
+/** `lost` carries the error, and the wait before the next connection. */
 export type StreamState = { kind: "connected" } | { kind: "lost"; error: unknown; retryMs: number };
 
 const SILENCE_MS = 45_000;
-// After a return the service repeats twenty seconds.
+// After a reconnect the service repeats the last 20 seconds. More events than this number are not expected in that time.
 const MAX_REMEMBERED = 100_000;
 
-/** Iterate it once. It goes on until it is left, its signal says so, or the service refuses for good. */
+/** A stream of events. Iterate it once, with `for await`. It ends when the loop is left, when the signal aborts, or with an error when
+ *  the service refuses the request permanently. */
 export class EventStream implements AsyncIterable<Event> {
-  /** The last event that was dealt with: keep it to go on from there in another process. */
+  /** The id of the last event whose processing is finished. Store it to continue after it in another process. */
   lastEventId: string | undefined;
   readonly #transport: Transport;
   readonly #query: QueryOf<"get_events_stream">;
@@ -81,7 +83,7 @@ export class EventStream implements AsyncIterable<Event> {
       for (;;) {
         const { done, value } = await withinDeadline(() => reader.read(), deadline);
         if (done) return;
-        // Whoever takes the events may take long: that is no silence of the service's.
+        // The caller may take long to process the events; that time does not count as silence of the service.
         deadline.pause();
         for (const frame of frames.take(value)) yield* this.#events(frame);
         restartTimer();
@@ -101,7 +103,7 @@ export class EventStream implements AsyncIterable<Event> {
       this.#seen.add(id);
       yield JSON.parse(data) as Event;
     }
-    // Only now is it dealt with.
+    // The caller has asked for the next event, so this one is processed.
     this.lastEventId = id ?? this.lastEventId;
   }
 }

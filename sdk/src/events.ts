@@ -1,4 +1,4 @@
-/** `/v1/events`. */
+/** Events: `/v1/events`. */
 import type { Call } from "./answer.ts";
 import { EventStream, type StreamOptions } from "./event-stream.ts";
 import type { CallOptions, QueryOf } from "./operation.ts";
@@ -13,21 +13,22 @@ export class Events {
     this.#transport = transport;
   }
 
+  /** Retrieves an event. */
   get(id: string, options?: CallOptions): Call<Event> {
     return this.#transport.call("get_events_id", { path: { id } }, options);
   }
 
-  /** Newest first. */
+  /** Lists events, newest first. */
   list(query?: QueryOf<"get_events">, options?: CallOptions): PagesOf<"get_events"> {
     return listPages(this.#transport, "get_events", { query }, options);
   }
 
-  /** What became of it, one delivery for each endpoint that was tried. */
+  /** Lists the webhook deliveries of an event, one for each endpoint. */
   deliveries(id: string, options?: CallOptions): PagesOf<"get_events_id_deliveries"> {
     return listPages(this.#transport, "get_events_id_deliveries", { path: { id } }, options);
   }
 
-  /** Events as they happen. It connects again by itself, misses none and gives none twice. */
+  /** Streams events as they happen. Reconnects automatically, and yields every event exactly once. */
   stream(query: QueryOf<"get_events_stream"> = {}, options: StreamOptions = {}): EventStream {
     return new EventStream(this.#transport, query, options);
   }

@@ -1,4 +1,4 @@
-/** One request and its answer, or the reason why there is none. */
+/** Sends one request and reads its response, or throws the reason why there is none. */
 import type { Deadline } from "./deadline.ts";
 import { ConnectionError, toApiError, unexpectedAnswer, type ApiError } from "./errors.ts";
 import type { Request } from "./request.ts";
@@ -6,14 +6,14 @@ import type { Request } from "./request.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export async function send(fetch: Fetch, { url, method, headers, body }: Request, deadline: Deadline): Promise<Response> {
-  // A redirection followed could turn a POST into a GET, or carry the credential elsewhere.
+  // Following a redirect could turn a POST into a GET, or send the credential to another host.
   const init: RequestInit = { method, headers, redirect: "manual", signal: deadline.signal };
   const response = await withinDeadline(async () => fetch(url, body === undefined ? init : { ...init, body }), deadline);
   if (response.type !== "opaqueredirect" && (response.status < 300 || response.status > 399)) return response;
   throw unexpectedAnswer(response, "the answer leads elsewhere: give the URL of the service itself as baseUrl");
 }
 
-/** What the network does, told in our classes. */
+/** Runs the work under the deadline. Converts an error of the network to a `ConnectionError`. */
 export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadline): Promise<T> {
   try {
     return await deadline.limit(work());
@@ -23,7 +23,7 @@ export async function withinDeadline<T>(work: () => Promise<T>, deadline: Deadli
   }
 }
 
-/** Runtimes wrap what went wrong into "fetch failed". */
+/** Returns the reason of a failed request. Runtimes hide it in the cause, behind "fetch failed". */
 function failureReason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
   return [cause?.message, cause?.code, message].find((text) => text !== undefined && text !== "") ?? "the connection failed";

@@ -1,4 +1,4 @@
-/** The door of the package: all that is public, and nothing else. */
+/** The public names of the package. */
 export { type Answer, Call, type RateLimit } from "./answer.ts";
 export { Godwit, type GodwitOptions } from "./client.ts";
 export type { ClientCredentials, TokenSource } from "./credential.ts";
@@ -16,7 +16,7 @@ export type {
   DeliveryAttempt,
   EditMessage,
   EditTemplate,
-  // The browser's own Event is taken for it when the import is forgotten.
+  // Renamed, because a forgotten import of Event would silently mean the Event of the browser.
   Event as GodwitEvent,
   FallbackStep,
   Key,
@@ -45,6 +45,6 @@ export type {
   WebhookEndpoint,
   WebhookEndpointWithSecret,
 } from "./schema.ts";
-/** For a key of your own, kept with your work. */
+/** Creates an idempotency key to store with your own data. */
 export { newUuid as newIdempotencyKey } from "./uuid.ts";
 export { verifyWebhook, WebhookError, type WebhookFault, type WebhookHeaders, type WebhookOptions } from "./webhook.ts";

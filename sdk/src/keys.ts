@@ -1,4 +1,4 @@
-/** `/v1/keys`. */
+/** API keys: `/v1/keys`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
@@ -12,26 +12,27 @@ export class Keys {
     this.#transport = transport;
   }
 
-  /** With at most the scopes that this client's own credential has. The answer shows the key, this once. */
+  /** Creates an API key. It can have only scopes that this client's own credential has. Only this response contains the secret. */
   create(key: NewKey, options?: WriteOptions): Call<KeyWithSecret> {
     return this.#transport.call("post_keys", { body: key }, options);
   }
 
+  /** Retrieves an API key, without its secret. */
   get(id: string, options?: CallOptions): Call<Key> {
     return this.#transport.call("get_keys_id", { path: { id } }, options);
   }
 
-  /** Newest first, also those that are revoked or have expired. */
+  /** Lists API keys, newest first, including revoked and expired ones. */
   list(query?: QueryOf<"get_keys">, options?: CallOptions): PagesOf<"get_keys"> {
     return listPages(this.#transport, "get_keys", { query }, options);
   }
 
-  /** A new key in place of an old one, which goes on working for the overlap. The answer shows it, this once. */
+  /** Replaces an API key by a new one. The old key remains valid for the overlap. Only this response contains the new secret. */
   rotate(id: string, rotation: RotateKey = {}, options?: WriteOptions): Call<KeyWithSecret> {
     return this.#transport.call("post_keys_id_rotate", { path: { id }, body: rotation }, options);
   }
 
-  /** It stops working within a second, and every token that it bought with it. */
+  /** Revokes an API key and every access token that it created. Takes effect within a second. */
   revoke(id: string, options?: CallOptions): Call<Key> {
     return this.#transport.call("delete_keys_id", { path: { id } }, options);
   }

@@ -1,4 +1,4 @@
-/** `/v1/links`. */
+/** Links to carriers: `/v1/links`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions } from "./operation.ts";
 import type { LinkList } from "./schema.ts";
@@ -11,7 +11,7 @@ export class Links {
     this.#transport = transport;
   }
 
-  /** How each connection to a carrier is doing. */
+  /** Lists the links to carriers with their current state. */
   list(options?: CallOptions): Call<LinkList> {
     return this.#transport.call("get_links", {}, options);
   }

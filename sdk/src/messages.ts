@@ -1,4 +1,4 @@
-/** `/v1/messages`. */
+/** Messages: `/v1/messages`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
@@ -12,46 +12,47 @@ export class Messages {
     this.#transport = transport;
   }
 
-  /** Accepted for good when this resolves; what becomes of it is told by events. */
+  /** Sends a message. When the call resolves, the message is stored durably; its delivery is reported by events. */
   send(message: NewMessage, options?: WriteOptions): Call<Message> {
     return this.#transport.call("post_messages", { body: message }, options);
   }
 
+  /** Retrieves a message with its current status. */
   get(id: string, options?: CallOptions): Call<Message> {
     return this.#transport.call("get_messages_id", { path: { id } }, options);
   }
 
-  /** Newest first. */
+  /** Lists messages, newest first. */
   list(query?: QueryOf<"get_messages">, options?: CallOptions): PagesOf<"get_messages"> {
     return listPages(this.#transport, "get_messages", { query }, options);
   }
 
-  /** Its timeline, newest first: every change, try and receipt. */
+  /** Lists the timeline of a message, newest first: its events, the attempts to submit it, and ignored signals of carriers. */
   events(id: string, query?: QueryOf<"get_messages_id_events">, options?: CallOptions): PagesOf<"get_messages_id_events"> {
     return listPages(this.#transport, "get_messages_id_events", { path: { id }, query }, options);
   }
 
-  /** Its parts on the wire, in their order, with what became of each. None before a carrier has taken it. */
+  /** Lists the transmitted parts of a message in order, each with its status. Empty before the message is submitted to a carrier. */
   parts(id: string, options?: CallOptions): PagesOf<"get_messages_id_parts"> {
     return listPages(this.#transport, "get_messages_id_parts", { path: { id } }, options);
   }
 
-  /** While it is `scheduled`. */
+  /** Changes a message that is `scheduled`. */
   edit(id: string, changes: EditMessage, options?: WriteOptions): Call<Message> {
     return this.#transport.call("patch_messages_id", { path: { id }, body: changes }, options);
   }
 
-  /** While it is `scheduled` or `queued`. */
+  /** Cancels a message that is `scheduled` or `queued`. */
   cancel(id: string, options?: WriteOptions): Call<Message> {
     return this.#transport.call("post_messages_id_cancel", { path: { id } }, options);
   }
 
-  /** Takes the text, the variables and the metadata out of a message that has come to its end, and out of its events. */
+  /** Removes the text, variables and metadata of a message in a final status, also from its events. */
   redact(id: string, options?: WriteOptions): Call<Message> {
     return this.#transport.call("post_messages_id_redact", { path: { id } }, options);
   }
 
-  /** Sends nothing: parts, encoding, the text of a template, the route, and everything that is wrong. */
+  /** Validates a message without sending it. Returns its segments, encoding, rendered template and route, and all its faults. */
   validate(message: NewMessage, options?: WriteOptions): Call<MessageValidation> {
     return this.#transport.call("post_messages_validate", { body: message }, options);
   }

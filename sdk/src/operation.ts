@@ -1,14 +1,18 @@
-/** The shapes of a call, read off the generated types: what an operation takes, and what it answers. */
+/** The input and output types of the operations, derived from the generated types, and the options of a call. */
 import type { OPERATIONS } from "./operations.ts";
 import type { operations } from "./schema.ts";
 
+/** The name of an operation of the API, such as `post_messages`. */
 export type OperationId = keyof typeof OPERATIONS;
 
 type JsonOf<Content> = Content extends { content: { "application/json": infer Json } } ? Json : never;
 type Responses<Id extends OperationId> = operations[Id]["responses"];
 
+/** The data that a successful response of the operation contains. */
 export type AnswerOf<Id extends OperationId> = JsonOf<Responses<Id>[keyof Responses<Id>]>;
+/** The request body of the operation. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer Body } ? JsonOf<Body> : never;
+/** The query parameters of the operation. */
 export type QueryOf<Id extends OperationId> = NonNullable<operations[Id]["parameters"]["query"]>;
 
 type PathInput<Id extends OperationId> = operations[Id]["parameters"] extends { path: infer Path } ? { path: Path } : unknown;
@@ -16,22 +20,22 @@ type BodyInput<Id extends OperationId> = [BodyOf<Id>] extends [never] ? unknown 
 
 export type InputOf<Id extends OperationId> = PathInput<Id> & BodyInput<Id> & { query?: QueryOf<Id> | undefined };
 
-/** What every call can be told. */
+/** Options of every call. They override the options of the client. */
 export type CallOptions = {
-  /** Ends the call, whatever it is doing: the promise is rejected with the signal's reason. */
+  /** Aborts the call at any point. The promise is rejected with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** For one attempt, from the request to the last byte of the answer. */
+  /** The time limit of one attempt, from the request to the last byte of the response. */
   timeoutMs?: number | undefined;
-  /** How often to try again after the first attempt. */
+  /** The maximum number of retries after the first attempt. */
   maxRetries?: number | undefined;
-  /** For all attempts together, with the waits between them. */
+  /** The time limit of all attempts together, including the waits between them. */
   totalTimeoutMs?: number | undefined;
-  /** Further headers, such as `traceparent`. */
+  /** Additional headers, such as `traceparent`. */
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
-/** What a call that changes something can be told. */
+/** Options of a call that changes something. */
 export type WriteOptions = CallOptions & {
-  /** A version-4 UUID of your own, kept with your work, so that a repetition after a crash is the same request. */
+  /** Your own idempotency key, a version-4 UUID. Store it with your data, so that a repetition after a crash is the same request. */
   idempotencyKey?: string | undefined;
 };

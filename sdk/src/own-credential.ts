@@ -1,4 +1,4 @@
-/** `/v1/credential`. */
+/** The client's own credential: `/v1/credential`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions } from "./operation.ts";
 import type { Credential } from "./schema.ts";
@@ -11,7 +11,7 @@ export class OwnCredential {
     this.#transport = transport;
   }
 
-  /** What this client's own credential is: whose, what it may do, how often, and until when. It needs no scope. */
+  /** Retrieves this client's own credential: its account, environment, scopes, quota and expiry. Requires no scope. */
   get(options?: CallOptions): Call<Credential> {
     return this.#transport.call("get_credential", {}, options);
   }

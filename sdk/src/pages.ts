@@ -1,12 +1,13 @@
-/** Lists: every record, one after another, whatever the pages; or page by page. */
+/** Lists: all records across the pages, or one page at a time. */
 import type { Call } from "./answer.ts";
 import { GodwitError } from "./errors.ts";
 import type { AnswerOf, CallOptions, InputOf, OperationId } from "./operation.ts";
 import type { Transport } from "./transport.ts";
 
+/** One page of a list. A page can be short or even empty although `has_more` is true. */
 export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
 
-/** Nothing is asked for until it is iterated. A page may be short, even empty, and not be the last: `has_more` says. */
+/** A list. Iterate it with `for await` to get all records; each page is fetched when the loop needs it. No request is sent before. */
 export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
   readonly #fetchPage: (cursor: string | undefined) => Call<P>;
 
@@ -14,18 +15,19 @@ export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
     this.#fetchPage = fetchPage;
   }
 
-  /** One page: the first, or the one at the `next_cursor` of another. */
+  /** Fetches one page: the first, or the page at the `next_cursor` of another page. */
   page(cursor?: string): Call<P> {
     return this.#fetchPage(cursor);
   }
 
+  /** Iterates over the pages instead of the records. */
   async *pages(): AsyncGenerator<P, void, undefined> {
     let cursor: string | undefined;
     for (;;) {
       const page = await this.#fetchPage(cursor);
       yield page;
       if (!page.has_more || page.next_cursor === null) return;
-      // Else a fault of the server would be a loop without an end.
+      // A cursor that leads to its own page is a fault of the server and would loop forever.
       if (page.next_cursor === cursor) throw new GodwitError("the list does not go on: its cursor leads to itself");
       cursor = page.next_cursor;
     }
@@ -36,7 +38,7 @@ export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
   }
 }
 
-/** The operations that answer with pages. */
+/** The operations that return pages. */
 type ListId = { [Id in OperationId]: AnswerOf<Id> extends Page<unknown> ? Id : never }[OperationId];
 type ItemOf<Id extends ListId> = AnswerOf<Id> extends Page<infer Item> ? Item : never;
 export type PagesOf<Id extends ListId> = Pages<ItemOf<Id>, AnswerOf<Id> & Page<ItemOf<Id>>>;

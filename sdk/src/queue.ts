@@ -1,4 +1,4 @@
-/** `/v1/queue`. */
+/** The queue: `/v1/queue`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions } from "./operation.ts";
 import type { Queue } from "./schema.ts";
@@ -11,7 +11,7 @@ export class QueueDepth {
     this.#transport = transport;
   }
 
-  /** How many messages are under way, and how long the oldest that is due has waited. */
+  /** Retrieves the number of messages in progress, and how long the oldest due message has waited. */
   get(options?: CallOptions): Call<Queue> {
     return this.#transport.call("get_queue", {}, options);
   }

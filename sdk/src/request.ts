@@ -1,10 +1,10 @@
-/** What goes out: from an operation and its input to a URL, headers and a body, the same on every attempt. */
+/** Builds the request of an operation: URL, headers and body, the same for every attempt. */
 import type { OperationId } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 
 export type Request = { method: string; url: string; headers: Readonly<Record<string, string>>; body: string | undefined };
 
-/** The parts of a request, as the types of the operation have checked them. */
+/** The input of an operation, whose types the caller has already checked. */
 export type Input = {
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number | undefined>> | undefined;
@@ -25,13 +25,13 @@ export function toRequest(baseUrl: string, id: OperationId, { path = {}, query =
   };
 }
 
-/** An id that is empty, or dots, would make the path that of another operation. */
+/** Encodes an id for the path. Refuses an id that is empty or consists of dots, because it would address another operation. */
 function segment(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "" && !/^\.{1,2}$/.test(value)) return encodeURIComponent(value);
   throw new TypeError(`${name} must be an id, and is ${value === "" ? "empty" : String(value)}`);
 }
 
-/** Without the slash at its end. In a page it may be a path, such as `/`. */
+/** Returns the base URL without a trailing slash. In a browser it may be a path, such as `/`. */
 export function parseBaseUrl(given: string | URL): string {
   const { location } = globalThis as { location?: { href: string } };
   const url = new URL(given, location?.href);
@@ -40,6 +40,6 @@ export function parseBaseUrl(given: string | URL): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Names in one case: what is set here then takes the place of what the caller gave. */
+/** Lower-cases the names, so that our own headers replace the caller's headers of the same name. */
 export const lowerCased = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,4 +1,4 @@
-/** `/v1/templates`. */
+/** Templates: `/v1/templates`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
@@ -12,31 +12,32 @@ export class Templates {
     this.#transport = transport;
   }
 
+  /** Creates a template. */
   create(template: NewTemplate, options?: WriteOptions): Call<Template> {
     return this.#transport.call("post_templates", { body: template }, options);
   }
 
-  /** By its id or its name. */
+  /** Retrieves a template by its id or name. */
   get(id: string, options?: CallOptions): Call<Template> {
     return this.#transport.call("get_templates_id", { path: { id } }, options);
   }
 
-  /** Newest first, without archived ones unless they are asked for. */
+  /** Lists templates, newest first. Archived templates are included only on request. */
   list(query?: QueryOf<"get_templates">, options?: CallOptions): PagesOf<"get_templates"> {
     return listPages(this.#transport, "get_templates", { query }, options);
   }
 
-  /** A change of its text makes a new version, which is reviewed again. */
+  /** Changes a template. A change of its text creates a new version, which is reviewed again. */
   edit(id: string, changes: EditTemplate, options?: WriteOptions): Call<Template> {
     return this.#transport.call("patch_templates_id", { path: { id }, body: changes }, options);
   }
 
-  /** It can no longer be sent, and its name is free. */
+  /** Archives a template. It can no longer be sent, and its name becomes free; messages already sent keep their text. */
   archive(id: string, options?: CallOptions): Call<Template> {
     return this.#transport.call("delete_templates_id", { path: { id } }, options);
   }
 
-  /** What would be sent; without variables, with its examples. */
+  /** Renders a template with the given variables, or with its examples if none are given. Sends nothing. */
   preview(id: string, preview: PreviewTemplate = {}, options?: WriteOptions): Call<TemplatePreview> {
     return this.#transport.call("post_templates_id_preview", { path: { id }, body: preview }, options);
   }

@@ -1,4 +1,4 @@
-/** One call: as many requests as it takes, under one idempotency key, within its limits. */
+/** Makes calls: each with one idempotency key, and with retries within its limits. */
 import { Call, parseRateLimit, type Answer } from "./answer.ts";
 import { toCredential, type Credential, type CredentialOptions, type TokenAnswer, type TokenRequest } from "./credential.ts";
 import { Deadline, wait } from "./deadline.ts";
@@ -10,17 +10,17 @@ import { isRetryable, LIMITS, resolveLimits, retryDelayMs, type Limits } from ".
 import { newUuid } from "./uuid.ts";
 
 export type TransportOptions = CredentialOptions & {
-  /** Where the service is, such as `https://godwit.example.com`. */
+  /** The URL of the service, such as `https://godwit.example.com`. */
   baseUrl: string | URL;
-  /** In place of the runtime's own. */
+  /** Replaces the fetch function of the runtime. */
   fetch?: Fetch | undefined;
-  /** For one attempt, from the request to the last byte of the answer. 30 seconds. */
+  /** The time limit of one attempt, from the request to the last byte of the response. Default: 30 seconds. */
   timeoutMs?: number | undefined;
-  /** How often to try again after the first attempt. 4. */
+  /** The maximum number of retries after the first attempt. Default: 4. */
   maxRetries?: number | undefined;
-  /** For all attempts of a call together, with the waits between them. 2 minutes. */
+  /** The time limit of all attempts of a call together, including the waits between them. Default: 2 minutes. */
   totalTimeoutMs?: number | undefined;
-  /** Further headers of every request. */
+  /** Additional headers for every request. */
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
@@ -35,7 +35,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#baseUrl = parseBaseUrl(options.baseUrl);
-    // Browsers refuse a fetch that is called as somebody's method.
+    // Browsers refuse a fetch that is called as a method of another object.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#limits = resolveLimits(options, LIMITS);
     this.#headers = lowerCased(options.headers);
@@ -46,7 +46,7 @@ export class Transport {
     return new Call(this.#execute(id, input, options) as Promise<Answer<AnswerOf<Id>>>);
   }
 
-  /** An answer that goes on, once its head is there. One attempt, and the deadline stays with the caller. */
+  /** Opens a streaming response and returns it when its headers have arrived. Makes one attempt. The caller owns the deadline. */
   async open(
     id: OperationId,
     input: Input,
@@ -80,7 +80,8 @@ export class Transport {
     return this.#retry({ ...request, headers }, attemptOptions);
   }
 
-  /** One attempt: whoever waits for the token tries again. It heeds nobody's signal, since others may wait for it, too. */
+  /** Fetches a token in one attempt; the calls that wait for it retry. Ignores the signal of a call, because other calls may wait for
+   *  the same token. */
   #fetchToken({ headers, body }: TokenRequest): Promise<Answer<TokenAnswer>> {
     const request = { method: "POST", url: `${this.#baseUrl}/v1/oauth/token`, headers: { ...this.#headers, ...headers }, body };
     return this.#attempt(request, { ...this.#limits, idempotencyKey: null }) as Promise<Answer<TokenAnswer>>;
@@ -118,7 +119,8 @@ export class Transport {
     }
   }
 
-  /** A token may have ended before its time: then once more, with another. */
+  /** Sends the request with a token. After a 401 it fetches another token and repeats the request once: a token can become invalid before
+   *  its expiry. */
   async #sendAuthorized(request: Request, credential: Credential | undefined, deadline: Deadline): Promise<Response> {
     if (credential === undefined) return send(this.#fetch, request, deadline);
     const sendWith = (token: string): Promise<Response> =>

@@ -1,4 +1,4 @@
-/** `/v1/usage`. */
+/** Usage counts: `/v1/usage`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, QueryOf } from "./operation.ts";
 import type { Usage } from "./schema.ts";
@@ -11,7 +11,7 @@ export class UsageCounts {
     this.#transport = transport;
   }
 
-  /** Counts of messages by minute, hour or day, channel, status and error code. */
+  /** Retrieves counts of messages by minute, hour or day, and by channel, status and error code. */
   get(query?: QueryOf<"get_usage">, options?: CallOptions): Call<Usage> {
     return this.#transport.call("get_usage", { query }, options);
   }

@@ -1,5 +1,6 @@
-/** A version-4 UUID. `crypto.randomUUID` is missing in browsers where the page is not of a secure context. */
+/** Creates version-4 UUIDs. */
 
+/** Returns a random version-4 UUID. Browsers offer `crypto.randomUUID` only in a secure context. */
 export function newUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

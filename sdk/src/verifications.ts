@@ -1,4 +1,4 @@
-/** `/v1/verifications`. */
+/** Verifications: `/v1/verifications`. */
 import type { Call } from "./answer.ts";
 import type { CallOptions, WriteOptions } from "./operation.ts";
 import type { CheckedVerification, NewVerification, Verification, VerificationCheck } from "./schema.ts";
@@ -11,20 +11,22 @@ export class Verifications {
     this.#transport = transport;
   }
 
-  /** Makes a code and sends it. */
+  /** Creates a verification and sends its code to the recipient. */
   create(verification: NewVerification, options?: WriteOptions): Call<Verification> {
     return this.#transport.call("post_verifications", { body: verification }, options);
   }
 
+  /** Retrieves a verification. */
   get(id: string, options?: CallOptions): Call<Verification> {
     return this.#transport.call("get_verifications_id", { path: { id } }, options);
   }
 
-  /** `valid` tells whether it is the right one. A repetition under the same key is no second guess. */
+  /** Checks a code. `valid` is true if the code is right. A repetition with the same idempotency key does not count as a second attempt. */
   check(id: string, check: VerificationCheck, options?: WriteOptions): Call<CheckedVerification> {
     return this.#transport.call("post_verifications_id_check", { path: { id }, body: check }, options);
   }
 
+  /** Cancels a verification. Its code is no longer accepted. */
   cancel(id: string, options?: WriteOptions): Call<Verification> {
     return this.#transport.call("post_verifications_id_cancel", { path: { id } }, options);
   }

@@ -1,4 +1,4 @@
-/** `/v1/webhook_endpoints`. */
+/** Webhook endpoints and their deliveries: `/v1/webhook_endpoints`. */
 import type { Call } from "./answer.ts";
 import type { BodyOf, CallOptions, QueryOf, WriteOptions } from "./operation.ts";
 import { listPages, type PagesOf } from "./pages.ts";
@@ -12,40 +12,42 @@ export class WebhookEndpoints {
     this.#transport = transport;
   }
 
-  /** The answer shows its secret, this once. */
+  /** Creates a webhook endpoint. Only this response and that of `rotateSecret` contain the secret. */
   create(endpoint: BodyOf<"post_webhook_endpoints">, options?: WriteOptions): Call<WebhookEndpointWithSecret> {
     return this.#transport.call("post_webhook_endpoints", { body: endpoint }, options);
   }
 
+  /** Retrieves a webhook endpoint, without its secret. */
   get(id: string, options?: CallOptions): Call<WebhookEndpoint> {
     return this.#transport.call("get_webhook_endpoints_id", { path: { id } }, options);
   }
 
-  /** Newest first. */
+  /** Lists webhook endpoints, newest first. */
   list(query?: QueryOf<"get_webhook_endpoints">, options?: CallOptions): PagesOf<"get_webhook_endpoints"> {
     return listPages(this.#transport, "get_webhook_endpoints", { query }, options);
   }
 
+  /** Changes a webhook endpoint. */
   edit(id: string, changes: BodyOf<"patch_webhook_endpoints_id">, options?: WriteOptions): Call<WebhookEndpoint> {
     return this.#transport.call("patch_webhook_endpoints_id", { path: { id }, body: changes }, options);
   }
 
-  /** A deleted endpoint is not found: after an attempt without an answer, `not_found` says that it is gone. */
+  /** Deletes a webhook endpoint. There is no idempotency key: `not_found` after an attempt without a response means that it is deleted. */
   delete(id: string, options?: CallOptions): Call<DeletedWebhookEndpoint> {
     return this.#transport.call("delete_webhook_endpoints_id", { path: { id } }, options);
   }
 
-  /** The answer shows the new secret, this once. For 24 hours deliveries are signed by both. */
+  /** Replaces the secret. Only this response contains the new secret. For 24 hours deliveries are signed with both secrets. */
   rotateSecret(id: string, options?: WriteOptions): Call<WebhookEndpointWithSecret> {
     return this.#transport.call("post_webhook_endpoints_id_rotate_secret", { path: { id } }, options);
   }
 
-  /** An event of its own, `webhook.test`. */
+  /** Sends an event of the type `webhook.test` to the endpoint. */
   test(id: string, options?: WriteOptions): Call<TestEvent> {
     return this.#transport.call("post_webhook_endpoints_id_test", { path: { id } }, options);
   }
 
-  /** With every try and what was answered, newest event first. */
+  /** Lists the deliveries of an endpoint, newest event first, each with all its attempts and responses. */
   deliveries(
     id: string,
     query?: QueryOf<"get_webhook_endpoints_id_deliveries">,
@@ -54,11 +56,12 @@ export class WebhookEndpoints {
     return listPages(this.#transport, "get_webhook_endpoints_id_deliveries", { path: { id }, query }, options);
   }
 
+  /** Retrieves one delivery with all its attempts. */
   delivery(id: string, deliveryId: string, options?: CallOptions): Call<WebhookDelivery> {
     return this.#transport.call("get_webhook_endpoints_id_deliveries_delivery_id", { path: { id, delivery_id: deliveryId } }, options);
   }
 
-  /** Once more, now. */
+  /** Starts another attempt of a delivery now. */
   retry(id: string, deliveryId: string, options?: WriteOptions): Call<WebhookDelivery> {
     return this.#transport.call(
       "post_webhook_endpoints_id_deliveries_delivery_id_retry",
@@ -67,7 +70,8 @@ export class WebhookEndpoints {
     );
   }
 
-  /** Everything since then that it wants and has not acknowledged. `recovery` of the endpoint shows how far it is. */
+  /** Delivers again every event since the given time that the endpoint receives and has not acknowledged. `recovery` of the endpoint shows
+   *  the progress. */
   recover(id: string, from: BodyOf<"post_webhook_endpoints_id_recover">, options?: WriteOptions): Call<WebhookEndpoint> {
     return this.#transport.call("post_webhook_endpoints_id_recover", { path: { id }, body: from }, options);
   }

@@ -1,9 +1,10 @@
-/** Whether a webhook is ours, by Standard Webhooks 1.0, and the event in it. */
+/** Verifies webhooks as defined by Standard Webhooks 1.0. */
 import { GodwitError } from "./errors.ts";
 import type { Event } from "./schema.ts";
 
-/** Those of a Fetch-style request, or of Node's. */
+/** The headers of a Fetch-style request, or of a request of Node's `http` module. */
 export type WebhookHeaders = { get: (name: string) => string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** The reason why a webhook was refused. */
 export type WebhookFault =
   | "missing_headers"
   | "invalid_timestamp"
@@ -13,11 +14,11 @@ export type WebhookFault =
   | "invalid_payload";
 
 export type WebhookOptions = {
-  /** How far the clocks may be apart, and how old a repetition by somebody else may be. Five minutes. */
+  /** The maximum difference between the timestamp of the webhook and the local clock. Limits replays by an attacker. Default: 300. */
   toleranceSeconds?: number | undefined;
 };
 
-/** It is not ours, or not fresh: answer 400 and do nothing. */
+/** The webhook does not come from the service, or it is too old. Respond with 400 and ignore it. */
 export class WebhookError extends GodwitError {
   override readonly name = "WebhookError";
   readonly reason: WebhookFault;
@@ -29,11 +30,12 @@ export class WebhookError extends GodwitError {
 }
 
 const TOLERANCE_SECONDS = 300;
-// Ours has two at most, while a secret is rotated.
+// The service sends at most two, while a secret is rotated.
 const MAX_SIGNATURES = 20;
 const PREFIX = "whsec_";
 
-/** `payload` is the body as it came: not parsed and written again. With several secrets, any may have signed it. */
+/** Verifies a webhook and returns its event, or throws a `WebhookError`. `payload` must be the unchanged bytes of the body, not parsed and
+ *  serialized JSON. If several secrets are given, any of them may have signed the webhook. */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
@@ -61,7 +63,7 @@ function checkTime(text: string, toleranceSeconds: number): void {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The comparison is the runtime's own, whose time does not tell how much of a signature was right. */
+/** Compares with the runtime's own `verify`, whose duration does not depend on how much of the signature is right. */
 async function isSigned(content: Bytes, signatures: readonly Bytes[], secrets: readonly Bytes[]): Promise<boolean> {
   for (const secret of secrets) {
     const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
@@ -70,7 +72,7 @@ async function isSigned(content: Bytes, signatures: readonly Bytes[], secrets: r
   return false;
 }
 
-/** `v1,<base64>`, several with spaces between them; other versions are left out. */
+/** Parses `v1,<base64>`. Several signatures are separated by spaces; other versions are ignored. */
 const parseSignatures = (text: string): Bytes[] =>
   text
     .split(" ")
@@ -79,7 +81,7 @@ const parseSignatures = (text: string): Bytes[] =>
 
 function secretBytes(secret: string): Bytes {
   const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
-  // Nobody's mistake but the receiver's own: an empty secret would take what anybody signs.
+  // A mistake of the receiver, not of the sender: with an empty secret anyone could sign a webhook.
   if (bytes === undefined || bytes.length === 0) throw new TypeError(`a webhook secret is ${PREFIX} and base64`);
   return bytes;
 }
@@ -100,9 +102,9 @@ function concatenate(head: string, body: Uint8Array): Bytes {
   return whole;
 }
 
-/** Names in any case; a name that came twice is none. */
+/** Returns the header. Ignores the case of the name. A header that occurs twice counts as missing. */
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
-  // By what it can do: frameworks bring classes of their own.
+  // A check for the method instead of the class: frameworks have their own header classes.
   if (typeof headers.get === "function") return headers.get(name) ?? undefined;
   const [, value] = Object.entries(headers).find(([each]) => each.toLowerCase() === name) ?? [];
   return typeof value === "string" ? value : undefined;

@@ -33,7 +33,7 @@ async function rejection(call: PromiseLike<unknown>): Promise<unknown> {
   return assert.fail("it was not refused");
 }
 
-/** A server that answers as it is told, for what no real one does on purpose. */
+/** A server that sends the given responses, for cases that a real service does not produce on purpose. */
 async function answering(context: TestContext, answer: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
   const fake = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -49,7 +49,7 @@ async function answering(context: TestContext, answer: (request: IncomingMessage
   return `http://127.0.0.1:${(fake.address() as AddressInfo).port}`;
 }
 
-test("a message is sent, delivered, and its timeline and parts read", async () => {
+test("a message is sent and delivered, and its timeline and parts can be read", async () => {
   const { id, status, object } = await client.messages.send(MESSAGE);
   assert.deepEqual([object, status], ["message", "queued"]);
   await until("it is delivered", async () => ((await client.messages.get(id)).status === "delivered" ? true : undefined));
@@ -59,7 +59,7 @@ test("a message is sent, delivered, and its timeline and parts read", async () =
   assert.deepEqual(parts, [[1, "delivered"]]);
 });
 
-test("validation, a batch, a template, a verification and the counts are there", async () => {
+test("validation, batches, templates, verifications, suppressions and usage counts work", async () => {
   assert.equal((await client.messages.validate(MESSAGE)).valid, true);
   const { results, id } = await client.batches.send({
     defaults: { channel: "sms", body: "Hello" },
@@ -94,7 +94,7 @@ test("validation, a batch, a template, a verification and the counts are there",
 });
 
 describe("a list", () => {
-  test("gives every record once, in order, whatever the pages, and asks for nothing before it is read", async () => {
+  test("yields every record once and in order across pages, and sends no request before it is read", async () => {
     const sent: string[] = [];
     for (let count = 0; count < 7; count += 1) sent.unshift((await client.messages.send({ ...MESSAGE, client_reference: "list" })).id);
     let requests = 0;
@@ -111,7 +111,7 @@ describe("a list", () => {
     assert.deepEqual(sizes, [2, 2, 2, 1]);
   });
 
-  test("is read page by page with page(), from a cursor on", async () => {
+  test("can be read page by page from a cursor with page()", async () => {
     const list = client.messages.list({ client_reference: "list", limit: 3 });
     const first = await list.page();
     assert.deepEqual([first.data.length, first.has_more], [3, true]);
@@ -122,7 +122,7 @@ describe("a list", () => {
     assert.equal((await list.page().withAnswer()).status, 200);
   });
 
-  test("goes on after short and empty pages while there is more", async (context) => {
+  test("continues after short and empty pages while has_more is true", async (context) => {
     const pages = [["a"], [], ["b", "c"], []];
     const baseUrl = await answering(context, ({ url }) => {
       const at = Number(new URL(url ?? "", "http://x").searchParams.get("cursor") ?? 0);
@@ -132,12 +132,12 @@ describe("a list", () => {
     assert.deepEqual(found, ["a", "b", "c"]);
   });
 
-  test("does not go round in circles", async (context) => {
+  test("stops with an error when a cursor leads to its own page", async (context) => {
     const baseUrl = await answering(context, () => ({ json: { data: [], has_more: true, next_cursor: "same" } }));
     assert.ok((await rejection(Array.fromAsync(new Godwit({ apiKey, baseUrl }).messages.list()))) instanceof GodwitError);
   });
 
-  test("ends with the reason of its signal", async () => {
+  test("fails with the reason of its signal", async () => {
     const leaving = new AbortController();
     const reason = new Error("enough");
     const list = client.messages.list({ client_reference: "list", limit: 1 }, { signal: leaving.signal });
@@ -155,7 +155,7 @@ describe("a list", () => {
 });
 
 describe("a refusal", () => {
-  test("has its code, its request id and every fault with its place", async () => {
+  test("has its code, its request id and every fault with its position", async () => {
     const error = await rejection(client.messages.send({ ...MESSAGE, recipient: "nobody", body: "" }));
     assert.ok(error instanceof ApiError && error instanceof GodwitError);
     assert.deepEqual([error.status, error.code, error.name], [400, "invalid_request_payload", "ApiError"]);
@@ -167,21 +167,21 @@ describe("a refusal", () => {
     assert.match(error.idempotencyKey ?? "", /^[0-9a-f-]{36}$/);
   });
 
-  test("is told apart by code", async () => {
+  test("is distinguished by its code", async () => {
     const optedOut = await rejection(client.messages.send({ ...MESSAGE, recipient: "+15005550004" }));
     assert.ok(hasCode(optedOut, "recipient_opted_out") && !hasCode(optedOut, "no_route", "not_found"));
     assert.ok(hasCode(await rejection(client.messages.get(NO_MESSAGE)), "no_route", "not_found"));
     assert.ok(!hasCode(new Error("not_found"), "not_found"));
   });
 
-  test("says which scopes are missing", async () => {
+  test("names the missing scopes", async () => {
     const reader = new Godwit({ apiKey: await server.key({ scopes: ["messages:read"] }), baseUrl: server.url });
     const error = await rejection(reader.messages.send(MESSAGE));
     assert.ok(hasCode(error, "forbidden_insufficient_scope"));
     assert.deepEqual(error.requiredScopes, ["messages:send"]);
   });
 
-  test("is an unhandled one only when nobody takes it, also of withAnswer()", async (context) => {
+  test("is reported as unhandled only when the caller does not handle it, also with withAnswer()", async (context) => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): unknown => unhandled.push(error);
     process.on("unhandledRejection", note);
@@ -189,21 +189,21 @@ describe("a refusal", () => {
     await rejection(client.messages.get(NO_MESSAGE).withAnswer());
     await rejection(client.messages.get(NO_MESSAGE).finally(() => undefined));
     assert.equal(await client.messages.get(NO_MESSAGE).catch(() => "caught"), "caught");
-    // Rejections are reported once the queue of microtasks is empty.
+    // Node reports unhandled rejections when the microtask queue is empty.
     await new Promise(setImmediate);
     assert.deepEqual(unhandled, []);
   });
 });
 
-describe("options that make no sense are refused at once", () => {
+describe("invalid options are refused immediately", () => {
   for (const [what, options] of [
     ["no credential", { baseUrl: "http://localhost" }],
     ["two credentials", { apiKey: "a", accessToken: "b", baseUrl: "http://localhost" }],
     ["a key with a line break", { apiKey: "gw_test_x\n", baseUrl: "http://localhost" }],
     ["a URL with a user", { apiKey: "a", baseUrl: "http://user:secret@localhost" }],
-    ["a URL that is none", { apiKey: "a", baseUrl: "localhost:8080" }],
-    ["a timeout without an end", { apiKey: "a", baseUrl: "http://localhost", timeoutMs: Infinity }],
-    ["half a retry", { apiKey: "a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
+    ["an invalid URL", { apiKey: "a", baseUrl: "localhost:8080" }],
+    ["an infinite timeout", { apiKey: "a", baseUrl: "http://localhost", timeoutMs: Infinity }],
+    ["a number of retries that is not a number", { apiKey: "a", baseUrl: "http://localhost", maxRetries: Number.NaN }],
   ] as const satisfies readonly (readonly [string, GodwitOptions])[]) {
     test(what, () => assert.throws(() => new Godwit(options), TypeError));
   }
@@ -214,7 +214,7 @@ describe("options that make no sense are refused at once", () => {
   });
 });
 
-test("a base URL may have a path, and a slash at its end", async (context) => {
+test("a base URL may have a path and a trailing slash", async (context) => {
   const paths: string[] = [];
   const baseUrl = await answering(context, ({ url }) => {
     paths.push(url ?? "");
@@ -225,13 +225,13 @@ test("a base URL may have a path, and a slash at its end", async (context) => {
   assert.deepEqual(paths, ["/gateway/v1/queue", "/v1/queue"]);
 });
 
-test("the client shows its credential to nobody who prints it", () => {
+test("a printed client does not reveal its credential", () => {
   assert.ok(!inspect(client, { depth: 9, showHidden: true }).includes(apiKey));
   assert.ok(!JSON.stringify(client).includes(apiKey));
 });
 
 describe("an access token", () => {
-  test("is asked for before every request, and once more when it is refused", async () => {
+  test("is obtained before every request, and again when it is refused", async () => {
     const given: (string | undefined)[] = [];
     const accessToken = async (refused?: string): Promise<string> => {
       given.push(refused);
@@ -241,7 +241,7 @@ describe("an access token", () => {
     assert.deepEqual([given, attempts], [[undefined, "gw_test_ended"], 1]);
   });
 
-  test("that is refused for good is the caller's to see", async () => {
+  test("that is refused twice fails the call", async () => {
     let count = 0;
     const accessToken = (): string => `gw_test_${(count += 1)}`;
     assert.ok(hasCode(await rejection(new Godwit({ accessToken, baseUrl: server.url }).queue.get()), "unauthorized_invalid_token"));
@@ -251,7 +251,7 @@ describe("an access token", () => {
     );
   });
 
-  test("is fetched for client credentials, once for all who wait, and again when it is refused", async (context) => {
+  test("is fetched with client credentials, once for all waiting calls, and again when it is refused", async (context) => {
     const asked: { authorization: string; body: string }[] = [];
     const bearers: string[] = [];
     const baseUrl = await answering(context, ({ url, headers }, body) => {
@@ -278,7 +278,7 @@ describe("an access token", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("that cannot be had is a refusal like any other", async (context) => {
+  test("that cannot be fetched fails the call with an ApiError", async (context) => {
     const baseUrl = await answering(context, () => ({
       status: 401,
       json: { error: "invalid_client", error_description: "unknown", code: "unauthorized_invalid_token", detail: "unknown" },
@@ -288,7 +288,7 @@ describe("an access token", () => {
   });
 });
 
-test("headers of the caller's are sent along, and cannot take the place of the credential or the key", async (context) => {
+test("additional headers are sent, and cannot replace the credential or the idempotency key", async (context) => {
   let seen: IncomingMessage["headers"] = {};
   const baseUrl = await answering(context, ({ headers }) => {
     seen = headers;

@@ -1,4 +1,4 @@
-/** The package is what the OpenAPI document says: its types are made from it, and every operation can be called. */
+/** The package matches the OpenAPI document: the generated types are current, and every operation has a method. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { test } from "node:test";
 import { generated, readDocument } from "../scripts/generate.ts";
 import { Call, EventStream, Godwit, Pages } from "../src/index.ts";
 
-test("the generated files are what the document gives: else run npm run generate -w sdk", async () => {
+test("the generated files are up to date: otherwise run npm run generate -w sdk", async () => {
   for (const [path, text] of await generated()) assert.equal(readFileSync(path, "utf8"), text, basename(path));
 });
 
-/** Every method of every noun of the client. */
+/** Lists every method of every resource of the client. */
 function methodsOf(client: Godwit): [name: string, call: (...input: unknown[]) => unknown][] {
   return Object.entries(client).flatMap(([noun, resource]: [string, object]) => {
     const prototype = Object.getPrototypeOf(resource) as Record<string, (...input: unknown[]) => unknown>;
@@ -22,7 +22,7 @@ function methodsOf(client: Godwit): [name: string, call: (...input: unknown[]) =
   }) as [string, (...input: unknown[]) => unknown][];
 }
 
-/** Whatever the method gives, so that its request is made. */
+/** Awaits the result of a method, so that its request is sent. */
 async function settle(made: unknown): Promise<void> {
   if (made instanceof Call) await made;
   else if (made instanceof Pages) await made.page();
@@ -44,7 +44,7 @@ test("every operation of the document has a method, and every method calls an op
   const client = new Godwit({ apiKey: "gw_test_x", baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   const byMethod = new Map<string, string>();
   for (const [name, call] of methodsOf(client)) {
-    // An id where one is asked for; elsewhere a body or a query, as which no server would take it.
+    // The strings are ids in the path. For a method with a body or a query they are invalid, which this server accepts.
     await settle(name === "events.stream" || name.endsWith(".list") ? call() : call("first", "second"));
     byMethod.set(name, called.splice(0).join(", "));
   }

@@ -1,4 +1,4 @@
-/** The event stream through a proxy that breaks it: nothing is missed, nothing comes twice, and it ends when it should. */
+/** The event stream through a proxy that breaks the connection: no event is lost or duplicated, and the stream ends when it should. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { insertEvents, madeAgo, newOwner, type Owner } from "../../test/support/event-reader.ts";
@@ -30,7 +30,7 @@ const insert = (count: number): Promise<string[]> =>
     Array.from({ length: count }, () => madeAgo(0)),
   );
 
-/** Takes down all that comes, until it is told to leave. */
+/** Records all events until `leave`. */
 class Follower {
   readonly events: GodwitEvent[] = [];
   readonly states: StreamState["kind"][] = [];
@@ -64,7 +64,7 @@ class Follower {
   }
 }
 
-test("events come as they happen, typed, and the signal ends it without an error", async () => {
+test("typed events arrive as they happen, and the signal ends the stream without an error", async () => {
   const follower = new Follower({ type: "message.*" });
   await follower.connected();
   const { id } = await clientOf().messages.send({ recipient: "+14155550123", channel: "sms", body: "Hello" });
@@ -75,14 +75,14 @@ test("events come as they happen, typed, and the signal ends it without an error
   assert.deepEqual(follower.states, ["connected"]);
 });
 
-test("a connection that is cut is made again, from the last event on: none is missed, none comes twice", async () => {
+test("a cut connection is reopened after the last event: no event is lost or duplicated", async () => {
   const follower = new Follower();
   await follower.connected();
   const ids = await insert(5);
   await follower.has(ids);
   for (let round = 2; round <= 4; round += 1) {
     proxy.cutAll();
-    // While it is away, and when it is back.
+    // Events while the stream is disconnected, and after it has reconnected.
     ids.push(...(await insert(5)));
     await follower.connected(round);
     ids.push(...(await insert(5)));
@@ -94,7 +94,7 @@ test("a connection that is cut is made again, from the last event on: none is mi
   await follower.leave();
 });
 
-test("it goes on where another process has left off", async () => {
+test("a stream continues after the last event of another process", async () => {
   const first = new Follower();
   await first.connected();
   const seen = await insert(3);
@@ -106,7 +106,7 @@ test("it goes on where another process has left off", async () => {
   await second.leave();
 });
 
-test("an event that its taker fails on is not counted as dealt with", async () => {
+test("an event whose processing fails does not count as processed", async () => {
   const [first, ...ids] = (await insert(3)).toSorted();
   const stream = clientOf().events.stream({}, { lastEventId: first });
   let taken: string | undefined;
@@ -120,7 +120,7 @@ test("an event that its taker fails on is not counted as dealt with", async () =
   assert.deepEqual([stream.lastEventId, taken], [ids[0], ids[0]]);
 });
 
-test("a connection on which nothing is heard is given up", async () => {
+test("a silent connection is replaced", async () => {
   proxy.next.push({ kind: "hang" });
   const follower = new Follower({ silenceMs: 1_000 });
   await follower.connected();
@@ -129,7 +129,7 @@ test("a connection on which nothing is heard is given up", async () => {
   await follower.leave();
 });
 
-test("a refusal that may pass is waited for; one that will not ends it", async () => {
+test("a temporary refusal is retried, and a permanent one ends the stream", async () => {
   proxy.next.push(problem(429, "rate_limit_exceeded", { "retry-after": "1" }), problem(503, "service_unavailable"));
   const follower = new Follower();
   await follower.connected();
@@ -141,7 +141,7 @@ test("a refusal that may pass is waited for; one that will not ends it", async (
   await assert.rejects(new Follower().ended, (error) => hasCode(error, "unexpected_answer"));
 });
 
-test("who leaves the loop leaves the service, too", async () => {
+test("leaving the loop closes the connection to the service", async () => {
   const [id = ""] = await insert(1);
   await insert(1);
   for await (const _ of clientOf().events.stream({}, { lastEventId: id })) break;
@@ -153,7 +153,7 @@ test("who leaves the loop leaves the service, too", async () => {
 
 const text = (given: string): Uint8Array => new TextEncoder().encode(given);
 
-test("frames are read whatever the line ends and wherever the bytes are torn", () => {
+test("frames are parsed with any line ending and any split of the bytes", () => {
   const whole = ": hello\n\nid: 1\ndata: a\ndata: b\n\nid:2\r\nevent: x\r\ndata: \u00e9\r\n\r\nid: 3\rdata\r\r:\n\n";
   const expected = [{}, { id: "1", data: "a\nb" }, { id: "2", event: "x", data: "\u00e9" }, { id: "3", data: "" }, {}];
   const bytes = text(whole);
@@ -165,7 +165,7 @@ test("frames are read whatever the line ends and wherever the bytes are torn", (
   }
 });
 
-test("a block without an end is not collected for ever", () => {
+test("a block that never ends is refused", () => {
   const reader = new FrameReader();
   const flood = (): void => {
     for (let count = 0; count < 100; count += 1) reader.take(text(`data: ${"x".repeat(50_000)}\n`));

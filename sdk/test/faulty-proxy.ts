@@ -1,11 +1,12 @@
-/** A proxy in front of a real godwit that does to each request what the test says: next to nothing, or the worst. */
+/** A proxy in front of a real service that treats each request as the test demands. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { until } from "../../test/support/expect.ts";
 
-/** `pass`: to the service and back. `answer`: the service is not asked. `cut`: the connection ends before the service is asked.
- *  `lose`: the service has done it, and its answer does not arrive. `tear`: half of the answer arrives. `hang`: nothing happens. */
+/** `pass`: forwards the request and the response. `answer`: responds without the service. `cut`: closes the connection before the service
+ *  gets the request. `lose`: the service executes the request, and its response is dropped. `tear`: half of the response arrives.
+ *  `hang`: never responds. */
 export type Behaviour =
   | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
   | { kind: "answer"; status: number; headers?: Record<string, string>; body?: unknown };
@@ -13,11 +14,11 @@ export type Behaviour =
 export type Heard = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
 
 export class FaultyProxy {
-  /** Every request as it came. */
+  /** Every request that arrived. */
   readonly heard: Heard[] = [];
-  /** What the service answered. */
+  /** The statuses of the service's responses. */
   readonly answered: number[] = [];
-  /** What to do with the next ones, in order; after that they pass. */
+  /** The treatment of the next requests, in order. Later requests pass. */
   readonly next: Behaviour[] = [];
   readonly #server: Server;
 
@@ -38,7 +39,7 @@ export class FaultyProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The idempotency keys of the requests, as often as they came. */
+  /** The idempotency key of each request. */
   get keys(): (string | undefined)[] {
     return this.heard.map(({ headers }) => headers["idempotency-key"]);
   }
@@ -94,13 +95,13 @@ export class FaultyProxy {
     response.end();
   }
 
-  /** Cuts whatever is under way. */
+  /** Closes all connections. */
   cutAll(): void {
     this.#server.closeAllConnections();
   }
 }
 
-/** A refusal as the service writes it. */
+/** A problem response in the format of the service. */
 export const problem = (status: number, code: string, headers: Record<string, string> = {}): Behaviour => ({
   kind: "answer",
   status,

@@ -1,4 +1,4 @@
-/** A client that others' tools generate from the OpenAPI document compiles strictly, and makes the main journey against a live service. */
+/** A client that third-party tools generate from the OpenAPI document compiles strictly, and makes the main calls to a live service. */
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { run } from "./packed-project.ts";
 const ROOT = join(import.meta.dirname, "..", "..");
 const JOURNEY = join(import.meta.dirname, "generated-client", "journey.ts");
 
-// Stricter than most who generate a client are.
+// Stricter than the options of most projects.
 const COMPILER_OPTIONS = {
   target: "es2024",
   module: "nodenext",
@@ -39,13 +39,13 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a generated client compiles strictly, and what must not compile does not", async () => {
+test("a generated client compiles strictly, and its misuse does not compile", async () => {
   const { code, output } = await run(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", folder], folder);
   assert.equal(output, "");
   assert.equal(code, 0);
 });
 
-test("a generated client sends, follows, fills in, batches, pages, is told and is refused", async () => {
+test("a generated client sends messages, templates and batches, reads lists, receives webhooks and gets typed refusals", async () => {
   await using server = await startTelling();
   await using hook = await Hook.listen();
   const { code, output } = await run(process.execPath, ["journey.ts", server.url, await server.key(), hook.url()], folder);

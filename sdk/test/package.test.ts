@@ -1,4 +1,4 @@
-/** The package as it is published: packed, installed in an empty project, compiled, and run against a live service. */
+/** The published package: packed, installed in an empty project, compiled, and run against a live service. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -10,7 +10,7 @@ import { PackedProject, run } from "./packed-project.ts";
 
 const SDK = join(import.meta.dirname, "..");
 
-/** All that a program does first, in the words of plain JavaScript; it prints one line. */
+/** The first calls of a typical program in plain JavaScript. Prints one line. */
 const CONSUMER = `
 import { ApiError, Godwit, hasCode, verifyWebhook } from "godwit-sdk";
 const godwit = new Godwit({ apiKey: KEY, baseUrl: URL });
@@ -61,7 +61,7 @@ after(async () => {
   await server.stop();
 });
 
-test("publint finds nothing", async () => {
+test("publint reports no problem", async () => {
   const { messages, pkg } = await publint({ pkgDir: SDK, strict: true, pack: "npm" });
   assert.deepEqual(
     messages.map((message) => formatMessage(message, pkg)),
@@ -69,7 +69,7 @@ test("publint finds nothing", async () => {
   );
 });
 
-test("it brings compiled files, its README and no dependencies", () => {
+test("the package contains compiled files and its README, and has no dependencies", () => {
   const installed = join(project.folder, "node_modules");
   assert.deepEqual(globSync("*", { cwd: installed }), ["godwit-sdk"]);
   const files = globSync("**/*.*", { cwd: join(installed, "godwit-sdk") });
@@ -82,7 +82,7 @@ test("it brings compiled files, its README and no dependencies", () => {
   assert.equal(dependencies, undefined);
 });
 
-test("no file imports anything but its neighbours, or names what one runtime alone has", () => {
+test("files import only files of the package, and use no global of a single runtime", () => {
   const modules = globSync(join(project.folder, "node_modules", "godwit-sdk", "dist", "*.js"));
   assert.ok(modules.length > 20);
   for (const path of modules) {
@@ -107,7 +107,7 @@ describe("a strict consumer compiles", () => {
       ["nodenext", "nodenext"],
       ["esnext", "bundler"],
     ] as const) {
-      test(`with the ${compiler === "root" ? "newest TypeScript" : "TypeScript before it"}, resolved as ${moduleResolution} does`, async () => {
+      test(`with the ${compiler === "root" ? "latest TypeScript" : "previous TypeScript"} and ${moduleResolution} resolution`, async () => {
         const file = project.write("typed.ts", TYPED);
         const { code, output } = await project.compile(compiler, { module, moduleResolution, lib: ["es2022", "dom"] }, [file]);
         assert.equal(code, 0, output);
@@ -116,19 +116,19 @@ describe("a strict consumer compiles", () => {
   }
 });
 
-/** The first of that name on the path which is not the Node that runs this. */
+/** Finds the program on the PATH, but not the Node of this checkout. */
 function otherOnPath(name: string): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-describe("it works against a live service", () => {
+describe("the package works against a live service", () => {
   test("in this Node", async () => {
     assert.equal((await run(process.execPath, ["consumer.mjs"], project.folder)).output.trim(), EXPECTED);
   });
 
-  test("where what is Node's own is not within reach, as in a browser", async () => {
-    // Node's own fetch is complete after its first use, but for Buffer and setImmediate, which it cannot do without.
+  test("without the globals of Node, as in a browser", async () => {
+    // Node loads its fetch at the first use. After that it needs only Buffer and setImmediate of Node's globals.
     const first = `await fetch(${JSON.stringify(`${server.url}/livez`)});`;
     const bare = "for (const name of ['process', 'global']) delete globalThis[name];";
     project.write("bare.mjs", `${first}\n${bare}\nawait import("./consumer.mjs");`);
@@ -158,7 +158,7 @@ describe("the README", () => {
     }),
   );
 
-  test("has recipes, and every one compiles", async () => {
+  test("has samples, and every sample compiles", async () => {
     assert.ok(blocks.length >= 10);
     project.link("@types/node");
     project.link("undici-types");

@@ -1,4 +1,4 @@
-/** An empty project with the packed package in it, as a user would have it, and ways to compile and run there. */
+/** An empty project with the packed package installed, as a user has it, and functions to compile and run code in it. */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ const ROOT = join(SDK, "..");
 
 export type Ran = { code: number; output: string };
 
-/** A command to its end, with all that it printed. */
+/** Runs a command and returns its exit code and output. */
 export const run = (program: string, args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Ran> =>
   new Promise((resolve) => {
     const options = { cwd, timeout: 120_000, env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env } };
@@ -34,7 +34,7 @@ export class PackedProject {
     if (packed.code !== 0 || name === undefined) throw new Error(packed.output);
     writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
     const project = new PackedProject(folder, join(folder, name));
-    // It has no dependencies: nothing is to be fetched.
+    // The package has no dependencies, so that nothing needs to be downloaded.
     const installed = await run("npm", ["install", "--offline", "--no-audit", "--no-fund", project.tarball], folder);
     if (installed.code !== 0) throw new Error(installed.output);
     return project;
@@ -47,13 +47,13 @@ export class PackedProject {
     return path;
   }
 
-  /** What the project has for its own purposes; the types of Node, say. */
+  /** Links a package of this checkout into the project, such as the types of Node. */
   link(name: string): void {
     mkdirSync(dirname(join(this.folder, "node_modules", name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(this.folder, "node_modules", name));
   }
 
-  /** Strictly, with the package's own declarations. */
+  /** Compiles strictly, with the declarations of the package. */
   async compile(compiler: "root" | "sdk", options: Record<string, unknown>, files: readonly string[]): Promise<Ran> {
     const config = { compilerOptions: { ...STRICT, ...options }, files };
     this.write("tsconfig.json", JSON.stringify(config));

@@ -1,4 +1,4 @@
-/** Retries against a real service, with faults in between: one key, one effect, and nothing goes on without a limit. */
+/** Retries against a real service behind a faulty proxy: one idempotency key, one effect, and a limit on every wait. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -33,7 +33,7 @@ async function countOf(reference: string): Promise<number> {
   return (json["data"] as unknown[]).length;
 }
 
-/** Sends through the faults, and finds exactly one message at the end. */
+/** Sends a message through the faults, and asserts that exactly one message exists at the end. */
 async function sendThrough(faults: readonly Behaviour[], options: Partial<GodwitOptions> = {}) {
   proxy.next.push(...faults);
   const reference = randomUUID();
@@ -57,7 +57,7 @@ const rejection = async (call: PromiseLike<unknown>): Promise<unknown> => {
   return assert.fail("it was not refused");
 };
 
-describe("a call is made again", () => {
+describe("a call is retried", () => {
   for (const [what, fault] of [
     ["after 409 idempotency_conflict", problem(409, "idempotency_conflict", { "retry-after": "1" })],
     ["after 429", problem(429, "rate_limit_exceeded", { "retry-after": "1" })],
@@ -67,27 +67,27 @@ describe("a call is made again", () => {
     ["after a proxy's own 504", { kind: "answer", status: 504 }],
     ["after a connection that was cut", { kind: "cut" }],
   ] as const satisfies readonly (readonly [string, Behaviour])[]) {
-    test(`${what}, under the same key`, async () => {
+    test(`${what}, with the same idempotency key`, async () => {
       const { isReplayed, status } = await sendThrough([fault]);
       assert.deepEqual([status, isReplayed], [202, false]);
     });
   }
 
-  test("when the service has done it and its answer was lost: one message, and the first answer", async () => {
+  test("when the response was lost: one message exists, and the retry returns the first response", async () => {
     const { isReplayed, data } = await sendThrough([{ kind: "lose" }]);
     assert.equal(isReplayed, true);
     assert.match(data.id, /^msg_/);
   });
 
-  test("when half of an answer arrived", async () => {
+  test("when half of a response arrived", async () => {
     assert.equal((await sendThrough([{ kind: "tear" }])).isReplayed, true);
   });
 
-  test("when no answer comes in time", async () => {
+  test("when no response arrives in time", async () => {
     assert.equal((await sendThrough([{ kind: "hang" }], { timeoutMs: 300 })).isReplayed, false);
   });
 
-  test("through one fault after another", async () => {
+  test("after several different faults", async () => {
     await sendThrough([{ kind: "lose" }, problem(503, "service_unavailable"), { kind: "cut" }, { kind: "tear" }]);
   });
 
@@ -97,7 +97,7 @@ describe("a call is made again", () => {
     assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 2_000);
   });
 
-  test("until the first request is over that still runs in the service, which says 409 meanwhile", { timeout: 30_000 }, async () => {
+  test("while its first request still runs in the service and gives 409", { timeout: 30_000 }, async () => {
     const blocker = new pg.Client(server.databaseUrl);
     await blocker.connect();
     const reference = randomUUID();
@@ -107,7 +107,7 @@ describe("a call is made again", () => {
       const sending = clientOf({ timeoutMs: 400, maxRetries: 10 })
         .messages.send({ ...MESSAGE, client_reference: reference })
         .withAnswer();
-      // The first is given up and runs on; the second is told that it does.
+      // The client gives up the first request, which still runs in the service. The second request gets a 409.
       await until("a conflict", () => proxy.answered.includes(409) || undefined);
       await blocker.query("commit");
       const { attempts, data } = await sending;
@@ -120,7 +120,7 @@ describe("a call is made again", () => {
     assert.equal(new Set(proxy.keys).size, 1);
   });
 
-  test("a read and a DELETE, too, and neither carries a key", async () => {
+  test("if it is a read or a DELETE, without an idempotency key", async () => {
     const client = clientOf();
     const { id } = await client.templates.create({ name: "t1", language: "en", category: "utility", channels: ["sms"], body: "Hello" });
     proxy.next.push({ kind: "cut" }, { kind: "pass" }, { kind: "lose" });
@@ -130,7 +130,7 @@ describe("a call is made again", () => {
   });
 });
 
-describe("a call is not made again", () => {
+describe("a call is not retried", () => {
   for (const [status, code] of [
     [400, "invalid_request_payload"],
     [401, "unauthorized_invalid_token"],
@@ -147,20 +147,20 @@ describe("a call is not made again", () => {
     });
   }
 
-  test("after a redirection, which it does not follow", async () => {
+  test("after a redirect, which is not followed", async () => {
     proxy.next.push({ kind: "answer", status: 307, headers: { location: `${server.url}/v1/messages` } });
     assert.ok(hasCode(await rejection(clientOf().messages.send(MESSAGE)), "unexpected_answer"));
     assert.equal(proxy.heard.length, 1);
   });
 
-  test("after an answer that no godwit gives", async () => {
+  test("after a response that does not come from godwit", async () => {
     proxy.next.push({ kind: "answer", status: 200, headers: { "content-type": "text/html" }, body: "<h1>Log in</h1>" });
     const error = await rejection(clientOf().messages.get("msg_1"));
     assert.ok(hasCode(error, "unexpected_answer"), String(error));
     assert.equal(proxy.heard.length, 1);
   });
 
-  test("more often than it may; the last refusal is told, with the key for another day", async () => {
+  test("more than maxRetries times, and then throws the last refusal with the idempotency key", async () => {
     proxy.next.push(...Array.from({ length: 9 }, () => problem(503, "service_unavailable")));
     const idempotencyKey = randomUUID();
     const error = await rejection(clientOf({ maxRetries: 2 }).messages.send(MESSAGE, { idempotencyKey }));
@@ -168,7 +168,7 @@ describe("a call is not made again", () => {
     assert.deepEqual([error.code, error.attempts, error.idempotencyKey, proxy.heard.length], ["service_unavailable", 3, idempotencyKey, 3]);
   });
 
-  test("when its time would be over before Retry-After is", async () => {
+  test("when Retry-After would exceed its total time limit", async () => {
     proxy.next.push(problem(429, "rate_limit_exceeded", { "retry-after": "3600" }));
     const startedAt = performance.now();
     const error = await rejection(clientOf({ totalTimeoutMs: 5_000 }).messages.send(MESSAGE));
@@ -176,7 +176,7 @@ describe("a call is not made again", () => {
     assert.ok(performance.now() - startedAt < 2_000 && proxy.heard.length === 1);
   });
 
-  test("when its time is over", async () => {
+  test("after its total time limit", async () => {
     proxy.next.push(...Array.from({ length: 50 }, (): Behaviour => ({ kind: "hang" })));
     const startedAt = performance.now();
     const error = await rejection(clientOf({ timeoutMs: 200, totalTimeoutMs: 1_000, maxRetries: 50 }).messages.send(MESSAGE));
@@ -184,7 +184,7 @@ describe("a call is not made again", () => {
     assert.ok(performance.now() - startedAt < 2_500);
   });
 
-  test("when nobody listens there", async () => {
+  test("more than maxRetries times when the connection is refused", async () => {
     const error = await rejection(new Godwit({ apiKey, baseUrl: "http://127.0.0.1:1", maxRetries: 1 }).queue.get());
     assert.ok(error instanceof ConnectionError && error.attempts === 2 && error.cause !== undefined, String(error));
   });
@@ -193,12 +193,12 @@ describe("a call is not made again", () => {
 describe("a signal ends a call with its reason", () => {
   const reason = new Error("the user left");
 
-  test("before it begins", async () => {
+  test("before the first request", async () => {
     assert.equal(await rejection(clientOf().messages.send(MESSAGE, { signal: AbortSignal.abort(reason) })), reason);
     assert.equal(proxy.heard.length, 0);
   });
 
-  test("while it waits for an answer", async () => {
+  test("while it waits for a response", async () => {
     proxy.next.push({ kind: "hang" });
     const leaving = new AbortController();
     const sending = rejection(clientOf().messages.send(MESSAGE, { signal: leaving.signal }));
@@ -218,12 +218,12 @@ describe("a signal ends a call with its reason", () => {
   });
 });
 
-test("a fetch that does not heed its signal is not waited for", async () => {
+test("a fetch that ignores its signal does not delay the timeout", async () => {
   const client = new Godwit({ apiKey, baseUrl: proxy.url, fetch: () => new Promise(() => undefined), timeoutMs: 100, maxRetries: 0 });
   assert.ok((await rejection(client.queue.get())) instanceof TimeoutError);
 });
 
-test("every POST and PATCH has a key of its own, and one that is given is sent", async () => {
+test("every POST and PATCH has its own idempotency key, and a given key is sent", async () => {
   const client = clientOf();
   const given = randomUUID();
   const first = await client.messages
@@ -239,7 +239,7 @@ test("every POST and PATCH has a key of its own, and one that is given is sent",
   assert.deepEqual([first.isReplayed, again.isReplayed, again.data], [false, true, first.data]);
 });
 
-test("a quota that is used up is waited for", async () => {
+test("an exhausted quota is waited for", async () => {
   const key = await server.key({ account: "trickle" });
   await server.rows("insert into tiers (name, requests_per_second, burst) values ('trickle', 2, 2)");
   await server.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'trickle')");
@@ -254,7 +254,7 @@ test("a quota that is used up is waited for", async () => {
   assert.deepEqual([rateLimit?.name, rateLimit?.quota, rateLimit?.windowSeconds], ["trickle", 2, 1]);
 });
 
-test("waits are anything up to a bound that doubles, and never less than the server asks for", () => {
+test("waits are random below a bound that doubles, and never shorter than Retry-After", () => {
   const bounds = [1, 2, 3, 7, 8, 1_000].map((tries) => retryDelayMs(tries, undefined, () => 1));
   assert.deepEqual(bounds, [500, 1_000, 2_000, 30_000, 30_000, 30_000]);
   assert.equal(

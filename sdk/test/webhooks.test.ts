@@ -1,4 +1,4 @@
-/** Webhooks are verified as the standard says: held to the stock library, and to what the service itself delivers. */
+/** Webhooks are verified as the standard defines: compared with the standardwebhooks library and with deliveries of the service. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ const PAYLOAD = JSON.stringify({
 });
 
 type Signed = { payload?: string; id?: string; at?: Date; secret: string };
-/** Headers as the stock library makes them. */
+/** Signs with the standardwebhooks library and returns the headers. */
 function sign({ payload = PAYLOAD, id = "evt_1", at = new Date(), secret }: Signed): Record<string, string> {
   return {
     "webhook-id": id,
@@ -30,15 +30,15 @@ function sign({ payload = PAYLOAD, id = "evt_1", at = new Date(), secret }: Sign
 const isRefused = (reason: WebhookFault) => (error: unknown) => error instanceof WebhookError && error.reason === reason;
 const secondsAgo = (seconds: number): Date => new Date(Date.now() - seconds * 1_000);
 
-describe("what the stock library signs", () => {
+describe("a webhook signed by the standardwebhooks library", () => {
   const secret = newSecret();
 
-  test("is taken, and gives the event", async () => {
+  test("is accepted and yields the event", async () => {
     const event = await verifyWebhook(PAYLOAD, sign({ secret }), secret);
     assert.deepEqual(event, JSON.parse(PAYLOAD));
   });
 
-  test("is taken as text, bytes or a buffer, with headers of any kind", async () => {
+  test("is accepted as text, bytes or a buffer, with headers of any kind", async () => {
     const headers = sign({ secret });
     const bytes = new TextEncoder().encode(PAYLOAD);
     for (const payload of [PAYLOAD, bytes, Buffer.from(PAYLOAD), bytes.buffer]) {
@@ -55,7 +55,7 @@ describe("what the stock library signs", () => {
     }
   });
 
-  test("is taken whatever the payload, and with secrets of any length", async (context) => {
+  test("is accepted with any payload and with secrets of any length", async (context) => {
     const random = seeded(context);
     for (let round = 0; round < 50; round += 1) {
       const own = newSecret(24 + Math.floor(random() * 41));
@@ -69,7 +69,7 @@ describe("what the stock library signs", () => {
     }
   });
 
-  test("is taken by any of several secrets, and of several signatures any", async () => {
+  test("is accepted if any of the secrets matches any of the signatures", async () => {
     const [old, foreign] = [newSecret(), newSecret()];
     const headers = sign({ secret });
     await verifyWebhook(PAYLOAD, headers, [old, secret]);
@@ -79,7 +79,7 @@ describe("what the stock library signs", () => {
     await assert.rejects(verifyWebhook(PAYLOAD, headers, []), isRefused("no_matching_signature"));
   });
 
-  test("is taken for five minutes either way", async () => {
+  test("is accepted up to five minutes before and after its timestamp", async () => {
     for (const at of [secondsAgo(290), secondsAgo(-290)]) await verifyWebhook(PAYLOAD, sign({ secret, at }), secret);
     await assert.rejects(verifyWebhook(PAYLOAD, sign({ secret, at: secondsAgo(310) }), secret), isRefused("timestamp_too_old"));
     await assert.rejects(verifyWebhook(PAYLOAD, sign({ secret, at: secondsAgo(-310) }), secret), isRefused("timestamp_too_new"));
@@ -87,20 +87,20 @@ describe("what the stock library signs", () => {
   });
 });
 
-describe("what was changed on the way is refused", () => {
+describe("a modified webhook is refused", () => {
   const secret = newSecret();
   const headers = sign({ secret });
   const signature = headers["webhook-signature"] ?? "";
   for (const [what, change, reason] of [
     ["another id", { "webhook-id": "evt_2" }, "no_matching_signature"],
     ["another time", { "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - 1) }, "no_matching_signature"],
-    ["a time that is none", { "webhook-timestamp": "1e9" }, "invalid_timestamp"],
+    ["an invalid time", { "webhook-timestamp": "1e9" }, "invalid_timestamp"],
     ["a signature cut short", { "webhook-signature": signature.slice(0, 20) }, "no_matching_signature"],
     ["an empty signature", { "webhook-signature": "v1," }, "no_matching_signature"],
     ["a signature of another version", { "webhook-signature": signature.replace("v1", "v2") }, "no_matching_signature"],
     ["no signature", { "webhook-signature": undefined }, "missing_headers"],
     ["no id", { "webhook-id": "" }, "missing_headers"],
-    ["a header that came twice", { "webhook-id": ["evt_1", "evt_1"] }, "missing_headers"],
+    ["a header that occurs twice", { "webhook-id": ["evt_1", "evt_1"] }, "missing_headers"],
   ] as const) {
     test(what, () => assert.rejects(verifyWebhook(PAYLOAD, { ...headers, ...change }, secret), isRefused(reason)));
   }
@@ -108,15 +108,15 @@ describe("what was changed on the way is refused", () => {
   test("another body", () =>
     assert.rejects(verifyWebhook(PAYLOAD.replace("evt_1", "evt_2"), headers, secret), isRefused("no_matching_signature")));
 
-  test("a body that is no JSON, though it is signed", () =>
+  test("a signed body that is not JSON", () =>
     assert.rejects(verifyWebhook("no", sign({ secret, payload: "no" }), secret), isRefused("invalid_payload")));
 
-  test("a secret that is none is the receiver's mistake", async () => {
+  test("an invalid secret is a TypeError of the receiver", async () => {
     for (const wrong of ["", "whsec_", "whsec_%%%"]) await assert.rejects(verifyWebhook(PAYLOAD, headers, wrong), TypeError);
   });
 });
 
-test("what the service delivers is taken, also while its secret is rotated", async () => {
+test("deliveries of the service are accepted, also while the secret is rotated", async () => {
   await using server = await startGodwit({ roles: "api,dispatch,webhooks", env: { GODWIT_SIMULATOR_SPEED: "100", ...ALLOW_LOOPBACK } });
   await using hooks = await HookServer.listen();
   const client = new Godwit({ apiKey: await server.key(), baseUrl: server.url });

@@ -1,6 +1,6 @@
-/** The main journey through a client that was generated from the OpenAPI document: `openapi-typescript` and `openapi-fetch`, as they come.
- *  ../generated-client.test.ts makes ./schema.ts beside a copy of this file, compiles both and runs them: nothing here is of this project
- *  but the document. */
+/** The main calls through a client that `openapi-typescript` and `openapi-fetch` generate from the OpenAPI document.
+ *  ../generated-client.test.ts generates ./schema.ts beside a copy of this file, compiles both and runs them. The document is the only
+ *  thing that this file takes from the project. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import createClient from "openapi-fetch";
@@ -11,7 +11,7 @@ type Message = components["schemas"]["Message"];
 const [, , baseUrl = "", key = "", hook = ""] = process.argv;
 const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
 
-/** Of the two that every call gives, the one that says it went well. */
+/** Returns the data of a call that succeeded. Fails with its error otherwise. */
 function held<T>({ data, error }: { data?: T; error?: unknown }): T {
   assert.ok(data !== undefined, JSON.stringify(error));
   return data;
@@ -33,11 +33,11 @@ const delivered = (id: string): Promise<Message> =>
     return message.status === "delivered" ? message : undefined;
   });
 
-// An endpoint that wants to know of deliveries.
+// An endpoint for the events of delivered messages.
 const endpoint = held(await api.POST("/v1/webhook_endpoints", { body: { url: hook, event_types: ["message.delivered"] } }));
 assert.match(endpoint.secret, /^whsec_/);
 
-// Send, twice with one key: one message, which is followed to its end.
+// Two requests with one idempotency key: one message, which is followed until it is delivered.
 const header = { "Idempotency-Key": crypto.randomUUID() };
 const body = { recipient: "+14155550123", channel: "sms", body: "Hello", client_reference: "order-7" } as const;
 const sent = await api.POST("/v1/messages", { params: { header }, body });
@@ -54,7 +54,7 @@ assert.deepEqual(
   ["message.delivered", "message.sent", "message.sending", "message.queued"],
 );
 
-// A template, and a message that fills it in.
+// A template, and a message with its variables.
 const template = held(
   await api.POST("/v1/templates", {
     body: {
@@ -79,7 +79,7 @@ const filled = await until("the template to be approved", async () => {
 });
 assert.equal(filled.template_id, template.id);
 
-// A batch, of which one item is refused.
+// A batch with one item that is refused.
 const items = [1, 2, 3].map((count) => ({ recipient: "+14155550123", channel: "sms" as const, body: `Number ${count}` }));
 const batch = held(await api.POST("/v1/batches", { body: { items: [...items, { recipient: "nobody", channel: "sms", body: "x" }] } }));
 assert.deepEqual([batch.accepted, batch.refused], [3, 1]);
@@ -103,7 +103,7 @@ assert.deepEqual(new Set(listed).size, listed.length);
 assert.equal(listed.length, 5);
 assert.equal(listed.at(-1), id);
 
-// Events, and what the endpoint was told of them.
+// Events, and their deliveries to the endpoint.
 const events = held(await api.GET("/v1/events", { params: { query: { type: "message.delivered", limit: 100 } } }));
 assert.ok(events.data.some(({ data }) => "message" in data && data.message?.id === id));
 await until("the endpoint to be told", async () => {
@@ -111,7 +111,7 @@ await until("the endpoint to be told", async () => {
   return data.some(({ status }) => status === "succeeded") || undefined;
 });
 
-// Refusals are typed: what every error has, and nothing else.
+// Refusals are typed: only the members that every error has.
 const refused = await api.POST("/v1/messages", { body: { ...body, recipient: "+15005550004" } });
 assert.ok(refused.error !== undefined && refused.data === undefined);
 assert.equal(refused.error.code, "recipient_opted_out");
@@ -127,7 +127,7 @@ assert.equal(missing.error?.no_such_member, undefined);
 // @ts-expect-error -- a message has no such field
 assert.equal(message.no_such_field, undefined);
 
-/** Never run: what must not compile. */
+/** Code that must not compile. Never runs. */
 export async function misuse(): Promise<void> {
   // @ts-expect-error -- there is no such path
   await api.GET("/v1/nothing");
