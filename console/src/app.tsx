@@ -1,30 +1,30 @@
 /** The whole console: the door, and behind it the pages. */
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
-import { useOnChange } from "./lib/resource.ts";
-import { LiveProvider } from "./session/live.tsx";
-import { Link, redirect, usePlace } from "./lib/router.tsx";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
+import { Link, redirect, usePlace } from "./lib/router.tsx";
+import { useOnChange } from "./lib/timing.ts";
 import { LinksPage } from "./links/links-page.tsx";
 import { forgetHandedOver } from "./messages/draft.ts";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
 import { SendPage } from "./send/send-page.tsx";
+import { LiveProvider } from "./session/live.tsx";
 import { resume, type EndReason, type Session } from "./session/session.ts";
-import { SignIn } from "./shell/sign-in.tsx";
 import { SessionContext, useSession } from "./session/use-session.ts";
 import { SECTIONS } from "./shell/sections.ts";
 import { Shell } from "./shell/shell.tsx";
+import { SignIn } from "./shell/sign-in.tsx";
 import { SuppressionsPage } from "./suppressions/suppressions-page.tsx";
 import { TemplatePage } from "./templates/template-page.tsx";
 import { TemplatesPage } from "./templates/templates-page.tsx";
-import { UsagePage } from "./usage/usage-page.tsx";
 import { Empty, Needs, Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { ToastProvider } from "./ui/toast.tsx";
+import { UsagePage } from "./usage/usage-page.tsx";
 
 export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);

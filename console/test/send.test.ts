@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
 import { EMPTY, forgetHandedOver, handOver, takeHandedOver, toRequest } from "../src/messages/draft.ts";
+import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
 
 test("a request has only what was filled in", () => {
   assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {

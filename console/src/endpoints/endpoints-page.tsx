@@ -2,8 +2,8 @@
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useInterval } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
+import { useInterval } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";

@@ -1,8 +1,8 @@
 /** An endpoint's deliveries, kept fresh: soon after an event or an attempt that is due, and now and then in any case. */
 import type { Page, QueryOf, WebhookDelivery, WebhookEndpoint } from "godwit-sdk";
 import { useCallback, useRef, useState } from "preact/hooks";
+import { useInterval } from "../lib/timing.ts";
 import { useEvents } from "../session/live.tsx";
-import { useInterval } from "../lib/resource.ts";
 import { useApi } from "../session/use-session.ts";
 import { useList, type List, type Listed } from "../ui/pages.tsx";
 import { wants } from "./event-types.ts";

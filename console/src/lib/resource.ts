@@ -1,6 +1,7 @@
 /** Something that is fetched for a component: on the way, there, or not to be had. */
 import { ApiError, GodwitError } from "godwit-sdk";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useInterval } from "./timing.ts";
 
 export type Resource<T> = {
   /** The last answer; it stays while the next one is on its way. */
@@ -88,69 +89,9 @@ function inTurn(work: Load): Load {
   };
 }
 
-/** Calls at once, then no more often than so, and once more at the end for what came meanwhile. */
-export function useThrottled(run: () => void, everyMs: number): () => void {
-  const latest = useRef(run);
-  latest.current = run;
-  const timer = useRef<number | undefined>(undefined);
-  const isWaiting = useRef(false);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return useCallback(() => {
-    if (timer.current !== undefined) {
-      isWaiting.current = true;
-      return;
-    }
-    const turn = (): void => {
-      latest.current();
-      timer.current = window.setTimeout(() => {
-        timer.current = undefined;
-        if (!isWaiting.current) return;
-        isWaiting.current = false;
-        turn();
-      }, everyMs);
-    };
-    turn();
-  }, [everyMs]);
-}
-
-/** The value, once it has not changed for so long. */
-export function useSettled<T>(value: T, afterMs: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), afterMs);
-    return () => clearTimeout(timer);
-  }, [value, afterMs]);
-  return settled;
-}
-
-/** Runs again and again while the page is looked at. */
-export function useInterval(run: () => void, everyMs: number | null): void {
-  const latest = useRef(run);
-  latest.current = run;
-  useEffect(() => {
-    if (everyMs === null) return undefined;
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") latest.current();
-    }, everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-}
-
 /** The value; while there is none, the last one that was there. */
 export function useLast<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;
   return last.current;
-}
-
-/** Runs whenever a value has become another, and not the first time. */
-export function useOnChange(value: unknown, run: () => void): void {
-  const seen = useRef(value);
-  const latest = useRef(run);
-  latest.current = run;
-  useEffect(() => {
-    if (seen.current === value) return;
-    seen.current = value;
-    latest.current();
-  }, [value]);
 }

@@ -1,7 +1,8 @@
 /** The connections to carriers: which of them can be sent by, and what is wrong with the others. */
 import type { Link as CarrierLink } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useInterval, useResource } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
+import { useInterval } from "../lib/timing.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { LinkCard } from "./link-card.tsx";

@@ -5,12 +5,12 @@ import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { fromLocalInput, toLocalInput } from "../lib/format.ts";
 import { navigate } from "../lib/router.tsx";
-import { draftOf, handOver } from "./draft.ts";
 import { useApi, useMay, useSession } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
+import { draftOf, handOver } from "./draft.ts";
 import { isOver } from "./use-message.ts";
 
 type Open = "cancel" | "reschedule" | "redact";

@@ -1,10 +1,11 @@
 /** What webhook endpoints were told of a message, and what they answered. */
 import type { TimelineEntry, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
-import { formatDuration, words } from "../lib/format.ts";
-import { useInterval, useOnChange, useResource } from "../lib/resource.ts";
-import { Link } from "../lib/router.tsx";
 import { useAction } from "../lib/action.ts";
+import { formatDuration, words } from "../lib/format.ts";
+import { useResource } from "../lib/resource.ts";
+import { Link } from "../lib/router.tsx";
+import { useInterval, useOnChange } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";

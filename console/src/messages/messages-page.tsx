@@ -2,9 +2,9 @@
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
-import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useSettled } from "../lib/timing.ts";
+import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";

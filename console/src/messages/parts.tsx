@@ -2,7 +2,8 @@
 import type { Message, TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
-import { useOnChange, useResource } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
+import { useOnChange } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";

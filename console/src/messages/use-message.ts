@@ -1,8 +1,9 @@
 /** One message as it is now, followed to its end: by its events, or by asking where the key may not read those. */
 import type { Message, TimelineEntry } from "godwit-sdk";
-import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
+import { useResource, type Resource } from "../lib/resource.ts";
 import { take } from "../lib/take.ts";
-import { useInterval, useResource, useThrottled, type Resource } from "../lib/resource.ts";
+import { useInterval, useThrottled } from "../lib/timing.ts";
+import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
 import { useApi } from "../session/use-session.ts";
 
 const ENDS: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]);

@@ -1,9 +1,10 @@
 /** Endpoints that nothing gets through to. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
-import { take } from "../lib/take.ts";
-import { useInterval, useResource } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
+import { take } from "../lib/take.ts";
+import { useInterval } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";

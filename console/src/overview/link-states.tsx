@@ -1,7 +1,8 @@
 /** The connections to carriers, each by its state. */
 import type { JSX } from "preact";
-import { useInterval, useResource } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
+import { useInterval } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";

@@ -1,8 +1,9 @@
 /** How it is going, at a glance. */
 import type { JSX } from "preact";
-import { useEvents } from "../session/live.tsx";
-import { useInterval, useResource, useThrottled } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
 import { replaceQuery, usePlace } from "../lib/router.tsx";
+import { useInterval, useThrottled } from "../lib/timing.ts";
+import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Loaded, Page } from "../ui/page.tsx";
 import { Charts } from "./charts.tsx";

@@ -1,8 +1,8 @@
 /** What becomes of the message that was just sent. */
 import type { JSX } from "preact";
+import { Link } from "../lib/router.tsx";
 import { Timeline } from "../messages/timeline.tsx";
 import { isOver, useMessage } from "../messages/use-message.ts";
-import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";

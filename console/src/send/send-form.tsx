@@ -2,9 +2,9 @@
 import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { Draft } from "../messages/draft.ts";
 import { Field, SelectField, TextField } from "../ui/field.tsx";
 import { Composed } from "./composed.tsx";
-import type { Draft } from "../messages/draft.ts";
 import { RecipientField } from "./recipient-field.tsx";
 import { TemplateFields } from "./template-fields.tsx";
 

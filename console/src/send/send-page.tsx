@@ -2,15 +2,16 @@
 import { newIdempotencyKey, type MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { refusesIncomplete } from "../lib/form.ts";
 import { useAction } from "../lib/action.ts";
-import { useLast, useResource, useSettled } from "../lib/resource.ts";
+import { refusesIncomplete } from "../lib/form.ts";
+import { useLast, useResource } from "../lib/resource.ts";
 import { usePlace } from "../lib/router.tsx";
+import { useSettled } from "../lib/timing.ts";
+import { EMPTY, handOver, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
 import { CodeCard } from "./code-card.tsx";
-import { EMPTY, handOver, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
 import { FollowedMessage } from "./followed-message.tsx";
 import { SendForm } from "./send-form.tsx";
 

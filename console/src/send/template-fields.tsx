@@ -1,12 +1,12 @@
 /** A template in place of a text: which one, and what to fill in. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { take } from "../lib/take.ts";
 import { useResource } from "../lib/resource.ts";
+import { take } from "../lib/take.ts";
+import type { Draft } from "../messages/draft.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Loaded } from "../ui/page.tsx";
-import type { Draft } from "../messages/draft.ts";
 
 const MOST_TEMPLATES = 1_000;
 

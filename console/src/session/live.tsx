@@ -1,8 +1,8 @@
 /** One event stream for the whole console. Whoever wants events gets them in handfuls, so that thousands a second cost a few renderings. */
+import type { GodwitEvent } from "godwit-sdk";
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { GodwitEvent } from "godwit-sdk";
-import { useOnChange } from "../lib/resource.ts";
+import { useOnChange } from "../lib/timing.ts";
 import { useSession } from "./use-session.ts";
 
 export type LiveState = "off" | "connecting" | "live" | "lost";

@@ -1,7 +1,7 @@
 /** The session, wherever a component needs it. */
+import type { Godwit } from "godwit-sdk";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Godwit } from "godwit-sdk";
 import type { Session } from "./session.ts";
 
 export const SessionContext = createContext<Session | undefined>(undefined);

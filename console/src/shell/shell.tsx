@@ -1,8 +1,8 @@
 /** The frame of every page: where one can go, who one is, and whether what is shown is live. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLiveState, type LiveState } from "../session/live.tsx";
 import { Link, usePlace } from "../lib/router.tsx";
+import { useLiveState, type LiveState } from "../session/live.tsx";
 import { useSession } from "../session/use-session.ts";
 import { Mark } from "./mark.tsx";
 import { SECTIONS } from "./sections.ts";

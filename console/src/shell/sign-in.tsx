@@ -2,10 +2,10 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
-import { Mark } from "./mark.tsx";
+import { signIn, type EndReason, type Session } from "../session/session.ts";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
-import { signIn, type EndReason, type Session } from "../session/session.ts";
+import { Mark } from "./mark.tsx";
 
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
 

@@ -2,8 +2,8 @@
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useSettled } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";

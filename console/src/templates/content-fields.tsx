@@ -1,7 +1,7 @@
 /** What a template says: its texts, the variables that are found in them as they are typed, and an example for each. */
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";
-import { useSettled } from "../lib/resource.ts";
+import { useSettled } from "../lib/timing.ts";
 import { Field, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ButtonFields } from "./button-fields.tsx";

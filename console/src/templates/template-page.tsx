@@ -2,9 +2,9 @@
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useEvents } from "../session/live.tsx";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";
+import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Loaded, Needs, Page } from "../ui/page.tsx";

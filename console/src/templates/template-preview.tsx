@@ -2,11 +2,12 @@
 import type { Template, TemplatePreview } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useLast, useResource, useSettled, type Resource } from "../lib/resource.ts";
+import { useLast, useResource, type Resource } from "../lib/resource.ts";
+import { useSettled } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";
-import { Segments } from "../ui/segments.tsx";
 import { Loaded } from "../ui/page.tsx";
+import { Segments } from "../ui/segments.tsx";
 import { Bubble } from "./bubble.tsx";
 import { placeholderOf } from "./placeholders.ts";
 

@@ -1,9 +1,9 @@
 /** The templates of the environment: found, and made. */
 import type { QueryOf, Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { useEvents } from "../session/live.tsx";
-import { useSettled } from "../lib/resource.ts";
 import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
+import { useSettled } from "../lib/timing.ts";
+import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";

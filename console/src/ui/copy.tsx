@@ -1,7 +1,6 @@
 /** Texts that are made to be taken elsewhere: ids, code, secrets that are shown once. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { copyText } from "../lib/clipboard.ts";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): JSX.Element {
   const [said, setSaid] = useState<string | undefined>(undefined);
@@ -16,6 +15,16 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       {said ?? label}
     </button>
   );
+}
+
+/** Puts a text on the clipboard; false where the browser does not let us (plain HTTP beyond this machine). */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export const Code = ({ text, label }: { text: string; label: string }): JSX.Element => (

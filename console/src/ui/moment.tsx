@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatAgo, formatMoment } from "../lib/format.ts";
-import { useInterval } from "../lib/resource.ts";
+import { useInterval } from "../lib/timing.ts";
 
 export function Ago({ iso }: { iso: string }): JSX.Element {
   const [, setTurn] = useState(0);

@@ -2,8 +2,9 @@
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
-import { useInterval, useResource } from "../lib/resource.ts";
+import { useResource } from "../lib/resource.ts";
 import { usePlace } from "../lib/router.tsx";
+import { useInterval } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { download, fileNameOf, toCsv } from "./csv.ts";

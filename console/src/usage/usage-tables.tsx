@@ -7,7 +7,6 @@ import { outcomesOf } from "../lib/outcomes.ts";
 import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
-import { sharesOf, type Share } from "./shares.ts";
 
 // A month of hours has 744.
 const ROWS_AT_ONCE = 48;
@@ -65,3 +64,11 @@ export function ShareTable({ title, of, all, isStatus = false, none }: ShareProp
     </section>
   );
 }
+
+type Share = { word: string; messages: number; share: number };
+
+/** The most first. */
+const sharesOf = (counts: Readonly<Record<string, number>>, all: number): Share[] =>
+  Object.entries(counts)
+    .map(([word, messages]) => ({ word, messages, share: all === 0 ? 0 : messages / all }))
+    .toSorted((a, b) => b.messages - a.messages || a.word.localeCompare(b.word));
