@@ -8,7 +8,7 @@ import config from "../vite.config.ts";
 const FOLDER = join(import.meta.dirname, "..");
 const ROOT = join(FOLDER, "..");
 const DIST = join(FOLDER, "dist");
-const MARK = ".sources";
+const FINGERPRINT_FILE = ".sources";
 const SOURCES = ["console/{index.html,package.json,vite.config.ts}", "console/src/**/*.*", "sdk/src/**/*.ts", "package-lock.json"];
 
 function fingerprint(): string {
@@ -23,7 +23,7 @@ const isMissing = (error: unknown): boolean => error instanceof Error && "code" 
 
 async function buildConsole(): Promise<void> {
   const sources = fingerprint();
-  if (existsSync(join(DIST, MARK)) && readFileSync(join(DIST, MARK), "utf8") === sources) return;
+  if (existsSync(join(DIST, FINGERPRINT_FILE)) && readFileSync(join(DIST, FINGERPRINT_FILE), "utf8") === sources) return;
   const vite = await import("vite").catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
@@ -39,7 +39,7 @@ async function buildConsole(): Promise<void> {
       logLevel: "warn",
       build: { ...config.build, outDir: fresh, emptyOutDir: true },
     });
-    writeFileSync(join(fresh, MARK), sources);
+    writeFileSync(join(fresh, FINGERPRINT_FILE), sources);
     rmSync(DIST, { recursive: true, force: true });
     renameSync(fresh, DIST);
   } finally {

@@ -4,10 +4,10 @@ import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
 import { EndpointsPage } from "./endpoints/endpoints-page.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
-import { Link, redirect, usePlace } from "./lib/router.tsx";
+import { Link, redirect, useAddress } from "./lib/router.tsx";
 import { useOnChange } from "./lib/timing.ts";
 import { LinksPage } from "./links/links-page.tsx";
-import { forgetHandedOver } from "./messages/draft.ts";
+import { forgetKeptDraft } from "./messages/draft.ts";
 import { MessagePage } from "./messages/message-page.tsx";
 import { MessagesPage } from "./messages/messages-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
@@ -29,7 +29,7 @@ import { UsagePage } from "./usage/usage-page.tsx";
 export function App(): JSX.Element {
   const [ended, setEnded] = useState<EndReason | undefined>(undefined);
   const onEnd = (reason: EndReason): void => {
-    if (reason === "signed-out") forgetHandedOver();
+    if (reason === "signed-out") forgetKeptDraft();
     setSession(undefined);
     setEnded(reason);
   };
@@ -40,7 +40,7 @@ export function App(): JSX.Element {
       <LiveProvider key={session.identity.keyId}>
         <ToastProvider>
           <Shell>
-            <Room />
+            <CurrentPage />
           </Shell>
         </ToastProvider>
       </LiveProvider>
@@ -49,8 +49,8 @@ export function App(): JSX.Element {
 }
 
 /** Whose address it is. A fault of a page is said there; the menu, and every other page, go on. */
-function Room(): JSX.Element {
-  const { path } = usePlace();
+function CurrentPage(): JSX.Element {
+  const { path } = useAddress();
   const [fault, forget] = useErrorBoundary();
   useOnChange(path, forget);
   if (fault !== undefined)
@@ -59,18 +59,18 @@ function Room(): JSX.Element {
         <Problem error={fault} onRetry={forget} />
       </Page>
     );
-  return <Opened path={path} />;
+  return <SectionPage path={path} />;
 }
 
-function Opened({ path }: { path: string }): JSX.Element {
+function SectionPage({ path }: { path: string }): JSX.Element {
   const session = useSession();
   const first = SECTIONS.find(({ scope }) => session.may(scope));
   // Who may not see the overview begins with what may be seen.
-  if (path === "" && first !== undefined && first.path !== "") return <Elsewhere path={first.path} />;
-  if (first === undefined) return <NothingToSee />;
+  if (path === "" && first !== undefined && first.path !== "") return <Redirect path={first.path} />;
+  if (first === undefined) return <NoAccess />;
   const [section = "", id, ...rest] = path.split("/");
   const known = SECTIONS.find((one) => one.path === section);
-  const page = known === undefined || rest.length > 0 ? undefined : pageOf(section, id);
+  const page = known === undefined || rest.length > 0 ? undefined : findPage(section, id);
   if (known === undefined || page === undefined) return <NotFound />;
   return (
     <Needs scope={known.scope} what={`see ${known.title.toLowerCase()}`} title={known.title}>
@@ -79,7 +79,7 @@ function Opened({ path }: { path: string }): JSX.Element {
   );
 }
 
-function pageOf(section: string, id: string | undefined): JSX.Element | undefined {
+function findPage(section: string, id: string | undefined): JSX.Element | undefined {
   if (id !== undefined) {
     if (section === "messages") return <MessagePage key={id} id={id} />;
     if (section === "templates") return <TemplatePage key={id} id={id} />;
@@ -101,12 +101,12 @@ const PAGES: Readonly<Record<string, JSX.Element>> = {
   keys: <KeysPage />,
 };
 
-function Elsewhere({ path }: { path: string }): null {
+function Redirect({ path }: { path: string }): null {
   useLayoutEffect(() => redirect(path), [path]);
   return null;
 }
 
-const NothingToSee = (): JSX.Element => (
+const NoAccess = (): JSX.Element => (
   <Page title="Nothing to see">
     <Empty title="Your key opens no page">
       <p>

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { EMPTY, forgetHandedOver, handOver, takeHandedOver, toRequest } from "../src/messages/draft.ts";
+import { EMPTY, forgetKeptDraft, keepDraft, takeKeptDraft, toRequest } from "../src/messages/draft.ts";
 import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
 
 test("a request has only what was filled in", () => {
@@ -47,14 +47,14 @@ test("a time that is none is left to the service to refuse", () => {
 });
 
 test("what one page hands to the other is taken once", () => {
-  handOver({ ...EMPTY, body: "again" }, "key_1");
-  assert.equal(takeHandedOver("key_1")?.body, "again");
-  assert.equal(takeHandedOver("key_1"), undefined);
-  handOver({ ...EMPTY, body: "again" }, "key_1");
-  assert.equal(takeHandedOver("key_2"), undefined, "not by another key");
-  handOver({ ...EMPTY, body: "again" }, "key_1");
-  forgetHandedOver();
-  assert.equal(takeHandedOver("key_1"), undefined, "not after a sign-out");
+  keepDraft({ ...EMPTY, body: "again" }, "key_1");
+  assert.equal(takeKeptDraft("key_1")?.body, "again");
+  assert.equal(takeKeptDraft("key_1"), undefined);
+  keepDraft({ ...EMPTY, body: "again" }, "key_1");
+  assert.equal(takeKeptDraft("key_2"), undefined, "not by another key");
+  keepDraft({ ...EMPTY, body: "again" }, "key_1");
+  forgetKeptDraft();
+  assert.equal(takeKeptDraft("key_1"), undefined, "not after a sign-out");
 });
 
 test("the curl survives a shell, whatever the text holds", () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { EVENT_TYPES } from "../../src/events/event.ts";
 import { STATUSES as KNOWN } from "../../src/messages/states.ts";
 import { KINDS } from "../src/endpoints/event-types.ts";
-import { outcomesOf } from "../src/lib/outcomes.ts";
+import { countOutcomes } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
 import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
 
@@ -29,5 +29,5 @@ test("the simulator's recipients, from 2 to 15, each once", () => {
 
 test("every message is in one outcome, also one of tomorrow", () => {
   const all = Object.fromEntries([...STATUSES, "tomorrow"].map((status) => [status, 1]));
-  assert.deepEqual(outcomesOf(all), { delivered: 2, notDelivered: 3, underWay: 4, other: 3 });
+  assert.deepEqual(countOutcomes(all), { delivered: 2, notDelivered: 3, underWay: 4, other: 3 });
 });

@@ -17,7 +17,7 @@ const OPTIONS = [
 
 type DeliveriesProps = { deliveries: Deliveries; status: DeliveryStatus | undefined; mayRetry: boolean };
 
-export function DeliveryList({ deliveries: { list, isStill, hold }, status, mayRetry }: DeliveriesProps): JSX.Element {
+export function DeliveryList({ deliveries: { list, isTooLong, setOpen }, status, mayRetry }: DeliveriesProps): JSX.Element {
   const { resource } = list;
   const onRetried = (retried: WebhookDelivery): void =>
     resource.set((before) => before && { ...before, items: before.items.map((item) => (item.id === retried.id ? retried : item)) });
@@ -41,13 +41,13 @@ export function DeliveryList({ deliveries: { list, isStill, hold }, status, mayR
           ) : (
             <ul class="deliveries" aria-label="Deliveries">
               {items.map((delivery) => (
-                <DeliveryItem key={delivery.id} delivery={delivery} mayRetry={mayRetry} onRetried={onRetried} onToggle={hold} />
+                <DeliveryItem key={delivery.id} delivery={delivery} mayRetry={mayRetry} onRetried={onRetried} onToggle={setOpen} />
               ))}
             </ul>
           )
         }
       </Loaded>
-      {isStill && (
+      {isTooLong && (
         <p class="hint">
           So long a list is not refreshed by itself.{" "}
           <button type="button" class="as-link" onClick={resource.reload}>

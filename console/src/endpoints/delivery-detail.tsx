@@ -15,7 +15,7 @@ export const DeliveryDetail = ({ delivery }: { delivery: WebhookDelivery }): JSX
     <Facts
       rows={[
         ["Happened", <Moment iso={delivery.created_at} />],
-        ["About", ABOUT.test(delivery.event_type) && <About eventId={delivery.event_id} />],
+        ["About", WITH_PAGE.test(delivery.event_type) && <EventSubject eventId={delivery.event_id} />],
         ["Event", <code>{delivery.event_id}</code>],
         ["Delivery", <code>{delivery.id}</code>],
         ["Next attempt", delivery.next_attempt_at !== null && <Ago iso={delivery.next_attempt_at} />],
@@ -30,10 +30,10 @@ export const DeliveryDetail = ({ delivery }: { delivery: WebhookDelivery }): JSX
 );
 
 /** Events whose record has a page here. */
-const ABOUT = /^(message|template|recipient)\./;
+const WITH_PAGE = /^(message|template|recipient)\./;
 
 /** The event knows; the delivery does not. */
-function About({ eventId }: { eventId: string }): JSX.Element | null {
+function EventSubject({ eventId }: { eventId: string }): JSX.Element | null {
   const api = useApi();
   const mayRead = useMay("events:read");
   const { data, error } = useResource(mayRead ? `event ${eventId}` : null, (signal) => api.events.get(eventId, { signal }));
@@ -44,10 +44,10 @@ function About({ eventId }: { eventId: string }): JSX.Element | null {
       </span>
     );
   if (data === undefined) return error === undefined ? <span class="quiet">Loading…</span> : <Problem error={error} />;
-  return <Subject of={data.data} />;
+  return <SubjectLink of={data.data} />;
 }
 
-function Subject({ of: { message, template, suppression } }: { of: GodwitEvent["data"] }): JSX.Element | null {
+function SubjectLink({ of: { message, template, suppression } }: { of: GodwitEvent["data"] }): JSX.Element | null {
   if (message !== undefined) return <Link to={`messages/${message.id}`}>{message.id}</Link>;
   if (template !== undefined) return <Link to={`templates/${template.id}`}>{template.name}</Link>;
   if (suppression === undefined) return null;
@@ -62,10 +62,10 @@ const COLUMNS: readonly Column<DeliveryAttempt>[] = [
   { name: "When", cell: ({ attempted_at: at }) => <Moment iso={at} /> },
   { name: "Took", cell: ({ duration_ms: durationMs }) => formatDuration(durationMs) },
   { name: "Answer", cell: ({ response_status: status, error }) => status ?? <span class="fault">{words(error ?? "none")}</span> },
-  { name: "First bytes", cell: ({ response_body: body }) => <FirstBytes of={body} /> },
+  { name: "First bytes", cell: ({ response_body: body }) => <ResponseStart of={body} /> },
 ];
 
-const FirstBytes = ({ of: body }: { of: string | null }): JSX.Element =>
+const ResponseStart = ({ of: body }: { of: string | null }): JSX.Element =>
   body === null || body === "" ? (
     <span class="quiet">{body === null ? "–" : "empty"}</span>
   ) : (

@@ -25,7 +25,7 @@ export function DeliveryItem({ delivery, mayRetry, onRetried, onToggle }: ItemPr
     <li>
       <details class="delivery" onToggle={(event) => toggle(event.currentTarget.open)}>
         <summary>
-          <Line of={delivery} />
+          <Summary of={delivery} />
         </summary>
         {isOpen && <DeliveryDetail delivery={delivery} />}
       </details>
@@ -34,7 +34,7 @@ export function DeliveryItem({ delivery, mayRetry, onRetried, onToggle }: ItemPr
   );
 }
 
-const Line = ({
+const Summary = ({
   of: { status, event_type: type, created_at: at, attempts, next_attempt_at: next },
 }: {
   of: WebhookDelivery;
@@ -46,7 +46,7 @@ const Line = ({
       <Ago iso={at} />
     </span>
     <span>{plural(attempts.length, "attempt")}</span>
-    <span>{lastAnswer(attempts.at(-1))}</span>
+    <span>{lastResponse(attempts.at(-1))}</span>
     <span class="quiet">
       {status === "pending" && next !== null && (
         <>
@@ -57,7 +57,7 @@ const Line = ({
   </span>
 );
 
-function lastAnswer(last: DeliveryAttempt | undefined): string {
+function lastResponse(last: DeliveryAttempt | undefined): string {
   if (last === undefined) return "not tried";
   const { response_status: status, error, duration_ms: durationMs } = last;
   return `${status ?? words(error ?? "no answer")} after ${formatDuration(durationMs)}`;

@@ -8,7 +8,7 @@ import { useToast } from "../ui/toast.tsx";
 import type { EndpointDialogProps } from "./dialog-props.ts";
 import { EndpointFields, toBody, useDraft, type Draft } from "./endpoint-fields.tsx";
 
-const draftOf = ({ url, description, event_types: eventTypes }: WebhookEndpoint): Draft => ({
+const toDraft = ({ url, description, event_types: eventTypes }: WebhookEndpoint): Draft => ({
   url,
   description: description ?? "",
   eventTypes,
@@ -17,7 +17,7 @@ const draftOf = ({ url, description, event_types: eventTypes }: WebhookEndpoint)
 export function EditEndpoint({ endpoint, onClose, onChanged }: EndpointDialogProps): JSX.Element {
   const api = useApi();
   const say = useToast();
-  const [draft, change] = useDraft(draftOf(endpoint));
+  const [draft, change] = useDraft(toDraft(endpoint));
   const action = useAction(async () => {
     onChanged(await api.webhookEndpoints.edit(endpoint.id, toBody(draft)));
     say("The endpoint is changed");

@@ -1,13 +1,13 @@
 /** What can be done to an endpoint. One that is disabled takes no events, so neither a test nor a recovery. */
 import type { JSX } from "preact";
 import type { Action } from "../lib/action.ts";
-import type { Question } from "./endpoint-dialogs.tsx";
+import type { DialogName } from "./endpoint-dialogs.tsx";
 
-type ButtonsProps = { isEnabled: boolean; test: Action<[]>; enable: Action<[]>; onQuestion: (question: Question) => void };
+type ButtonsProps = { isEnabled: boolean; test: Action<[]>; enable: Action<[]>; onOpen: (dialog: DialogName) => void };
 
-export function EndpointButtons({ isEnabled, test, enable, onQuestion }: ButtonsProps): JSX.Element {
-  const ask = (question: Question, label: string): JSX.Element => (
-    <button type="button" onClick={() => onQuestion(question)}>
+export function EndpointButtons({ isEnabled, test, enable, onOpen }: ButtonsProps): JSX.Element {
+  const dialogButton = (dialog: DialogName, label: string): JSX.Element => (
+    <button type="button" onClick={() => onOpen(dialog)}>
       {label}
     </button>
   );
@@ -22,11 +22,11 @@ export function EndpointButtons({ isEnabled, test, enable, onQuestion }: Buttons
           Enable
         </button>
       )}
-      {ask("edit", "Edit")}
-      {ask("rotate", "Rotate the secret")}
-      {isEnabled && ask("recover", "Recover")}
-      {isEnabled && ask("disable", "Disable")}
-      {ask("delete", "Delete")}
+      {dialogButton("edit", "Edit")}
+      {dialogButton("rotate", "Rotate the secret")}
+      {isEnabled && dialogButton("recover", "Recover")}
+      {isEnabled && dialogButton("disable", "Disable")}
+      {dialogButton("delete", "Delete")}
     </>
   );
 }

@@ -7,9 +7,9 @@ import { EditEndpoint } from "./edit-endpoint.tsx";
 import { RecoverEndpoint } from "./recover-endpoint.tsx";
 import { RotateSecret } from "./rotate-secret.tsx";
 
-export type Question = "edit" | "rotate" | "recover" | "disable" | "delete";
+export type DialogName = "edit" | "rotate" | "recover" | "disable" | "delete";
 
-const DIALOGS: Readonly<Record<Question, (props: EndpointDialogProps) => JSX.Element>> = {
+const DIALOGS: Readonly<Record<DialogName, (props: EndpointDialogProps) => JSX.Element>> = {
   edit: EditEndpoint,
   rotate: RotateSecret,
   recover: RecoverEndpoint,
@@ -17,7 +17,7 @@ const DIALOGS: Readonly<Record<Question, (props: EndpointDialogProps) => JSX.Ele
   delete: DeleteEndpoint,
 };
 
-export function EndpointDialog({ question, ...props }: EndpointDialogProps & { question: Question }): JSX.Element {
-  const Asked = DIALOGS[question];
-  return <Asked {...props} />;
+export function EndpointDialog({ dialog, ...props }: EndpointDialogProps & { dialog: DialogName }): JSX.Element {
+  const Dialog = DIALOGS[dialog];
+  return <Dialog {...props} />;
 }

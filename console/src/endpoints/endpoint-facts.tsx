@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { CopyButton } from "../ui/copy.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Ago, Moment } from "../ui/moment.tsx";
-import { EndpointStatus, EventTypes } from "./endpoint-words.tsx";
+import { EndpointStatus, EventTypes } from "./endpoint-summary.tsx";
 
 export const isAhead = (iso: string | null): iso is string => iso !== null && Date.parse(iso) > Date.now();
 

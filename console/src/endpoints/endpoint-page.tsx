@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { useResource, type Resource } from "../lib/resource.ts";
-import { Link, usePlace } from "../lib/router.tsx";
+import { Link, useAddress } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Loaded, Page } from "../ui/page.tsx";
@@ -12,23 +12,23 @@ import { Problem } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
 import { DeliveryList } from "./deliveries.tsx";
 import { EndpointButtons } from "./endpoint-buttons.tsx";
-import { EndpointDialog, type Question } from "./endpoint-dialogs.tsx";
+import { EndpointDialog, type DialogName } from "./endpoint-dialogs.tsx";
 import { EndpointFacts } from "./endpoint-facts.tsx";
-import { EndpointStanding } from "./endpoint-standing.tsx";
+import { EndpointNotices } from "./endpoint-notices.tsx";
 import { STATUSES, useDeliveries } from "./use-deliveries.ts";
 
 const IDLE_MS = 10_000;
 const RECOVERING_MS = 1_500;
 // A call that is not answered ends after fifteen seconds, and is listed then.
-const TURNS_AFTER_TEST = 12;
-const TURNS_AFTER_CHANGE = 3;
+const REFRESHES_AFTER_TEST = 12;
+const REFRESHES_AFTER_CHANGE = 3;
 
 export function EndpointPage({ id }: { id: string }): JSX.Element {
   const api = useApi();
   const resource = useResource(`endpoint ${id}`, (signal) => api.webhookEndpoints.get(id, { signal }));
   const { data, isLoading, reload } = resource;
   useInterval(() => void (isLoading || reload()), data === undefined ? null : data.recovery === null ? IDLE_MS : RECOVERING_MS);
-  if (data !== undefined) return <KnownEndpoint endpoint={data} resource={resource} />;
+  if (data !== undefined) return <LoadedEndpoint endpoint={data} resource={resource} />;
   return (
     <Page title="Endpoint" lead={<AllEndpoints />}>
       <Loaded resource={resource}>{() => null}</Loaded>
@@ -38,22 +38,22 @@ export function EndpointPage({ id }: { id: string }): JSX.Element {
 
 const AllEndpoints = (): JSX.Element => <Link to="endpoints">All endpoints</Link>;
 
-function KnownEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; resource: Resource<WebhookEndpoint> }): JSX.Element {
+function LoadedEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; resource: Resource<WebhookEndpoint> }): JSX.Element {
   const api = useApi();
   const say = useToast();
   const mayWrite = useMay("webhooks:write");
-  const { query } = usePlace();
+  const { query } = useAddress();
   const status = STATUSES.find((each) => each === query.get("status"));
   const deliveries = useDeliveries(endpoint, status);
-  const [question, setQuestion] = useState<Question | undefined>(undefined);
+  const [dialog, setDialog] = useState<DialogName | undefined>(undefined);
   const onChanged = (changed: WebhookEndpoint): void => {
     resource.set(() => changed);
-    deliveries.expect(TURNS_AFTER_CHANGE);
+    deliveries.refreshSoon(REFRESHES_AFTER_CHANGE);
   };
   const test = useAction(async () => {
     await api.webhookEndpoints.test(endpoint.id);
     say("A test event is on its way");
-    deliveries.expect(TURNS_AFTER_TEST);
+    deliveries.refreshSoon(REFRESHES_AFTER_TEST);
   });
   const enable = useAction(async () => {
     onChanged(await api.webhookEndpoints.edit(endpoint.id, { status: "enabled" }));
@@ -63,16 +63,14 @@ function KnownEndpoint({ endpoint, resource }: { endpoint: WebhookEndpoint; reso
     <Page
       title={endpoint.url}
       lead={<AllEndpoints />}
-      actions={
-        mayWrite && <EndpointButtons isEnabled={endpoint.status === "enabled"} test={test} enable={enable} onQuestion={setQuestion} />
-      }
+      actions={mayWrite && <EndpointButtons isEnabled={endpoint.status === "enabled"} test={test} enable={enable} onOpen={setDialog} />}
     >
       <Problem error={resource.error ?? test.error ?? enable.error} />
-      <EndpointStanding endpoint={endpoint} />
+      <EndpointNotices endpoint={endpoint} />
       <EndpointFacts endpoint={endpoint} />
       <DeliveryList deliveries={deliveries} status={status} mayRetry={mayWrite && endpoint.status === "enabled"} />
-      {question !== undefined && (
-        <EndpointDialog question={question} endpoint={endpoint} onChanged={onChanged} onClose={() => setQuestion(undefined)} />
+      {dialog !== undefined && (
+        <EndpointDialog dialog={dialog} endpoint={endpoint} onChanged={onChanged} onClose={() => setDialog(undefined)} />
       )}
     </Page>
   );

@@ -10,10 +10,10 @@ import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { More, useList } from "../ui/pages.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { AddEndpoint } from "./add-endpoint.tsx";
-import { EndpointStatus, EventTypes } from "./endpoint-words.tsx";
+import { EndpointStatus, EventTypes } from "./endpoint-summary.tsx";
 
 const PAGE = 100;
-const LOOK_AGAIN_MS = 10_000;
+const REFRESH_MS = 10_000;
 
 export function EndpointsPage(): JSX.Element {
   const api = useApi();
@@ -22,7 +22,7 @@ export function EndpointsPage(): JSX.Element {
   const list = useList("endpoints", (cursor, signal) => api.webhookEndpoints.list({ limit: PAGE }, { signal }).page(cursor));
   const { data, isLoading, reload } = list.resource;
   // One that begins to fail is no event. Who has gone further down is left alone.
-  useInterval(() => void (isLoading || reload()), data !== undefined && data.items.length <= PAGE ? LOOK_AGAIN_MS : null);
+  useInterval(() => void (isLoading || reload()), data !== undefined && data.items.length <= PAGE ? REFRESH_MS : null);
   return (
     <Page
       title="Webhooks"

@@ -1,14 +1,14 @@
 /** What an endpoint is told of: everything, or a choice by kind and by type. */
 import type { JSX } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { ALL, KINDS, unknownOf, wholeOf, type Kind } from "./event-types.ts";
+import { ALL, KINDS, unknownTypes, wildcard, type Kind } from "./event-types.ts";
 
 type Choice = { chosen: readonly string[]; onChosen: (chosen: string[]) => void };
 
 export function EventTypesField({ chosen, onChosen, error }: Choice & { error: string | undefined }): JSX.Element {
   const name = useId();
   const isAll = chosen.includes(ALL);
-  const { current: others } = useRef(unknownOf(chosen));
+  const { current: others } = useRef(unknownTypes(chosen));
   return (
     <fieldset class="checks">
       <legend>Event types</legend>
@@ -30,7 +30,7 @@ export function EventTypesField({ chosen, onChosen, error }: Choice & { error: s
 
 /** The kind as a whole, or single types of it. */
 function KindChoice({ kind, chosen, onChosen }: Choice & { kind: Kind }): JSX.Element {
-  const whole = wholeOf(kind);
+  const whole = wildcard(kind);
   const isWhole = chosen.includes(whole);
   const hasWhole = kind.types.length > 1 && kind.name !== "other";
   const toggle = (type: string): void => onChosen(chosen.includes(type) ? chosen.filter((other) => other !== type) : [...chosen, type]);

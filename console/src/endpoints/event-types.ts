@@ -29,12 +29,12 @@ export const KINDS: readonly Kind[] = [
   { name: "endpoint", types: ["endpoint.disabled"] },
 ];
 
-export const wholeOf = ({ name }: Kind): string => `${name}.*`;
+export const wildcard = ({ name }: Kind): string => `${name}.*`;
 
 /** Those of an endpoint that this console does not know. */
-export const unknownOf = (chosen: readonly string[]): string[] =>
-  chosen.filter((type) => type !== ALL && !KINDS.some((kind) => type === wholeOf(kind) || kind.types.includes(type)));
+export const unknownTypes = (chosen: readonly string[]): string[] =>
+  chosen.filter((type) => type !== ALL && !KINDS.some((kind) => type === wildcard(kind) || kind.types.includes(type)));
 
 /** Whether an endpoint that asks for these is told of an event of this type. */
-export const wants = (chosen: readonly string[], type: string): boolean =>
+export const receives = (chosen: readonly string[], type: string): boolean =>
   chosen.some((each) => each === ALL || each === type || (each.endsWith(".*") && type.startsWith(each.slice(0, -1))));

@@ -5,13 +5,13 @@ import type { Identity } from "../session/session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Status } from "../ui/status.tsx";
 import type { Column } from "../ui/table.tsx";
-import { nameOf, stateOf } from "./key-state.ts";
+import { keyName, keyState } from "./key-state.ts";
 import { Scopes } from "./scopes.tsx";
 
-export type Ask = (kind: "rotate" | "revoke", key: Key) => void;
+export type OpenDialog = (kind: "rotate" | "revoke", key: Key) => void;
 
-/** Without `onAsk` there is nothing to be done. */
-export const keyColumns = (own: Identity, onAsk: Ask | undefined): Column<Key>[] => [
+/** Without `onOpen` there is nothing to be done. */
+export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Column<Key>[] => [
   {
     name: "Name",
     cell: ({ id, name }) => (
@@ -22,7 +22,7 @@ export const keyColumns = (own: Identity, onAsk: Ask | undefined): Column<Key>[]
     ),
   },
   { name: "Key", cell: ({ hint }) => <code class="whole">{hint}</code> },
-  { name: "State", cell: (key) => <Status of={stateOf(key)} /> },
+  { name: "State", cell: (key) => <Status of={keyState(key)} /> },
   { name: "Scopes", cell: ({ scopes }) => <Scopes of={scopes} /> },
   { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
   { name: "Last used", cell: ({ last_used_at: at }) => <When iso={at} otherwise="never" /> },
@@ -37,25 +37,27 @@ export const keyColumns = (own: Identity, onAsk: Ask | undefined): Column<Key>[]
         </span>
       ),
   },
-  ...(onAsk === undefined ? [] : [{ name: "Actions", isAction: true, cell: (key: Key) => <Buttons of={key} own={own} onAsk={onAsk} /> }]),
+  ...(onOpen === undefined
+    ? []
+    : [{ name: "Actions", isAction: true, cell: (key: Key) => <Buttons of={key} own={own} onOpen={onOpen} /> }]),
 ];
 
 const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JSX.Element =>
   iso === null ? <span class="quiet">{otherwise}</span> : <Ago iso={iso} />;
 
-function Buttons({ of: key, own, onAsk }: { of: Key; own: Identity; onAsk: Ask }): JSX.Element | null {
-  if (stateOf(key) !== "active") return null;
+function Buttons({ of: key, own, onOpen }: { of: Key; own: Identity; onOpen: OpenDialog }): JSX.Element | null {
+  if (keyState(key) !== "active") return null;
   // Rotating is making a key: whoever does it needs all of its scopes.
   const mayRotate = key.scopes.every((scope) => own.scopes.includes(scope));
   return (
     <div class="actions end">
       {mayRotate && (
-        <button type="button" class="small" onClick={() => onAsk("rotate", key)}>
-          Rotate <span class="unseen">{nameOf(key)}</span>
+        <button type="button" class="small" onClick={() => onOpen("rotate", key)}>
+          Rotate <span class="unseen">{keyName(key)}</span>
         </button>
       )}
-      <button type="button" class="small" onClick={() => onAsk("revoke", key)}>
-        Revoke <span class="unseen">{nameOf(key)}</span>
+      <button type="button" class="small" onClick={() => onOpen("revoke", key)}>
+        Revoke <span class="unseen">{keyName(key)}</span>
       </button>
     </div>
   );

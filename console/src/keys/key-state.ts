@@ -3,10 +3,10 @@ import type { Key } from "godwit-sdk";
 
 export type KeyState = "active" | "expired" | "revoked";
 
-export function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: Key): KeyState {
+export function keyState({ revoked_at: revokedAt, expires_at: expiresAt }: Key): KeyState {
   if (revokedAt !== null) return "revoked";
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active";
 }
 
 /** How people call it. */
-export const nameOf = ({ name, hint }: Key): string => name ?? hint;
+export const keyName = ({ name, hint }: Key): string => name ?? hint;

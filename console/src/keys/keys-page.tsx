@@ -24,7 +24,7 @@ export function KeysPage(): JSX.Element {
     close();
     list.resource.reload();
   };
-  const onAsk = mayWrite ? (kind: "rotate" | "revoke", key: Key): void => setOpen({ kind, key }) : undefined;
+  const onOpen = mayWrite ? (kind: "rotate" | "revoke", key: Key): void => setOpen({ kind, key }) : undefined;
   return (
     <Page
       title="Keys"
@@ -43,7 +43,7 @@ export function KeysPage(): JSX.Element {
             items.length === 0 ? (
               <Empty title="No keys" />
             ) : (
-              <Table label="Keys" columns={keyColumns(identity, onAsk)} rows={items} keyOf={({ id }) => id} />
+              <Table label="Keys" columns={keyColumns(identity, onOpen)} rows={items} keyOf={({ id }) => id} />
             )
           }
         </Loaded>

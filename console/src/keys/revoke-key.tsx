@@ -5,7 +5,7 @@ import { useAction } from "../lib/action.ts";
 import { useSession } from "../session/use-session.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { useToast } from "../ui/toast.tsx";
-import { nameOf } from "./key-state.ts";
+import { keyName } from "./key-state.ts";
 
 type RevokeProps = { of: Key; isOwn: boolean; onClose: () => void; onDone: () => void };
 
@@ -15,11 +15,11 @@ export function RevokeKey({ of: key, isOwn, onClose, onDone }: RevokeProps): JSX
   const action = useAction(async () => {
     await session.api.keys.revoke(key.id);
     if (isOwn) return session.end("ended");
-    say(`${nameOf(key)} is revoked`);
+    say(`${keyName(key)} is revoked`);
     onDone();
   });
   return (
-    <FormDialog title={`Revoke ${nameOf(key)}?`} submit="Revoke" isDangerous action={action} onClose={onClose}>
+    <FormDialog title={`Revoke ${keyName(key)}?`} submit="Revoke" isDangerous action={action} onClose={onClose}>
       {isOwn && (
         <p class="notice bad">
           <strong>You are signed in with this key.</strong> Your session ends with it, and you need another key to come back.

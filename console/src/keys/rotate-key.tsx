@@ -7,7 +7,7 @@ import { useApi } from "../session/use-session.ts";
 import { SelectField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { SecretDialog } from "../ui/secret-dialog.tsx";
-import { nameOf } from "./key-state.ts";
+import { keyName } from "./key-state.ts";
 
 const OVERLAPS = [
   ["0", "Not at all: it ends now"],
@@ -23,10 +23,10 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
   const [overlap, setOverlap] = useState("86400");
   const [made, setMade] = useState<KeyWithSecret | undefined>(undefined);
   const action = useAction(async () => setMade(await api.keys.rotate(key.id, { overlap_seconds: Number(overlap) })));
-  const told = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1];
+  const overlapText = OVERLAPS.find(([seconds]) => seconds === overlap)?.[1];
   return (
     <SecretDialog
-      title={made === undefined ? `Rotate ${nameOf(key)}` : "The new key"}
+      title={made === undefined ? `Rotate ${keyName(key)}` : "The new key"}
       submit="Rotate"
       action={action}
       onClose={onClose}
@@ -34,7 +34,9 @@ export function RotateKey({ of: key, isOwn, onClose, onDone }: RotateProps): JSX
       secret={made?.key}
       note={
         <p>
-          {overlap === "0" ? "The old key has ended." : `The old key works on for ${told ?? "a while"}, unless it ends sooner anyway.`}
+          {overlap === "0"
+            ? "The old key has ended."
+            : `The old key works on for ${overlapText ?? "a while"}, unless it ends sooner anyway.`}
           {isOwn && " You are still signed in with the old one: sign in with the new one before it ends."}
         </p>
       }

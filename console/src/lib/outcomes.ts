@@ -15,7 +15,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
 };
 
 /** Canceled, came in, or is something that is not known here yet: other. */
-export function outcomesOf(byStatus: Readonly<Record<string, number>>): Readonly<Record<Outcome, number>> {
+export function countOutcomes(byStatus: Readonly<Record<string, number>>): Readonly<Record<Outcome, number>> {
   const sums = { delivered: 0, notDelivered: 0, underWay: 0, other: 0 };
   for (const [status, messages] of Object.entries(byStatus)) sums[OUTCOMES[status] ?? "other"] += messages;
   return sums;

@@ -15,26 +15,26 @@ export type Resource<T> = {
 
 type State<T> = { data: T | undefined; error: unknown; isLoading: boolean };
 
-const TRY_AGAIN_MS = 8_000;
+const RETRY_MS = 8_000;
 
 /** No answer, too many requests, or a service that is not itself: of another time there is another answer. */
-export const mayPass = (error: unknown): boolean =>
+export const isRetryable = (error: unknown): boolean =>
   error instanceof ApiError ? error.status >= 500 || error.status === 429 || error.status === 409 : error instanceof GodwitError;
 
 type Load = () => Promise<void>;
 
-const takeRead = <T>(_known: T | undefined, read: T): T => read;
+const pickRead = <T>(_known: T | undefined, read: T): T => read;
 
 /** Fetched anew whenever `key` changes; null fetches nothing. What was asked for by an earlier key is dropped. `pick` chooses between what is known
  *  and what was read, where something newer may have come while that was on its way. */
 export function useResource<T>(
   key: string | null,
-  fetchIt: (signal: AbortSignal) => PromiseLike<T>,
-  pick: (known: T | undefined, read: T) => T = takeRead,
+  fetchData: (signal: AbortSignal) => PromiseLike<T>,
+  pick: (known: T | undefined, read: T) => T = pickRead,
 ): Resource<T> {
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, isLoading: key !== null });
-  const latest = useRef({ fetchIt, pick });
-  latest.current = { fetchIt, pick };
+  const latest = useRef({ fetchData, pick });
+  latest.current = { fetchData, pick };
   const shownKey = useRef(key);
   const current = useRef<Load | undefined>(undefined);
 
@@ -47,10 +47,10 @@ export function useResource<T>(
     const end = (change: (before: State<T>) => State<T>): void => {
       if (!leaving.signal.aborted) setState(change);
     };
-    const load = inTurn(async () => {
+    const load = oneAtATime(async () => {
       end((before) => ({ ...before, isLoading: true }));
       try {
-        const read = await latest.current.fetchIt(leaving.signal);
+        const read = await latest.current.fetchData(leaving.signal);
         end(({ data }) => ({ data: latest.current.pick(data, read), error: undefined, isLoading: false }));
       } catch (error) {
         end((before) => ({ ...before, error, isLoading: false }));
@@ -65,7 +65,7 @@ export function useResource<T>(
   }, [key]);
 
   const reload = useCallback(() => void current.current?.(), []);
-  useInterval(reload, mayPass(state.error) ? TRY_AGAIN_MS : null);
+  useInterval(reload, isRetryable(state.error) ? RETRY_MS : null);
   const set = useCallback(
     (change: (data: T | undefined) => T | undefined) => setState((before) => ({ ...before, data: change(before.data) })),
     [],
@@ -74,23 +74,23 @@ export function useResource<T>(
 }
 
 /** One at a time: what is asked for meanwhile is done once, afterwards. Who asks more often than there are answers gets one answer after another. */
-function inTurn(work: Load): Load {
+function oneAtATime(work: Load): Load {
   let isBusy = false;
-  let isAskedAgain = false;
+  let isRequestedAgain = false;
   return async () => {
-    isAskedAgain = isBusy;
+    isRequestedAgain = isBusy;
     if (isBusy) return;
     isBusy = true;
     do {
-      isAskedAgain = false;
+      isRequestedAgain = false;
       await work();
-    } while (isAskedAgain as boolean);
+    } while (isRequestedAgain as boolean);
     isBusy = false;
   };
 }
 
 /** The value; while there is none, the last one that was there. */
-export function useLast<T>(value: T | undefined): T | undefined {
+export function useLastDefined<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;
   return last.current;

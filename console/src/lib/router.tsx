@@ -4,50 +4,50 @@ import { useEffect, useState } from "preact/hooks";
 
 const BASE = "/console";
 
-export type Place = {
+export type Address = {
   /** Below /console, without slashes at its ends: `messages/msg_…`. */
   path: string;
   query: URLSearchParams;
 };
 
-const here = (): Place => ({
+const currentAddress = (): Address => ({
   path: location.pathname.slice(BASE.length).replaceAll(/^\/+|\/+$/g, ""),
   query: new URLSearchParams(location.search),
 });
 
 const MOVED = "godwit:moved";
 
-const moved = (): void => {
+const notifyMoved = (): void => {
   dispatchEvent(new Event(MOVED));
 };
 
-const addressOf = (path: string, query?: URLSearchParams): string => {
+const toHref = (path: string, query?: URLSearchParams): string => {
   const text = query?.toString() ?? "";
   return `${BASE}${path === "" ? "" : `/${path}`}${text === "" ? "" : `?${text}`}`;
 };
 
 export function navigate(path: string, query?: URLSearchParams): void {
-  history.pushState(null, "", addressOf(path, query));
+  history.pushState(null, "", toHref(path, query));
   scrollTo(0, 0);
-  moved();
+  notifyMoved();
 }
 
 /** The same page with another query: what is typed into a filter is no step to go back to. */
 export function replaceQuery(query: URLSearchParams): void {
-  history.replaceState(null, "", addressOf(here().path, query));
-  moved();
+  history.replaceState(null, "", toHref(currentAddress().path, query));
+  notifyMoved();
 }
 
 /** Another page in the place of this one. */
 export function redirect(path: string): void {
-  history.replaceState(null, "", addressOf(path));
-  moved();
+  history.replaceState(null, "", toHref(path));
+  notifyMoved();
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(here);
+export function useAddress(): Address {
+  const [address, setAddress] = useState(currentAddress);
   useEffect(() => {
-    const update = (): void => setPlace(here());
+    const update = (): void => setAddress(currentAddress());
     addEventListener("popstate", update);
     addEventListener(MOVED, update);
     // What has moved before there was anybody to listen.
@@ -57,7 +57,7 @@ export function usePlace(): Place {
       removeEventListener(MOVED, update);
     };
   }, []);
-  return place;
+  return address;
 }
 
 type LinkProps = {
@@ -70,7 +70,7 @@ type LinkProps = {
 
 /** A real link: what asks for another tab or window gets it. */
 export function Link({ to, query, children, ...rest }: LinkProps): JSX.Element {
-  const href = addressOf(to, query);
+  const href = toHref(to, query);
   const onClick = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

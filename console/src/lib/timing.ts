@@ -13,27 +13,27 @@ export function useThrottled(run: () => void, everyMs: number): () => void {
       isWaiting.current = true;
       return;
     }
-    const turn = (): void => {
+    const runNow = (): void => {
       latest.current();
       timer.current = window.setTimeout(() => {
         timer.current = undefined;
         if (!isWaiting.current) return;
         isWaiting.current = false;
-        turn();
+        runNow();
       }, everyMs);
     };
-    turn();
+    runNow();
   }, [everyMs]);
 }
 
 /** The value, once it has not changed for so long. */
-export function useSettled<T>(value: T, afterMs: number): T {
-  const [settled, setSettled] = useState(value);
+export function useDebounced<T>(value: T, afterMs: number): T {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), afterMs);
+    const timer = setTimeout(() => setDebounced(value), afterMs);
     return () => clearTimeout(timer);
   }, [value, afterMs]);
-  return settled;
+  return debounced;
 }
 
 /** Runs again and again while the page is looked at. */

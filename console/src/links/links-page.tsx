@@ -7,14 +7,14 @@ import { useApi, useSession } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
 import { LinkCard } from "./link-card.tsx";
 
-const REFRESHED_MS = 5_000;
+const REFRESH_MS = 5_000;
 
 export function LinksPage(): JSX.Element {
   const api = useApi();
   const isTest = useSession().identity.environment === "test";
   // The next look is the next try: an outage is told at once.
   const links = useResource("links", (signal) => api.links.list({ signal, maxRetries: 0 }));
-  useInterval(links.reload, links.isLoading ? null : REFRESHED_MS);
+  useInterval(links.reload, links.isLoading ? null : REFRESH_MS);
   return (
     <Page title="Links" lead="How each connection to a carrier is doing, as the nodes that have it open said within the last seconds.">
       {isTest && (

@@ -38,7 +38,7 @@ export const EMPTY: Draft = {
 
 /** The same again, as a new message: all that its record has. How long it was to live, how many parts it might have and what was to be tried
  *  next are not in it. */
-export const draftOf = (message: Message): Draft => ({
+export const toDraft = (message: Message): Draft => ({
   ...EMPTY,
   channel: message.channel,
   recipient: message.recipient,
@@ -54,22 +54,22 @@ export const draftOf = (message: Message): Draft => ({
     .join("\n"),
 });
 
-let handedOver: { draft: Draft; keyId: string } | undefined;
+let kept: { draft: Draft; keyId: string } | undefined;
 
 /** For whoever signs in with the same key again: a session may end while one writes. */
-export const handOver = (draft: Draft, keyId: string): void => {
-  handedOver = { draft, keyId };
+export const keepDraft = (draft: Draft, keyId: string): void => {
+  kept = { draft, keyId };
 };
 
 /** What was put there, once. */
-export const takeHandedOver = (keyId: string): Draft | undefined => {
-  const found = handedOver;
-  handedOver = undefined;
+export const takeKeptDraft = (keyId: string): Draft | undefined => {
+  const found = kept;
+  kept = undefined;
   return found?.keyId === keyId ? found.draft : undefined;
 };
 
-export const forgetHandedOver = (): void => {
-  handedOver = undefined;
+export const forgetKeptDraft = (): void => {
+  kept = undefined;
 };
 
 /** The body of the request: only what was filled in, so that the code beside it is no longer than it must be. */
@@ -86,14 +86,14 @@ export function toRequest(draft: Draft): NewMessage {
     ...(sendAt === "" ? {} : { send_at: fromLocalInput(sendAt) }),
     ...(priority === "normal" ? {} : { priority: priority as "high" }),
     ...(clientReference.trim() === "" ? {} : { client_reference: clientReference.trim() }),
-    ...(metadata.trim() === "" ? {} : { metadata: pairsOf(metadata) }),
+    ...(metadata.trim() === "" ? {} : { metadata: parseMetadata(metadata) }),
     ...(ttlSeconds === "" ? {} : { ttl_seconds: Number(ttlSeconds) }),
     ...(maxSegments === "" ? {} : { max_segments: Number(maxSegments) }),
   };
 }
 
 /** A line without a sign is a name without a value. */
-const pairsOf = (text: string): Record<string, string> =>
+const parseMetadata = (text: string): Record<string, string> =>
   Object.fromEntries(
     text
       .split("\n")

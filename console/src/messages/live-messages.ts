@@ -3,7 +3,7 @@ import type { GodwitEvent, Message } from "godwit-sdk";
 import type { Listed } from "../ui/pages.tsx";
 
 // More than anybody reads: beyond it the oldest make room.
-const MOST_LISTED = 200;
+const MAX_LISTED = 200;
 
 /** The last record of each message among the events, in the order in which the messages first appear. */
 export function newestRecords(events: readonly GodwitEvent[]): Message[] {
@@ -39,6 +39,6 @@ export function merge(
   // Ids are ordered by time.
   const sorted = [...shown.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1));
   // Who has loaded more than that keeps it: only what comes of itself makes room for itself.
-  const most = Math.max(MOST_LISTED, items.length);
+  const most = Math.max(MAX_LISTED, items.length);
   return sorted.length <= most ? { items: sorted, cursor } : { items: sorted.slice(0, most), cursor };
 }

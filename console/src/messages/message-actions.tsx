@@ -10,8 +10,8 @@ import { FormDialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
-import { draftOf, handOver } from "./draft.ts";
-import { isOver } from "./use-message.ts";
+import { keepDraft, toDraft } from "./draft.ts";
+import { isFinal } from "./use-message.ts";
 
 type Open = "cancel" | "reschedule" | "redact";
 type Changed = (message: Message) => void;
@@ -28,7 +28,7 @@ export function MessageActions({ message, onChanged }: { message: Message; onCha
   };
   const { status, direction, body } = message;
   const sendAgain = (): void => {
-    handOver(draftOf(message), identity.keyId);
+    keepDraft(toDraft(message), identity.keyId);
     navigate("send");
   };
   return (
@@ -43,7 +43,7 @@ export function MessageActions({ message, onChanged }: { message: Message; onCha
           Reschedule
         </button>
       )}
-      {isOver(message) && body !== null && (
+      {isFinal(message) && body !== null && (
         <button type="button" onClick={() => setOpen("redact")}>
           Redact
         </button>

@@ -14,13 +14,13 @@ import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { useToast } from "../ui/toast.tsx";
 
-const LOOK_AGAIN_MS = 3_000;
+const REFRESH_MS = 3_000;
 // A request for each. A message has five or so; one that was throttled again and again may have many, of which the last count.
-const MOST_EVENTS = 20;
+const MAX_EVENTS = 20;
 
 /** What waits for hours is not asked for every three seconds. */
 const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
-  status === "pending" && (next === null || Date.parse(next) - Date.now() < 2 * LOOK_AGAIN_MS);
+  status === "pending" && (next === null || Date.parse(next) - Date.now() < 2 * REFRESH_MS);
 
 /** A redaction takes out what was told: nobody is told of it. */
 const isEvent = ({ ignored, type }: TimelineEntry): boolean => !ignored && type.startsWith("message.") && type !== "message.redacted";
@@ -29,16 +29,16 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
   const api = useApi();
   const say = useToast();
   const mayWrite = useMay("webhooks:write");
-  const told = entries
+  const eventIds = entries
     .filter(isEvent)
-    .slice(-MOST_EVENTS)
+    .slice(-MAX_EVENTS)
     .map(({ id }) => id);
   const deliveries = useResource(entries.length === 0 ? null : "deliveries", async (signal) => {
-    const pages = await Promise.all(told.map((id) => api.events.deliveries(id, { signal }).page()));
+    const pages = await Promise.all(eventIds.map((id) => api.events.deliveries(id, { signal }).page()));
     return pages.flatMap(({ data }) => data);
   });
-  useOnChange(told.join(" "), deliveries.reload);
-  useInterval(deliveries.reload, deliveries.data?.some(isDueSoon) === true ? LOOK_AGAIN_MS : null);
+  useOnChange(eventIds.join(" "), deliveries.reload);
+  useInterval(deliveries.reload, deliveries.data?.some(isDueSoon) === true ? REFRESH_MS : null);
   const retry = useAction(async (delivery: WebhookDelivery) => {
     await api.webhookEndpoints.retry(delivery.endpoint_id, delivery.id);
     say("It is tried again now");
@@ -73,7 +73,7 @@ export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { name: "Event", cell: ({ event_type: type }) => type },
   { name: "Status", cell: ({ status }) => <Status of={status} /> },
-  { name: "Last answer", cell: ({ attempts }) => <LastAnswer attempt={attempts.at(-1)} /> },
+  { name: "Last answer", cell: ({ attempts }) => <LastResponse attempt={attempts.at(-1)} /> },
   { name: "Attempts", isNumber: true, cell: ({ attempts }) => attempts.length },
   { name: "Next", cell: ({ next_attempt_at: at }) => (at === null ? <span class="quiet">–</span> : <Ago iso={at} />) },
   { name: "Endpoint", cell: ({ endpoint_id: id }) => <Link to={`endpoints/${id}`}>open</Link> },
@@ -89,7 +89,7 @@ const retryColumn = (onRetry: (delivery: WebhookDelivery) => void, isRunning: bo
   ),
 });
 
-function LastAnswer({ attempt }: { attempt: WebhookDelivery["attempts"][number] | undefined }): JSX.Element {
+function LastResponse({ attempt }: { attempt: WebhookDelivery["attempts"][number] | undefined }): JSX.Element {
   if (attempt === undefined) return <span class="quiet">none yet</span>;
   const { response_status: status, duration_ms: took, error, response_body: body } = attempt;
   return (

@@ -42,7 +42,7 @@ export function MessageFilters({ filters }: { filters: Filters }): JSX.Element {
         <TimeFilter label="From" name="created_after" filters={filters} onValue={set} />
         <TimeFilter label="Until" name="created_before" filters={filters} onValue={set} />
       </div>
-      <Chosen filters={filters} onClear={(name) => set(name, "")} />
+      <SearchedFilters filters={filters} onClear={(name) => set(name, "")} />
     </>
   );
 }
@@ -98,7 +98,7 @@ function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Ele
 // Those that have no field of their own: they come from a search, or from an address.
 const SEARCHED: readonly FilterName[] = ["recipient", "client_reference", "batch_id"];
 
-function Chosen({ filters, onClear }: { filters: Filters; onClear: (name: FilterName) => void }): JSX.Element | null {
+function SearchedFilters({ filters, onClear }: { filters: Filters; onClear: (name: FilterName) => void }): JSX.Element | null {
   const chosen = SEARCHED.filter((name) => filters[name] !== undefined);
   if (chosen.length === 0) return null;
   return (

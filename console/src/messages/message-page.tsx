@@ -35,7 +35,7 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
           <>
             <div class="columns wide-first">
               <div>
-                <Said message={shown} />
+                <MessageText message={shown} />
                 <section class="card" aria-label="Timeline">
                   <h2>Timeline</h2>
                   <Loaded resource={timeline}>{(entries) => <Timeline entries={entries} />}</Loaded>
@@ -43,7 +43,7 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
               </div>
               <section class="card" aria-label="Record">
                 <h2>Record</h2>
-                <Facts rows={Object.entries(factsOf(shown))} />
+                <Facts rows={Object.entries(toFacts(shown))} />
               </section>
             </div>
             {shown.segments !== null && shown.direction === "outbound" && <Parts message={shown} entries={timeline.data ?? []} />}
@@ -55,7 +55,7 @@ export function MessagePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-function Said({ message: { status, error, body, segments } }: { message: Message }): JSX.Element {
+function MessageText({ message: { status, error, body, segments } }: { message: Message }): JSX.Element {
   return (
     <section class="card" aria-label="Text">
       <div class="card-head">
@@ -85,9 +85,9 @@ function Said({ message: { status, error, body, segments } }: { message: Message
 }
 
 const at = (iso: string | null): ComponentChildren => (iso === null ? null : <Moment iso={iso} />);
-const toMessage = (id: string | null): ComponentChildren => (id === null ? null : <Link to={`messages/${id}`}>{id}</Link>);
+const messageLink = (id: string | null): ComponentChildren => (id === null ? null : <Link to={`messages/${id}`}>{id}</Link>);
 
-const factsOf = (message: Message): Readonly<Record<string, ComponentChildren>> => ({
+const toFacts = (message: Message): Readonly<Record<string, ComponentChildren>> => ({
   Id: (
     <>
       <code>{message.id}</code> <CopyButton text={message.id} />
@@ -100,8 +100,8 @@ const factsOf = (message: Message): Readonly<Record<string, ComponentChildren>> 
   Template: message.template_id === null ? null : <Template message={message} />,
   Reference: message.client_reference,
   Batch: message.batch_id === null ? null : <Batch id={message.batch_id} />,
-  "In place of": toMessage(message.fallback_of),
-  "In reply to": toMessage(message.in_reply_to),
+  "In place of": messageLink(message.fallback_of),
+  "In reply to": messageLink(message.in_reply_to),
   Metadata: Object.keys(message.metadata).length === 0 ? null : <Metadata of={message.metadata} />,
   Link: message.provider?.link,
   "Carrier's id": <CarrierId of={message.provider} />,

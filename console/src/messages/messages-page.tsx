@@ -2,9 +2,9 @@
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
-import { useSettled } from "../lib/timing.ts";
-import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
+import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
+import { useDebounced } from "../lib/timing.ts";
+import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
@@ -15,34 +15,35 @@ import { matches, readFilters, type Filters } from "./filters.ts";
 import { merge, newestRecords } from "./live-messages.ts";
 import { MessageFilters } from "./message-filters.tsx";
 
-const MOST_HELD = 500;
+const MAX_HELD = 500;
 
 export function MessagesPage(): JSX.Element {
   const api = useApi();
   const maySend = useMay("messages:send");
-  const { query } = usePlace();
+  const { query } = useAddress();
   const filters = readFilters(query);
-  const asked = useSettled(JSON.stringify(filters), 250);
+  const debouncedText = useDebounced(JSON.stringify(filters), 250);
   const [isPaused, setPaused] = useState(false);
-  const wanted = JSON.parse(asked) as Filters;
+  const wanted = JSON.parse(debouncedText) as Filters;
   const isWanted = (message: Message): boolean => matches(message, wanted);
   // What events tell while an answer is on its way may be newer than it.
-  const overtaken = useRef<Message[]>([]);
-  const withOvertaken = (_known: unknown, read: Listed<Message>): Listed<Message> => merge(read, overtaken.current.splice(0), isWanted);
+  const arrivedMeanwhile = useRef<Message[]>([]);
+  const withArrivedMeanwhile = (_known: unknown, read: Listed<Message>): Listed<Message> =>
+    merge(read, arrivedMeanwhile.current.splice(0), isWanted);
   const list = useList<Message>(
-    asked,
+    debouncedText,
     (cursor, signal) =>
       // An address may ask for anything: the service says what it does not know.
-      api.messages.list({ ...(JSON.parse(asked) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
-    withOvertaken,
+      api.messages.list({ ...(JSON.parse(debouncedText) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
+    withArrivedMeanwhile,
   );
   useEvents((events) => {
     if (isPaused) return;
     const records = newestRecords(events);
-    if (list.resource.isLoading) overtaken.current = [...overtaken.current, ...records].slice(-MOST_HELD);
+    if (list.resource.isLoading) arrivedMeanwhile.current = [...arrivedMeanwhile.current, ...records].slice(-MAX_HELD);
     if (records.length > 0) list.resource.set((shown) => shown && merge(shown, records, isWanted));
   });
-  useCaughtUp(() => {
+  useOnStreamRestart(() => {
     if (!isPaused) list.resource.reload();
   });
   const onPause = (): void => {
@@ -68,7 +69,7 @@ export function MessagesPage(): JSX.Element {
         <Loaded resource={list.resource} lines={8}>
           {({ items, cursor }) =>
             items.length === 0 ? (
-              <Nothing isFiltered={Object.keys(filters).length > 0} hasMore={cursor !== null} />
+              <NoMessages isFiltered={Object.keys(filters).length > 0} hasMore={cursor !== null} />
             ) : (
               <Table label="Messages" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
             )
@@ -95,7 +96,7 @@ function LiveButton({ isPaused, onPause, onReload }: { isPaused: boolean; onPaus
   );
 }
 
-function Nothing({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): JSX.Element {
+function NoMessages({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }): JSX.Element {
   if (!isFiltered)
     return (
       <Empty title="No messages yet">
@@ -138,10 +139,10 @@ const COLUMNS: readonly Column<Message>[] = [
   { name: "Created", cell: ({ created_at: at }) => <Ago iso={at} /> },
 ];
 
-const MOST_SHOWN = 80;
+const MAX_SHOWN = 80;
 
 /** Cut between characters, not within one. */
 const excerpt = (text: string): string => {
   const characters = [...text];
-  return characters.length <= MOST_SHOWN ? text : `${characters.slice(0, MOST_SHOWN).join("")}…`;
+  return characters.length <= MAX_SHOWN ? text : `${characters.slice(0, MAX_SHOWN).join("")}…`;
 };

@@ -16,7 +16,7 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
   // A receipt of one part may move nothing but that part: every entry is a reason to look again.
   useOnChange(`${message.sequence} ${entries.length}`, parts.reload);
   const count = message.segments?.count ?? 1;
-  const receiptsOf = (number: number): string =>
+  const describeReceipts = (number: number): string =>
     entries
       .filter(({ receipt }) => receipt !== null && (receipt.part ?? 1) === number)
       .map(({ receipt }) => words(receipt?.status ?? ""))
@@ -39,7 +39,7 @@ export function Parts({ message, entries }: { message: Message; entries: readonl
               columns={[
                 { name: "Part", cell: ({ number }) => number },
                 { name: "Status", cell: ({ status }) => <Status of={status} /> },
-                { name: "Receipts", cell: ({ number }) => receiptsOf(number) || <span class="quiet">none</span> },
+                { name: "Receipts", cell: ({ number }) => describeReceipts(number) || <span class="quiet">none</span> },
                 { name: "Error", cell: ({ error }) => error?.code ?? <span class="quiet">–</span> },
                 { name: "Carrier's id", cell: ({ provider_message_id: id }) => (id === null ? "–" : <code>{id}</code>) },
                 { name: "Changed", cell: ({ updated_at: at }) => <Ago iso={at} /> },

@@ -1,4 +1,4 @@
-/** What happened to a message, in its order: its states, the tries at carriers, and what carriers said. */
+/** What happened to a message, in its order: its states, the tries at carriers, and what carriers rawFields. */
 import type { TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatClock, formatDay, words } from "../lib/format.ts";
@@ -74,7 +74,7 @@ function Attempt({ attempt }: { attempt: NonNullable<TimelineEntry["attempt"]> }
 
 function Receipt({ receipt }: { receipt: NonNullable<TimelineEntry["receipt"]> }): JSX.Element {
   const { link, status, part, error_code: error, provider_code: code, raw } = receipt;
-  const said = Object.entries(raw);
+  const rawFields = Object.entries(raw);
   return (
     <>
       <p>
@@ -88,11 +88,11 @@ function Receipt({ receipt }: { receipt: NonNullable<TimelineEntry["receipt"]> }
           </>
         )}
       </p>
-      {said.length > 0 && (
+      {rawFields.length > 0 && (
         <details>
           <summary>The carrier's words</summary>
           <dl class="raw">
-            {said.map(([name, value]) => (
+            {rawFields.map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{value}</dd>

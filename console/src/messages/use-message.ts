@@ -3,12 +3,12 @@ import type { Message, TimelineEntry } from "godwit-sdk";
 import { useResource, type Resource } from "../lib/resource.ts";
 import { take } from "../lib/take.ts";
 import { useInterval, useThrottled } from "../lib/timing.ts";
-import { useCaughtUp, useEvents, useLiveState } from "../session/live.tsx";
+import { useEvents, useLiveState, useOnStreamRestart } from "../session/live.tsx";
 import { useApi } from "../session/use-session.ts";
 
-const ENDS: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]);
+const FINAL: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", "failed", "expired", "canceled", "received"]);
 
-export const isOver = ({ status }: Message): boolean => ENDS.has(status);
+export const isFinal = ({ status }: Message): boolean => FINAL.has(status);
 
 /** An event may overtake an answer. */
 const newest = (known: Message | undefined, read: Message): Message =>
@@ -17,33 +17,33 @@ const newest = (known: Message | undefined, read: Message): Message =>
 const POLL_MS = 2_000;
 const RELOAD_MS = 500;
 // A message has ten or so; one with doubled receipts of many parts may have more.
-const MOST_ENTRIES = 500;
+const MAX_ENTRIES = 500;
 
-export type Followed = { message: Resource<Message>; timeline: Resource<readonly TimelineEntry[]> };
+export type FollowedMessage = { message: Resource<Message>; timeline: Resource<readonly TimelineEntry[]> };
 
 /** Null follows nothing. */
-export function useMessage(id: string | null): Followed {
+export function useMessage(id: string | null): FollowedMessage {
   const api = useApi();
   const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }), newest);
   const timeline = useResource<readonly TimelineEntry[]>(id, async (signal) => {
-    const entries = await take(api.messages.events(id ?? "", { limit: 100 }, { signal }), MOST_ENTRIES);
+    const entries = await take(api.messages.events(id ?? "", { limit: 100 }, { signal }), MAX_ENTRIES);
     return entries.toReversed();
   });
   const reloadTimeline = useThrottled(timeline.reload, RELOAD_MS);
   useEvents((events) => {
     for (const { data } of events) {
-      const told = data.message;
-      if (told === undefined || told === null || told.id !== id) continue;
-      message.set((known) => (known === undefined || known.sequence <= told.sequence ? told : known));
+      const changed = data.message;
+      if (changed === undefined || changed === null || changed.id !== id) continue;
+      message.set((known) => (known === undefined || known.sequence <= changed.sequence ? changed : known));
       reloadTimeline();
     }
   });
-  useCaughtUp(() => {
+  useOnStreamRestart(() => {
     message.reload();
     timeline.reload();
   });
   const isLive = useLiveState() === "live";
-  const isOpen = message.data !== undefined && !isOver(message.data);
+  const isOpen = message.data !== undefined && !isFinal(message.data);
   useInterval(
     () => {
       message.reload();

@@ -2,15 +2,15 @@
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";
-import { outcomesOf, type Outcome } from "../lib/outcomes.ts";
+import { countOutcomes, type Outcome } from "../lib/outcomes.ts";
 import { Chart } from "../ui/chart.tsx";
-import { bucketsOf, type Interval, type RangeName } from "./ranges.ts";
+import { toBuckets, type Interval, type RangeName } from "./ranges.ts";
 
 export function Charts({ usage, range }: { usage: Usage; range: RangeName }): JSX.Element {
-  const buckets = bucketsOf(usage, range);
+  const buckets = toBuckets(usage, range);
   const times = buckets.map(({ time }) => time);
   const of = <T,>(read: (interval: Interval | undefined) => T): T[] => buckets.map(({ interval }) => read(interval));
-  const count = (outcome: Outcome): number[] => of((interval) => outcomesOf(interval?.by_status ?? {})[outcome]);
+  const count = (outcome: Outcome): number[] => of((interval) => countOutcomes(interval?.by_status ?? {})[outcome]);
   return (
     <div class="charts">
       <section class="card wide" aria-label="Throughput">

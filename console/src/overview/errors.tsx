@@ -6,7 +6,7 @@ import { Link } from "../lib/router.tsx";
 import { useMay } from "../session/use-session.ts";
 import { Empty } from "../ui/page.tsx";
 
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 export function Errors({ usage }: { usage: Usage }): JSX.Element {
   const mayRead = useMay("messages:read");
@@ -19,7 +19,7 @@ export function Errors({ usage }: { usage: Usage }): JSX.Element {
         <Empty title="No errors in this time" />
       ) : (
         <ul class="ranked">
-          {errors.slice(0, MOST_SHOWN).map(([code, count]) => (
+          {errors.slice(0, MAX_SHOWN).map(([code, count]) => (
             <li key={code}>
               {mayRead ? (
                 <Link to="messages" query={new URLSearchParams({ error_code: code, created_after: usage.from })}>

@@ -10,8 +10,8 @@ import { Ago } from "../ui/moment.tsx";
 import { Empty, Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 
-const LOOK_AGAIN_MS = 10_000;
-const MOST_ENDPOINTS = 1_000;
+const REFRESH_MS = 10_000;
+const MAX_ENDPOINTS = 1_000;
 
 /** Its own wish to be left alone is no failure. */
 const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: WebhookEndpoint): boolean =>
@@ -19,8 +19,8 @@ const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: 
 
 export function FailingEndpoints(): JSX.Element {
   const api = useApi();
-  const endpoints = useResource("endpoints", (signal) => take(api.webhookEndpoints.list({ limit: 100 }, { signal }), MOST_ENDPOINTS));
-  useInterval(endpoints.reload, LOOK_AGAIN_MS);
+  const endpoints = useResource("endpoints", (signal) => take(api.webhookEndpoints.list({ limit: 100 }, { signal }), MAX_ENDPOINTS));
+  useInterval(endpoints.reload, REFRESH_MS);
   return (
     <section class="card" aria-label="Failing endpoints">
       <div class="card-head">

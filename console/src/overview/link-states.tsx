@@ -7,12 +7,12 @@ import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 
-const LOOK_AGAIN_MS = 10_000;
+const REFRESH_MS = 10_000;
 
 export function LinkStates(): JSX.Element {
   const api = useApi();
   const links = useResource("links", async (signal) => (await api.links.list({ signal })).data);
-  useInterval(links.reload, LOOK_AGAIN_MS);
+  useInterval(links.reload, REFRESH_MS);
   return (
     <section class="card" aria-label="Links">
       <div class="card-head">

@@ -1,7 +1,7 @@
 /** How it is going, at a glance. */
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
-import { replaceQuery, usePlace } from "../lib/router.tsx";
+import { replaceQuery, useAddress } from "../lib/router.tsx";
 import { useInterval, useThrottled } from "../lib/timing.ts";
 import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
@@ -15,11 +15,11 @@ import { Tiles } from "./tiles.tsx";
 
 // What events tell is looked up no more often than this, whatever their number.
 const RELOAD_MS = 2_000;
-const LOOK_AGAIN_MS = 15_000;
+const REFRESH_MS = 15_000;
 
 export function OverviewPage(): JSX.Element {
   const api = useApi();
-  const range = readRange(usePlace().query.get("range"));
+  const range = readRange(useAddress().query.get("range"));
   const { interval, lengthMs } = RANGES[range];
   const usage = useResource(`usage ${range}`, (signal) =>
     api.usage.get({ interval, created_after: new Date(Date.now() - lengthMs).toISOString() }, { signal }),
@@ -31,7 +31,7 @@ export function OverviewPage(): JSX.Element {
     queue.reload();
   };
   useEvents(useThrottled(reload, RELOAD_MS));
-  useInterval(reload, LOOK_AGAIN_MS);
+  useInterval(reload, REFRESH_MS);
   return (
     <Page title="Overview" actions={<RangeTabs range={range} />}>
       <Loaded resource={queue} lines={2}>

@@ -26,7 +26,7 @@ const FORMATS: Readonly<Record<RangeName, Intl.DateTimeFormat>> = {
 };
 
 /** Every interval of the answer's time, also those in which nothing was sent. */
-export function bucketsOf(usage: Usage, name: RangeName): Bucket[] {
+export function toBuckets(usage: Usage, name: RangeName): Bucket[] {
   const { stepMs } = RANGES[name];
   const known = new Map(usage.intervals.map((interval) => [Date.parse(interval.start), interval]));
   const buckets: Bucket[] = [];

@@ -13,11 +13,11 @@ type ComposedProps = {
 export function Composed({ validation, onReplace }: ComposedProps): JSX.Element | null {
   const { body, segments, ucs2_characters: offending, route } = validation;
   if (body === null || body === "") return null;
-  const alternatives = alternativesIn(offending);
+  const alternatives = findAlternatives(offending);
   return (
     <div class="stack composed">
       <p class="bubble">
-        <Marked text={body} offending={offending} />
+        <MarkedText text={body} offending={offending} />
       </p>
       {segments !== null && (
         <p role="status">
@@ -32,7 +32,7 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
             holds 70 characters rather than 160.
           </p>
           {onReplace !== undefined && alternatives.size > 0 && (
-            <button type="button" class="small" onClick={() => onReplace((text) => withAlternatives(text, alternatives))}>
+            <button type="button" class="small" onClick={() => onReplace((text) => replaceCharacters(text, alternatives))}>
               Replace what can be replaced
             </button>
           )}
@@ -45,7 +45,7 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
 type Offending = MessageValidation["ucs2_characters"];
 
 /** Positions count code points, as the API does. */
-function Marked({ text, offending }: { text: string; offending: Offending }): JSX.Element {
+function MarkedText({ text, offending }: { text: string; offending: Offending }): JSX.Element {
   const characters = [...text];
   const pieces: JSX.Element[] = [];
   let from = 0;
@@ -63,8 +63,8 @@ function Marked({ text, offending }: { text: string; offending: Offending }): JS
   return <>{pieces}</>;
 }
 
-const alternativesIn = (offending: Offending): ReadonlyMap<string, string> =>
+const findAlternatives = (offending: Offending): ReadonlyMap<string, string> =>
   new Map(offending.flatMap(({ character, alternative }): [string, string][] => (alternative === null ? [] : [[character, alternative]])));
 
-const withAlternatives = (text: string, alternatives: ReadonlyMap<string, string>): string =>
+const replaceCharacters = (text: string, alternatives: ReadonlyMap<string, string>): string =>
   Array.from(text, (character) => alternatives.get(character) ?? character).join("");

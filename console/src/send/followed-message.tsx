@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { Link } from "../lib/router.tsx";
 import { Timeline } from "../messages/timeline.tsx";
-import { isOver, useMessage } from "../messages/use-message.ts";
+import { isFinal, useMessage } from "../messages/use-message.ts";
 import { useMay } from "../session/use-session.ts";
 import { Loaded } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
@@ -16,7 +16,7 @@ export function FollowedMessage({ id }: { id: string }): JSX.Element {
         <h2>The message you sent</h2>
         {message.data !== undefined && (
           <p role="status">
-            <Status of={message.data.status} /> {!isOver(message.data) && <span class="quiet">following…</span>}
+            <Status of={message.data.status} /> {!isFinal(message.data) && <span class="quiet">following…</span>}
           </p>
         )}
       </div>

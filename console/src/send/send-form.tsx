@@ -46,7 +46,9 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
         <TemplateFields draft={draft} faultOf={faultOf} onChange={onChange} />
       ) : (
         <Field label="Text" error={faultOf("/body")}>
-          {(tied) => <textarea {...tied} value={draft.body} rows={5} onInput={(event) => onChange({ body: event.currentTarget.value })} />}
+          {(control) => (
+            <textarea {...control} value={draft.body} rows={5} onInput={(event) => onChange({ body: event.currentTarget.value })} />
+          )}
         </Field>
       )}
       {validation !== undefined && (
@@ -55,12 +57,12 @@ export function SendForm({ draft, validation, faultOf, onChange }: SendFormProps
           onReplace={draft.kind === "text" ? (replace) => onChange({ body: replace(draft.body) }) : undefined}
         />
       )}
-      <Further draft={draft} faultOf={faultOf} onChange={onChange} />
+      <AdvancedFields draft={draft} faultOf={faultOf} onChange={onChange} />
     </>
   );
 }
 
-function Further({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">): JSX.Element {
+function AdvancedFields({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">): JSX.Element {
   const [isOpen, setOpen] = useState(draft.sendAt !== "" || draft.sender !== "" || draft.clientReference !== "" || draft.metadata !== "");
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -83,9 +85,9 @@ function Further({ draft, faultOf, onChange }: Omit<SendFormProps, "validation">
           error={faultOf("/client_reference")}
         />
         <Field label="Metadata" isOptional hint="A line for each: name=value" error={faultOf("/metadata")}>
-          {(tied) => (
+          {(control) => (
             <textarea
-              {...tied}
+              {...control}
               class="short"
               value={draft.metadata}
               rows={2}

@@ -4,10 +4,10 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
 import { refusesIncomplete } from "../lib/form.ts";
-import { useLast, useResource } from "../lib/resource.ts";
-import { usePlace } from "../lib/router.tsx";
-import { useSettled } from "../lib/timing.ts";
-import { EMPTY, handOver, takeHandedOver, toRequest, type Draft } from "../messages/draft.ts";
+import { useLastDefined, useResource } from "../lib/resource.ts";
+import { useAddress } from "../lib/router.tsx";
+import { useDebounced } from "../lib/timing.ts";
+import { EMPTY, keepDraft, takeKeptDraft, toRequest, type Draft } from "../messages/draft.ts";
 import { useApi, useSession } from "../session/use-session.ts";
 import { Page } from "../ui/page.tsx";
 import { faultAt, Problem } from "../ui/problem.tsx";
@@ -15,13 +15,13 @@ import { CodeCard } from "./code-card.tsx";
 import { FollowedMessage } from "./followed-message.tsx";
 import { SendForm } from "./send-form.tsx";
 
-const SETTLED_MS = 250;
+const DEBOUNCE_MS = 250;
 
 export function SendPage(): JSX.Element {
   const api = useApi();
   const { identity } = useSession();
-  const { query } = usePlace();
-  const [untouched] = useState<Draft>(() => takeHandedOver(identity.keyId) ?? firstDraft(query));
+  const { query } = useAddress();
+  const [untouched] = useState<Draft>(() => takeKeptDraft(identity.keyId) ?? firstDraft(query));
   const [draft, setDraft] = useState(untouched);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [sent, setSent] = useState<{ id: string; key: string } | undefined>(undefined);
@@ -31,12 +31,12 @@ export function SendPage(): JSX.Element {
   const [copy, setCopy] = useState(0);
   const idempotencyKey = useMemo(newIdempotencyKey, [text, copy]);
   const isSent = sent?.key === idempotencyKey;
-  const settled = useSettled(text, SETTLED_MS);
-  const checked = useResource<MessageValidation>(settled, (signal) =>
-    api.messages.validate(JSON.parse(settled) as typeof request, { signal, maxRetries: 1 }),
+  const debouncedText = useDebounced(text, DEBOUNCE_MS);
+  const checked = useResource<MessageValidation>(debouncedText, (signal) =>
+    api.messages.validate(JSON.parse(debouncedText) as typeof request, { signal, maxRetries: 1 }),
   );
   // The last answer is better than none while the next one is on its way: the text does not jump.
-  const shown = useLast(checked.data);
+  const shown = useLastDefined(checked.data);
   const action = useAction(async () => {
     const { id } = await api.messages.send(request, { idempotencyKey });
     setSent({ id, key: idempotencyKey });
@@ -47,7 +47,7 @@ export function SendPage(): JSX.Element {
   unsent.current = isSent || draft === untouched ? undefined : draft;
   useEffect(
     () => () => {
-      if (unsent.current !== undefined) handOver(unsent.current, identity.keyId);
+      if (unsent.current !== undefined) keepDraft(unsent.current, identity.keyId);
     },
     [identity.keyId],
   );
@@ -59,7 +59,7 @@ export function SendPage(): JSX.Element {
   const faultOf = (pointer: string): string | undefined => {
     const refused = faultAt(action.error, pointer);
     if (refused !== undefined) return refused;
-    const isSeen = [...touched].some((place) => pointer === place || pointer.startsWith(`${place}/`));
+    const isSeen = [...touched].some((seen) => pointer === seen || pointer.startsWith(`${seen}/`));
     return isSeen ? shown?.errors.find((fault) => fault.pointer === pointer)?.detail : undefined;
   };
   const onSubmit = (event: SubmitEvent): void => {
@@ -80,7 +80,7 @@ export function SendPage(): JSX.Element {
       <div class="columns">
         <form class="card stack" onSubmit={onSubmit} noValidate aria-label="New message">
           <SendForm draft={draft} validation={shown} faultOf={faultOf} onChange={onChange} />
-          <Rules validation={shown} touched={touched} />
+          <GeneralFaults validation={shown} touched={touched} />
           <Problem error={checked.error} onRetry={checked.reload} />
           <Problem error={action.error} />
           <div class="actions">
@@ -104,7 +104,13 @@ export function SendPage(): JSX.Element {
 }
 
 /** Refusals that belong to no single field, such as that there is no route. */
-function Rules({ validation, touched }: { validation: MessageValidation | undefined; touched: ReadonlySet<string> }): JSX.Element | null {
+function GeneralFaults({
+  validation,
+  touched,
+}: {
+  validation: MessageValidation | undefined;
+  touched: ReadonlySet<string>;
+}): JSX.Element | null {
   const whole = validation?.errors.filter(({ pointer }) => pointer === "") ?? [];
   if (whole.length === 0 || touched.size === 0) return null;
   return (

@@ -8,14 +8,14 @@ import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Loaded } from "../ui/page.tsx";
 
-const MOST_TEMPLATES = 1_000;
+const MAX_TEMPLATES = 1_000;
 
 type TemplateProps = { draft: Draft; faultOf: (pointer: string) => string | undefined; onChange: (change: Partial<Draft>) => void };
 
 export function TemplateFields({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
   const mayRead = useMay("templates:read");
   return mayRead ? (
-    <ChosenTemplate draft={draft} faultOf={faultOf} onChange={onChange} />
+    <TemplateChoice draft={draft} faultOf={faultOf} onChange={onChange} />
   ) : (
     <TextField
       label="Template"
@@ -27,10 +27,10 @@ export function TemplateFields({ draft, faultOf, onChange }: TemplateProps): JSX
   );
 }
 
-function ChosenTemplate({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
+function TemplateChoice({ draft, faultOf, onChange }: TemplateProps): JSX.Element {
   const api = useApi();
   const templates = useResource("approved", (signal) =>
-    take(api.templates.list({ status: "approved", limit: 100 }, { signal }), MOST_TEMPLATES),
+    take(api.templates.list({ status: "approved", limit: 100 }, { signal }), MAX_TEMPLATES),
   );
   return (
     <Loaded resource={templates} lines={2}>

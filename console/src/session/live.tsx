@@ -10,54 +10,54 @@ type Listener = (events: readonly GodwitEvent[]) => void;
 type Live = {
   state: LiveState;
   /** Counts the times that the stream began anew, with no word of what was before. */
-  beginnings: number;
+  restarts: number;
   listeners: Set<Listener>;
 };
 
-const LiveContext = createContext<Live>({ state: "off", beginnings: 0, listeners: new Set() });
+const LiveContext = createContext<Live>({ state: "off", restarts: 0, listeners: new Set() });
 
 const FLUSH_MS = 200;
 // Beyond this it is less to fetch again what is shown.
-const MOST_HELD = 2_000;
+const MAX_PENDING = 2_000;
 const RETRY_MS = 5_000;
 const HIDDEN_MS = 30_000;
 // After a longer absence it is less to fetch what is shown again than all that has happened.
 const RESUMED_WITHIN_MS = 120_000;
 
-type Left = { lastEventId: string | undefined; atMs: number };
+type StreamPosition = { lastEventId: string | undefined; atMs: number };
 
 export function LiveProvider({ children }: { children: ComponentChildren }): JSX.Element {
   const session = useSession();
   const isAllowed = session.may("events:read");
   const [state, setState] = useState<LiveState>(isAllowed ? "connecting" : "off");
-  const [beginnings, setBeginnings] = useState(0);
+  const [restarts, setRestarts] = useState(0);
   const { current: listeners } = useRef(new Set<Listener>());
-  const left = useRef<Left>({ lastEventId: undefined, atMs: 0 });
-  const isLookedAt = useLookedAt();
+  const position = useRef<StreamPosition>({ lastEventId: undefined, atMs: 0 });
+  const isVisible = usePageVisible();
 
   useEffect(() => {
-    if (!isAllowed || !isLookedAt) return undefined;
+    if (!isAllowed || !isVisible) return undefined;
     const leaving = new AbortController();
-    const begin = (): void => setBeginnings((count) => count + 1);
-    const tell: Listener = (events) => {
+    const onRestart = (): void => setRestarts((count) => count + 1);
+    const notify: Listener = (events) => {
       for (const listener of listeners) listener(events);
     };
-    const hand = handfuls(tell, begin);
+    const batcher = batchEvents(notify, onRestart);
     const follow = async (): Promise<void> => {
-      const { lastEventId, atMs } = left.current;
+      const { lastEventId, atMs } = position.current;
       const from = Date.now() - atMs < RESUMED_WITHIN_MS ? lastEventId : undefined;
       let isNew = from === undefined;
       const onState = ({ kind }: { kind: "connected" | "lost" }): void => {
         setState(kind === "connected" ? "live" : "lost");
         if (kind !== "connected") return;
-        if (isNew) begin();
+        if (isNew) onRestart();
         isNew = false;
       };
       const stream = session.api.events.stream({}, { signal: leaving.signal, onState, lastEventId: from });
       try {
-        for await (const event of stream) hand.add(event);
+        for await (const event of stream) batcher.add(event);
       } finally {
-        left.current = { lastEventId: stream.lastEventId, atMs: Date.now() };
+        position.current = { lastEventId: stream.lastEventId, atMs: Date.now() };
       }
     };
     // What the SDK takes for final may still pass: a token that could not be bought while the service was away.
@@ -70,61 +70,61 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
     void keepFollowing();
     return () => {
       leaving.abort();
-      hand.end();
+      batcher.end();
     };
-  }, [session, isAllowed, isLookedAt, listeners]);
+  }, [session, isAllowed, isVisible, listeners]);
 
-  const live = useMemo(() => ({ state, beginnings, listeners }), [state, beginnings, listeners]);
+  const live = useMemo(() => ({ state, restarts, listeners }), [state, restarts, listeners]);
   return <LiveContext value={live}>{children}</LiveContext>;
 }
 
 /** What comes one by one, given on in handfuls. What is too much for one is dropped, and told. */
-function handfuls(give: Listener, onDropped: () => void): { add: (event: GodwitEvent) => void; end: () => void } {
-  let held: GodwitEvent[] = [];
-  let hasDropped = false;
+function batchEvents(notify: Listener, onOverflow: () => void): { add: (event: GodwitEvent) => void; end: () => void } {
+  let pending: GodwitEvent[] = [];
+  let isOverflowed = false;
   let timer = 0;
-  let isOver = false;
+  let isEnded = false;
   // A page that takes long to draw gets its handfuls less often: half of the time is left for whoever uses it.
-  const empty = (): void => {
-    const events = held;
-    held = [];
-    if (events.length > 0) give(events);
-    if (hasDropped) onDropped();
-    hasDropped = false;
+  const emit = (): void => {
+    const events = pending;
+    pending = [];
+    if (events.length > 0) notify(events);
+    if (isOverflowed) onOverflow();
+    isOverflowed = false;
   };
   const flush = (): void => {
     const beganAt = performance.now();
-    empty();
+    emit();
     requestAnimationFrame(() => {
-      if (isOver) return;
+      if (isEnded) return;
       timer = window.setTimeout(flush, Math.max(FLUSH_MS, performance.now() - beganAt));
     });
   };
   timer = window.setTimeout(flush, FLUSH_MS);
   const add = (event: GodwitEvent): void => {
-    held.push(event);
-    if (held.length <= MOST_HELD) return;
-    held = [];
-    hasDropped = true;
+    pending.push(event);
+    if (pending.length <= MAX_PENDING) return;
+    pending = [];
+    isOverflowed = true;
   };
   const end = (): void => {
-    isOver = true;
+    isEnded = true;
     clearTimeout(timer);
     // The stream goes on after the last of them.
-    empty();
+    emit();
   };
   return { add, end };
 }
 
 /** Browsers open six connections to a host, for all tabs together: one that nobody looks at gives its own back after a while. */
-function useLookedAt(): boolean {
-  const [isLookedAt, setLookedAt] = useState(true);
+function usePageVisible(): boolean {
+  const [isVisible, setVisible] = useState(true);
   useEffect(() => {
     let timer: number | undefined;
     const onChange = (): void => {
       clearTimeout(timer);
-      if (document.visibilityState === "visible") setLookedAt(true);
-      else timer = window.setTimeout(() => setLookedAt(false), HIDDEN_MS);
+      if (document.visibilityState === "visible") setVisible(true);
+      else timer = window.setTimeout(() => setVisible(false), HIDDEN_MS);
     };
     document.addEventListener("visibilitychange", onChange);
     return () => {
@@ -132,7 +132,7 @@ function useLookedAt(): boolean {
       document.removeEventListener("visibilitychange", onChange);
     };
   }, []);
-  return isLookedAt;
+  return isVisible;
 }
 
 export const useLiveState = (): LiveState => useContext(LiveContext).state;
@@ -149,6 +149,6 @@ export function useEvents(onEvents: Listener): void {
 }
 
 /** Fetches again what is shown whenever the stream begins anew: what happened before, it does not tell. */
-export function useCaughtUp(reload: () => void): void {
-  useOnChange(useContext(LiveContext).beginnings, reload);
+export function useOnStreamRestart(reload: () => void): void {
+  useOnChange(useContext(LiveContext).restarts, reload);
 }

@@ -11,33 +11,33 @@ export type Identity = {
   scopes: readonly Scope[];
 };
 
-type Held = { token: string; endsAtMs: number; identity: Identity };
+type TokenGrant = { token: string; endsAtMs: number; identity: Identity };
 export type EndReason = "signed-out" | "ended";
 
 const STORED = "godwit:session";
 // A token that ends while a request is on its way is of no use.
 const MARGIN_MS = 30_000;
-const ANSWER_MS = 30_000;
+const TOKEN_TIMEOUT_MS = 30_000;
 
 export class Session {
   readonly identity: Identity;
   readonly api: Godwit;
-  #held: Held;
+  #grant: TokenGrant;
   /** In memory alone: with it the next token is bought. */
   #key: string | undefined;
   readonly #onEnd: (reason: EndReason) => void;
   #renewing: Promise<string> | undefined;
-  #isOver = false;
+  #isEnded = false;
   readonly #ending: number;
 
-  constructor(held: Held, key: string | undefined, onEnd: (reason: EndReason) => void) {
-    this.identity = held.identity;
-    this.#held = held;
+  constructor(grant: TokenGrant, key: string | undefined, onEnd: (reason: EndReason) => void) {
+    this.identity = grant.identity;
+    this.#grant = grant;
     this.#key = key;
     this.#onEnd = onEnd;
     this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
     // Without a key nothing follows this token: the end is told when it comes, not at the next click.
-    this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, held.endsAtMs - Date.now())) : 0;
+    this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, grant.endsAtMs - Date.now())) : 0;
   }
 
   may(scope: Scope): boolean {
@@ -45,8 +45,8 @@ export class Session {
   }
 
   end(reason: EndReason): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#key = undefined;
     clearTimeout(this.#ending);
     sessionStorage.removeItem(STORED);
@@ -54,9 +54,9 @@ export class Session {
   }
 
   async #token(refused: string | undefined): Promise<string> {
-    const { token, endsAtMs } = this.#held;
-    const isGood = token !== refused && Date.now() < endsAtMs - MARGIN_MS;
-    if (isGood) return token;
+    const { token, endsAtMs } = this.#grant;
+    const isValid = token !== refused && Date.now() < endsAtMs - MARGIN_MS;
+    if (isValid) return token;
     if (this.#key === undefined) {
       if (refused !== undefined) this.end("ended");
       return token;
@@ -67,39 +67,39 @@ export class Session {
 
   async #renew(key: string): Promise<string> {
     try {
-      const held = await exchange(key);
+      const grant = await exchange(key);
       // Who has signed out meanwhile is not signed in again by it.
-      if (this.#isOver) return held.token;
-      this.#held = held;
-      store(held);
+      if (this.#isEnded) return grant.token;
+      this.#grant = grant;
+      store(grant);
     } catch (error) {
       // The key was revoked or has expired. What else went wrong may pass.
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       this.end("ended");
     }
-    return this.#held.token;
+    return this.#grant.token;
   }
 }
 
 /** Exchanges the key. Throws what the service says against it. */
 export async function signIn(key: string, onEnd: (reason: EndReason) => void): Promise<Session> {
-  const held = await exchange(key);
-  store(held);
-  return new Session(held, key, onEnd);
+  const grant = await exchange(key);
+  store(grant);
+  return new Session(grant, key, onEnd);
 }
 
 /** The session of this tab before the page was loaded again, if it still lasts. */
 export function resume(onEnd: (reason: EndReason) => void): Session | undefined {
-  const held = readStored();
-  if (held === undefined || held.endsAtMs <= Date.now()) return undefined;
-  return new Session(held, undefined, onEnd);
+  const grant = readStored();
+  if (grant === undefined || grant.endsAtMs <= Date.now()) return undefined;
+  return new Session(grant, undefined, onEnd);
 }
 
 /** The key itself is asked about first: to a client that it does not know, the token's route answers with a challenge at which browsers
  *  would ask for a name and a password. */
-async function exchange(key: string): Promise<Held> {
+async function exchange(key: string): Promise<TokenGrant> {
   const identity = await identify(key);
-  return { ...(await buyToken(identity.keyId, key)), identity };
+  return { ...(await createToken(identity.keyId, key)), identity };
 }
 
 async function identify(key: string): Promise<Identity> {
@@ -107,34 +107,34 @@ async function identify(key: string): Promise<Identity> {
   return { keyId: found.key_id, environment: found.environment, name: found.name, scopes: found.scopes };
 }
 
-async function buyToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
-  const { response, answer } = await post("/v1/oauth/token", { grant_type: "client_credentials", client_id: keyId, client_secret: key });
-  if (response.ok) return { token: answer.access_token, endsAtMs: Date.now() + answer.expires_in * 1_000 };
+async function createToken(keyId: string, key: string): Promise<{ token: string; endsAtMs: number }> {
+  const { response, body } = await post("/v1/oauth/token", { grant_type: "client_credentials", client_id: keyId, client_secret: key });
+  if (response.ok) return { token: body.access_token, endsAtMs: Date.now() + body.expires_in * 1_000 };
   const { headers, status } = response;
-  const fields = { code: answer.code, title: answer.title, detail: answer.detail, requestId: headers.get("x-request-id") };
+  const fields = { code: body.code, title: body.title, detail: body.detail, requestId: headers.get("x-request-id") };
   throw new ApiError({ ...fields, status, errors: [], requiredScopes: [], retryAfterSeconds: null, headers });
 }
 
-type TokenAnswer = { access_token: string; expires_in: number; code: string; title: string; detail: string };
+type TokenResponse = { access_token: string; expires_in: number; code: string; title: string; detail: string };
 
 /** What is no answer of the service's is a lost connection: it may pass. */
-async function post(path: string, form: Record<string, string>): Promise<{ response: Response; answer: TokenAnswer }> {
+async function post(path: string, form: Record<string, string>): Promise<{ response: Response; body: TokenResponse }> {
   try {
-    const response = await fetch(path, { method: "POST", body: new URLSearchParams(form), signal: AbortSignal.timeout(ANSWER_MS) });
-    return { response, answer: (await response.json()) as TokenAnswer };
+    const response = await fetch(path, { method: "POST", body: new URLSearchParams(form), signal: AbortSignal.timeout(TOKEN_TIMEOUT_MS) });
+    return { response, body: (await response.json()) as TokenResponse };
   } catch (error) {
     throw new ConnectionError("no access token could be had", { cause: error });
   }
 }
 
-const store = (held: Held): void => sessionStorage.setItem(STORED, JSON.stringify(held));
+const store = (grant: TokenGrant): void => sessionStorage.setItem(STORED, JSON.stringify(grant));
 
 /** Undefined for what another version of the console may have left there. */
-function readStored(): Held | undefined {
+function readStored(): TokenGrant | undefined {
   try {
-    const held = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as Held;
-    const isWhole = typeof held.token === "string" && typeof held.endsAtMs === "number" && Array.isArray(held.identity.scopes);
-    return isWhole ? held : undefined;
+    const grant = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as TokenGrant;
+    const isComplete = typeof grant.token === "string" && typeof grant.endsAtMs === "number" && Array.isArray(grant.identity.scopes);
+    return isComplete ? grant : undefined;
   } catch {
     return undefined;
   }

@@ -1,15 +1,15 @@
 /** The frame of every page: where one can go, who one is, and whether what is shown is live. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Link, usePlace } from "../lib/router.tsx";
+import { Link, useAddress } from "../lib/router.tsx";
 import { useLiveState, type LiveState } from "../session/live.tsx";
 import { useSession } from "../session/use-session.ts";
-import { Mark } from "./mark.tsx";
+import { Logo } from "./logo.tsx";
 import { SECTIONS } from "./sections.ts";
 import { THEMES, useTheme, type Theme } from "./theme.ts";
 
 export function Shell({ children }: { children: ComponentChildren }): JSX.Element {
-  const { path } = usePlace();
+  const { path } = useAddress();
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -25,7 +25,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
         Skip to the content
       </a>
       <header class="bar">
-        <Mark />
+        <Logo />
         <button type="button" class="menu" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
           Menu
         </button>

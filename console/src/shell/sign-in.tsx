@@ -5,7 +5,7 @@ import { useAction } from "../lib/action.ts";
 import { signIn, type EndReason, type Session } from "../session/session.ts";
 import { Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
-import { Mark } from "./mark.tsx";
+import { Logo } from "./logo.tsx";
 
 type SignInProps = { ended: EndReason | undefined; onSession: (session: Session) => void; onEnd: (reason: EndReason) => void };
 
@@ -29,7 +29,7 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
   const fault = isTyped && !isFormed ? "A key looks like gw_test_… or gw_live_…" : undefined;
   return (
     <main class="door">
-      <Mark />
+      <Logo />
       <h1>Sign in</h1>
       {ended === "ended" && (
         <p class="notice" role="status">
@@ -47,9 +47,9 @@ export function SignIn({ ended, onSession, onEnd }: SignInProps): JSX.Element {
           error={fault}
           hint="It stays in this page's memory. A reload goes on with an access token of an hour at most, kept for this tab alone."
         >
-          {(tied) => (
+          {(control) => (
             <input
-              {...tied}
+              {...control}
               ref={input}
               type="password"
               autoComplete="off"

@@ -2,8 +2,8 @@
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
-import { useSettled } from "../lib/timing.ts";
+import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
+import { useDebounced } from "../lib/timing.ts";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Ago } from "../ui/moment.tsx";
@@ -20,14 +20,14 @@ type Open = { kind: "none" } | { kind: "add" } | { kind: "lift" | "history"; sup
 export function SuppressionsPage(): JSX.Element {
   const api = useApi();
   const mayWrite = useMay("suppressions:write");
-  const { query } = usePlace();
+  const { query } = useAddress();
   const recipient = query.get("recipient") ?? "";
   const status = query.get("status") === "lifted" ? "lifted" : "active";
-  const settled = useSettled(recipient.trim(), 300);
+  const debouncedRecipient = useDebounced(recipient.trim(), 300);
   const [open, setOpen] = useState<Open>({ kind: "none" });
   const close = (): void => setOpen({ kind: "none" });
-  const list = useList(`suppressions ${status} ${settled}`, (cursor, signal) =>
-    api.suppressions.list({ status, ...(settled === "" ? {} : { recipient: settled }) }, { signal }).page(cursor),
+  const list = useList(`suppressions ${status} ${debouncedRecipient}`, (cursor, signal) =>
+    api.suppressions.list({ status, ...(debouncedRecipient === "" ? {} : { recipient: debouncedRecipient }) }, { signal }).page(cursor),
   );
   const filter = (change: Record<string, string>): void => {
     const chosen = Object.entries({ recipient, ...(status === "lifted" ? { status } : {}), ...change }).filter(([, value]) => value !== "");
@@ -71,7 +71,7 @@ export function SuppressionsPage(): JSX.Element {
         <Loaded resource={list.resource}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title={emptyTitle(status, settled)}>
+              <Empty title={emptyTitle(status, debouncedRecipient)}>
                 <p>Whoever answers STOP is added by itself, and lifted again by START.</p>
               </Empty>
             ) : (

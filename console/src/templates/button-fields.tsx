@@ -5,7 +5,7 @@ import { SelectField, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { BUTTON_TYPES, type ButtonDraft } from "./template-draft.ts";
 
-const MOST_BUTTONS = 10;
+const MAX_BUTTONS = 10;
 
 type ButtonsProps = { buttons: readonly ButtonDraft[]; onButtons: (buttons: readonly ButtonDraft[]) => void; error: unknown };
 
@@ -30,7 +30,7 @@ export function ButtonFields({ buttons, onButtons, error }: ButtonsProps): JSX.E
         />
       ))}
       <div class="actions">
-        <button type="button" class="small" onClick={add} disabled={buttons.length >= MOST_BUTTONS}>
+        <button type="button" class="small" onClick={add} disabled={buttons.length >= MAX_BUTTONS}>
           Add a button
         </button>
         <span class="hint">Up to 10; 2 of them open a URL, 1 calls a number.</span>

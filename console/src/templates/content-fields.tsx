@@ -1,12 +1,12 @@
 /** What a template says: its texts, the variables that are found in them as they are typed, and an example for each. */
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";
-import { useSettled } from "../lib/timing.ts";
+import { useDebounced } from "../lib/timing.ts";
 import { Field, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ButtonFields } from "./button-fields.tsx";
-import { oddBraces, placeholderOf } from "./placeholders.ts";
-import { isOnWhatsapp, variablesOfDraft, type Draft } from "./template-draft.ts";
+import { oddBraces, toPlaceholder } from "./placeholders.ts";
+import { draftVariables, isOnWhatsapp, type Draft } from "./template-draft.ts";
 
 export type DraftProps = { draft: Draft; onDraft: (draft: Draft) => void; error: unknown };
 
@@ -15,10 +15,10 @@ const TYPING_MS = 700;
 
 export function ContentFields(props: DraftProps): JSX.Element {
   const { draft, onDraft, error } = props;
-  const isWhole = isOnWhatsapp(draft);
+  const isForWhatsapp = isOnWhatsapp(draft);
   return (
     <>
-      {isWhole && (
+      {isForWhatsapp && (
         <TextField
           label="Header"
           isOptional
@@ -29,7 +29,7 @@ export function ContentFields(props: DraftProps): JSX.Element {
         />
       )}
       <Body {...props} />
-      {isWhole && (
+      {isForWhatsapp && (
         <>
           <TextField
             label="Footer"
@@ -48,7 +48,7 @@ export function ContentFields(props: DraftProps): JSX.Element {
 }
 
 function Body({ draft, onDraft, error }: DraftProps): JSX.Element {
-  const odd = useSettled(oddBraces(draft.body), TYPING_MS);
+  const odd = useDebounced(oddBraces(draft.body), TYPING_MS);
   const most = isOnWhatsapp(draft) ? 1_024 : 1_600;
   const braces = odd === undefined ? undefined : `${odd} is not a variable: write {{1}} or {{name}}, in small letters and without blanks.`;
   const hint = (
@@ -59,15 +59,15 @@ function Body({ draft, onDraft, error }: DraftProps): JSX.Element {
   );
   return (
     <Field label="Body" hint={hint} error={faultAt(error, "/body") ?? braces}>
-      {(tied) => (
-        <textarea {...tied} rows={6} value={draft.body} onInput={(event) => onDraft({ ...draft, body: event.currentTarget.value })} />
+      {(control) => (
+        <textarea {...control} rows={6} value={draft.body} onInput={(event) => onDraft({ ...draft, body: event.currentTarget.value })} />
       )}
     </Field>
   );
 }
 
 function Examples({ draft, onDraft, error }: DraftProps): JSX.Element | null {
-  const variables = variablesOfDraft(draft);
+  const variables = draftVariables(draft);
   if (variables.length === 0) return null;
   return (
     <fieldset class="stack">
@@ -77,7 +77,7 @@ function Examples({ draft, onDraft, error }: DraftProps): JSX.Element | null {
         {variables.map((name) => (
           <TextField
             key={name}
-            label={`Example for ${placeholderOf(name)}`}
+            label={`Example for ${toPlaceholder(name)}`}
             value={draft.examples[name] ?? ""}
             onValue={(example) => onDraft({ ...draft, examples: { ...draft.examples, [name]: example } })}
             error={faultAt(error, `/examples/${name}`)}

@@ -6,7 +6,7 @@ import { useAction } from "../lib/action.ts";
 import { useApi } from "../session/use-session.ts";
 import { Problem } from "../ui/problem.tsx";
 import { useToast } from "../ui/toast.tsx";
-import { draftOf, isOnWhatsapp, toChanges, type Draft } from "./template-draft.ts";
+import { isOnWhatsapp, toChanges, toDraft, type Draft } from "./template-draft.ts";
 import { TemplateFields } from "./template-fields.tsx";
 import { PreviewCard } from "./template-preview.tsx";
 
@@ -17,7 +17,7 @@ export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
   const say = useToast();
   // What nobody has touched follows the template, whoever changes it.
   const [touched, setTouched] = useState<Draft | undefined>(undefined);
-  const draft = touched ?? draftOf(template);
+  const draft = touched ?? toDraft(template);
   const changes = toChanges(draft, template);
   const isChanged = Object.keys(changes).length > 0;
   const action = useAction(async (isSubmitted: boolean) => {
@@ -40,7 +40,7 @@ export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
       <form class="card stack" onSubmit={onSubmit} noValidate aria-label={`Edit ${template.name}`}>
         <TemplateFields isNew={false} draft={draft} onDraft={setTouched} error={action.error} />
         <Problem error={action.error} />
-        <p class="hint">{fateOf(template, draft)}</p>
+        <p class="hint">{describeSaving(template, draft)}</p>
         <div class="actions">
           <SaveButtons
             status={template.status}
@@ -89,7 +89,7 @@ function SaveButtons({ status, isChanged, isRunning, onSubmitted }: ButtonsProps
 }
 
 /** What saving does to it. */
-function fateOf({ status, version }: Template, draft: Draft): string {
+function describeSaving({ status, version }: Template, draft: Draft): string {
   if (status === "draft") return "A draft cannot be sent. Submit it when it says what it should.";
   if (!isOnWhatsapp(draft)) return `A change of the content makes version ${version + 1}, which is approved at once.`;
   return `A change of the content makes version ${version + 1}, which is reviewed, as a change of language or category is. Until it is approved nothing can be sent from the template.`;

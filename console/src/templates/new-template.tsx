@@ -30,7 +30,7 @@ export function NewTemplatePage(): JSX.Element {
           <TemplateFields isNew draft={draft} onDraft={setDraft} error={action.error} />
           <Problem error={action.error} />
           <p class="hint">
-            <Fate draft={draft} />
+            <SubmitHint draft={draft} />
           </p>
           <div class="actions">
             <button type="button" class="primary" onClick={() => void action.run(true)} disabled={action.isRunning}>
@@ -51,7 +51,7 @@ export function NewTemplatePage(): JSX.Element {
 }
 
 /** What becomes of it when it is submitted. */
-function Fate({ draft }: { draft: Draft }): JSX.Element {
+function SubmitHint({ draft }: { draft: Draft }): JSX.Element {
   const { environment } = useSession().identity;
   if (!isOnWhatsapp(draft)) return <>A template for SMS alone is approved as soon as it is submitted.</>;
   if (environment === "test")

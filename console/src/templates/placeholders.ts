@@ -7,7 +7,7 @@ const BRACES = /\{\{([^{}]*)\}\}|\{\{|\}\}/g;
 const isVariable = (name: string | undefined): name is string => name !== undefined && VARIABLE.test(name);
 
 /** The variables of header and body, each once, in the order in which the API lists them. */
-export const variablesOf = (header: string, body: string): string[] => [
+export const findVariables = (header: string, body: string): string[] => [
   ...new Set(
     [header, body].flatMap((text) => Array.from(text.matchAll(BRACES), ([, inside]) => inside).filter((inside) => isVariable(inside))),
   ),
@@ -17,4 +17,4 @@ export const variablesOf = (header: string, body: string): string[] => [
 export const oddBraces = (text: string): string | undefined =>
   Array.from(text.matchAll(BRACES)).find(([, inside]) => !isVariable(inside))?.[0];
 
-export const placeholderOf = (name: string): string => `{{${name}}}`;
+export const toPlaceholder = (name: string): string => `{{${name}}}`;

@@ -3,7 +3,7 @@ import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 import { Facts } from "../ui/facts.tsx";
-import { placeholderOf } from "./placeholders.ts";
+import { toPlaceholder } from "./placeholders.ts";
 import { PreviewCard } from "./template-preview.tsx";
 
 export function ShowTemplate({ template }: { template: Template }): JSX.Element {
@@ -54,7 +54,7 @@ const Variables = ({ of: { variables } }: { of: Template }): JSX.Element =>
     <ul class="template-list">
       {variables.map(({ name, example }) => (
         <li key={name}>
-          <code>{placeholderOf(name)}</code> {example !== null && <span class="quiet">such as {example}</span>}
+          <code>{toPlaceholder(name)}</code> {example !== null && <span class="quiet">such as {example}</span>}
         </li>
       ))}
     </ul>

@@ -1,6 +1,6 @@
 /** A template as it is being written: every field a text, until the API takes it. */
 import type { EditTemplate, NewTemplate, Template } from "godwit-sdk";
-import { variablesOf } from "./placeholders.ts";
+import { findVariables } from "./placeholders.ts";
 
 /** `target` is what a button opens or calls; `key` tells buttons apart while they come and go. */
 export type ButtonDraft = { key: number; type: string; text: string; target: string };
@@ -34,7 +34,7 @@ export const EMPTY_DRAFT: Draft = {
   examples: {},
 };
 
-export const draftOf = (template: Template): Draft => ({
+export const toDraft = (template: Template): Draft => ({
   name: template.name,
   language: template.language,
   category: template.category,
@@ -53,22 +53,22 @@ export const draftOf = (template: Template): Draft => ({
 
 export const isOnWhatsapp = ({ channels }: Pick<Draft, "channels">): boolean => channels.includes("whatsapp");
 
-export const variablesOfDraft = (draft: Draft): string[] => variablesOf(isOnWhatsapp(draft) ? draft.header : "", draft.body);
+export const draftVariables = (draft: Draft): string[] => findVariables(isOnWhatsapp(draft) ? draft.header : "", draft.body);
 
-type Said = Omit<NewTemplate, "name" | "status">;
+type TemplateContent = Omit<NewTemplate, "name" | "status">;
 
 /** What is sent. Header, footer and buttons are WhatsApp's own: without it they are kept in the form, for whoever ticks it again. */
-function saidBy(draft: Draft): Said {
-  const isWhole = isOnWhatsapp(draft);
-  const examples = variablesOfDraft(draft).map((name) => [name, draft.examples[name] ?? ""] as const);
+function toContent(draft: Draft): TemplateContent {
+  const isForWhatsapp = isOnWhatsapp(draft);
+  const examples = draftVariables(draft).map((name) => [name, draft.examples[name] ?? ""] as const);
   return {
     language: draft.language.trim(),
     category: draft.category as NewTemplate["category"],
     channels: [...draft.channels] as NewTemplate["channels"],
     body: draft.body,
-    header: isWhole ? draft.header : "",
-    footer: isWhole ? draft.footer : "",
-    buttons: isWhole ? draft.buttons.map(toButton) : [],
+    header: isForWhatsapp ? draft.header : "",
+    footer: isForWhatsapp ? draft.footer : "",
+    buttons: isForWhatsapp ? draft.buttons.map(toButton) : [],
     examples: Object.fromEntries(examples.filter(([, example]) => example !== "")),
   };
 }
@@ -82,13 +82,13 @@ const toButton = ({ type, text, target }: ButtonDraft): NonNullable<NewTemplate[
 
 export const toNew = (draft: Draft, isSubmitted: boolean): NewTemplate => ({
   name: draft.name.trim(),
-  ...saidBy(draft),
+  ...toContent(draft),
   ...(isSubmitted ? {} : { status: "draft" }),
 });
 
 /** What differs from the saved template, and nothing else. */
 export function toChanges(draft: Draft, template: Template): EditTemplate {
-  const [now, before] = [saidBy(draft), saidBy(draftOf(template))];
-  const isOther = (field: keyof Said): boolean => JSON.stringify(now[field]) !== JSON.stringify(before[field]);
-  return Object.fromEntries(Object.entries(now).filter(([field]) => isOther(field as keyof Said)));
+  const [now, before] = [toContent(draft), toContent(toDraft(template))];
+  const isOther = (field: keyof TemplateContent): boolean => JSON.stringify(now[field]) !== JSON.stringify(before[field]);
+  return Object.fromEntries(Object.entries(now).filter(([field]) => isOther(field as keyof TemplateContent)));
 }

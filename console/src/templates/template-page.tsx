@@ -36,7 +36,7 @@ function SavedTemplate({ id }: { id: string }): JSX.Element {
   return (
     <Page
       title={template?.name ?? "Template"}
-      lead={template && <Standing of={template} />}
+      lead={template && <TemplateState of={template} />}
       actions={template && <Actions template={template} mayEdit={mayEdit} onArchived={set} />}
     >
       <Loaded resource={resource} lines={8}>
@@ -47,10 +47,10 @@ function SavedTemplate({ id }: { id: string }): JSX.Element {
 }
 
 /** A decision of the carrier, unless we know of something later. */
-const newer = (before: Template | undefined, told: Template | undefined): Template | undefined =>
-  before !== undefined && told?.id === before.id && told.updated_at >= before.updated_at ? told : before;
+const newer = (before: Template | undefined, received: Template | undefined): Template | undefined =>
+  before !== undefined && received?.id === before.id && received.updated_at >= before.updated_at ? received : before;
 
-const Standing = ({ of: { status, status_reason: reason, version, updated_at: updatedAt } }: { of: Template }): JSX.Element => (
+const TemplateState = ({ of: { status, status_reason: reason, version, updated_at: updatedAt } }: { of: Template }): JSX.Element => (
   <>
     <Status of={status} /> {reason !== null && <span>{reason} · </span>}version {version} · changed <Ago iso={updatedAt} />
   </>
@@ -60,11 +60,11 @@ type ActionsProps = { template: Template; mayEdit: boolean; onArchived: (templat
 
 function Actions({ template, mayEdit, onArchived }: ActionsProps): JSX.Element {
   const maySend = useMay("messages:send") && template.status === "approved";
-  const [isAsked, setAsked] = useState(false);
+  const [isArchiving, setArchiving] = useState(false);
   return (
     <>
       {mayEdit && (
-        <button type="button" onClick={() => setAsked(true)}>
+        <button type="button" onClick={() => setArchiving(true)}>
           Archive
         </button>
       )}
@@ -73,12 +73,12 @@ function Actions({ template, mayEdit, onArchived }: ActionsProps): JSX.Element {
           Send with this template
         </Link>
       )}
-      {isAsked && (
+      {isArchiving && (
         <ArchiveTemplate
           template={template}
-          onClose={() => setAsked(false)}
+          onClose={() => setArchiving(false)}
           onDone={(archived) => {
-            setAsked(false);
+            setArchiving(false);
             onArchived(archived);
           }}
         />

@@ -2,14 +2,14 @@
 import type { Template, TemplatePreview } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useLast, useResource, type Resource } from "../lib/resource.ts";
-import { useSettled } from "../lib/timing.ts";
+import { useLastDefined, useResource, type Resource } from "../lib/resource.ts";
+import { useDebounced } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";
 import { Loaded } from "../ui/page.tsx";
 import { Segments } from "../ui/segments.tsx";
 import { Bubble } from "./bubble.tsx";
-import { placeholderOf } from "./placeholders.ts";
+import { toPlaceholder } from "./placeholders.ts";
 
 type Values = Readonly<Record<string, string>>;
 
@@ -17,7 +17,7 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
   const [chosen, setChosen] = useState<string | undefined>(undefined);
   const [typed, setTyped] = useState<Values>({});
   const channel = template.channels.find((one) => one === chosen) ?? template.channels[0] ?? "sms";
-  const preview = usePreview(template, channel, useSettled(typed, 300));
+  const preview = usePreview(template, channel, useDebounced(typed, 300));
   return (
     <section class="card template-preview" aria-label="Preview">
       <div class="card-head">
@@ -30,7 +30,7 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
             You have unsaved changes. The preview shows the saved version {template.version}.
           </p>
         )}
-        <Loaded resource={preview}>{(data) => <Shown preview={data} template={template} />}</Loaded>
+        <Loaded resource={preview}>{(data) => <RenderedPreview preview={data} template={template} />}</Loaded>
         <ValueFields template={template} typed={typed} onTyped={setTyped} />
       </div>
     </section>
@@ -40,19 +40,19 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
 /** The last one stays in sight until the next one is there. */
 function usePreview(template: Template, channel: string, typed: Values): Resource<TemplatePreview> {
   const api = useApi();
-  const values = valuesOf(template, typed);
+  const values = previewValues(template, typed);
   const { id, version, updated_at: updatedAt } = template;
   const preview = useResource(JSON.stringify([id, version, updatedAt, channel, values]), (signal) =>
     api.templates.preview(id, { channel: channel as "sms", template_variables: values }, { signal }),
   );
-  const last = useLast(preview.data);
+  const last = useLastDefined(preview.data);
   return { ...preview, data: preview.error === undefined ? last : undefined };
 }
 
 /** What is typed, else the example, else the placeholder itself: values are put in as they are, so it stays in its place. */
-const valuesOf = ({ variables }: Template, typed: Values): Record<string, string> =>
+const previewValues = ({ variables }: Template, typed: Values): Record<string, string> =>
   Object.fromEntries(
-    variables.map(({ name, example }) => [name, [typed[name], example].find((value) => value?.trim()) ?? placeholderOf(name)]),
+    variables.map(({ name, example }) => [name, [typed[name], example].find((value) => value?.trim()) ?? toPlaceholder(name)]),
   );
 
 type ChannelsProps = { of: Template; shown: string; onChosen: (channel: string) => void };
@@ -67,7 +67,7 @@ const Channels = ({ of: { channels }, shown, onChosen }: ChannelsProps): JSX.Ele
   </div>
 );
 
-function Shown({ preview, template }: { preview: TemplatePreview; template: Template }): JSX.Element {
+function RenderedPreview({ preview, template }: { preview: TemplatePreview; template: Template }): JSX.Element {
   const { channel, header, body, footer, segments } = preview;
   return (
     <>
@@ -92,7 +92,7 @@ function ValueFields({ template: { variables }, typed, onTyped }: ValueProps): J
         {variables.map(({ name, example }) => (
           <TextField
             key={name}
-            label={`Value of ${placeholderOf(name)}`}
+            label={`Value of ${toPlaceholder(name)}`}
             placeholder={example ?? ""}
             value={typed[name] ?? ""}
             onValue={(value) => onTyped({ ...typed, [name]: value })}

@@ -1,8 +1,8 @@
 /** The templates of the environment: found, and made. */
 import type { QueryOf, Template } from "godwit-sdk";
 import type { JSX } from "preact";
-import { Link, replaceQuery, usePlace } from "../lib/router.tsx";
-import { useSettled } from "../lib/timing.ts";
+import { Link, replaceQuery, useAddress } from "../lib/router.tsx";
+import { useDebounced } from "../lib/timing.ts";
 import { useEvents } from "../session/live.tsx";
 import { useApi, useMay } from "../session/use-session.ts";
 import { SelectField, TextField } from "../ui/field.tsx";
@@ -19,16 +19,16 @@ const FILTERS = ["status", "channel", "name"] as const;
 export function TemplatesPage(): JSX.Element {
   const api = useApi();
   const mayWrite = useMay("templates:write");
-  const { query } = usePlace();
-  const asked = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])));
-  const settled = useSettled(JSON.stringify(asked), 300);
-  const list = useList(`templates ${settled}`, (cursor, signal) =>
-    api.templates.list(JSON.parse(settled) as QueryOf<"get_templates">, { signal }).page(cursor),
+  const { query } = useAddress();
+  const filters = Object.fromEntries(FILTERS.flatMap((name) => (query.get(name)?.trim() ? [[name, query.get(name)?.trim()]] : [])));
+  const debouncedFilters = useDebounced(JSON.stringify(filters), 300);
+  const list = useList(`templates ${debouncedFilters}`, (cursor, signal) =>
+    api.templates.list(JSON.parse(debouncedFilters) as QueryOf<"get_templates">, { signal }).page(cursor),
   );
   useEvents((events) => {
-    const told = new Map(events.flatMap(({ data: { template } }) => (template === undefined ? [] : [[template.id, template]])));
-    if (told.size === 0) return;
-    list.resource.set((before) => before && { ...before, items: before.items.map((template) => told.get(template.id) ?? template) });
+    const changed = new Map(events.flatMap(({ data: { template } }) => (template === undefined ? [] : [[template.id, template]])));
+    if (changed.size === 0) return;
+    list.resource.set((before) => before && { ...before, items: before.items.map((template) => changed.get(template.id) ?? template) });
   });
   return (
     <Page
@@ -47,7 +47,7 @@ export function TemplatesPage(): JSX.Element {
         <Loaded resource={list.resource}>
           {({ items, cursor }) =>
             items.length === 0 && cursor === null ? (
-              <Nothing isFiltered={settled !== "{}"} />
+              <NoTemplates isFiltered={debouncedFilters !== "{}"} />
             ) : (
               <Table label="Templates" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
             )
@@ -85,7 +85,7 @@ function Filters({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
-const Nothing = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
+const NoTemplates = ({ isFiltered }: { isFiltered: boolean }): JSX.Element =>
   isFiltered ? (
     <Empty title="No template matches">
       <p>A name is looked for as a whole. Archived templates are shown when their status is asked for.</p>

@@ -7,7 +7,7 @@ type Series = { name: string; tone: "good" | "busy" | "bad" | "wait"; values: re
 type ChartProps = {
   title: string;
   kind: "bars" | "lines";
-  /** One name for each place on the axis. */
+  /** One name for each index on the axis. */
   times: readonly string[];
   series: readonly Series[];
   format: (value: number) => string;
@@ -33,7 +33,7 @@ export function Chart({ title, kind, times, series, format, top = 0 }: ChartProp
           {series.map(({ name, tone, values }) => (
             <li key={name} class={tone}>
               {name}
-              {at !== undefined && <strong> {told(values[at], format)}</strong>}
+              {at !== undefined && <strong> {formatValue(values[at], format)}</strong>}
             </li>
           ))}
         </ul>
@@ -67,50 +67,50 @@ export function Chart({ title, kind, times, series, format, top = 0 }: ChartProp
   );
 }
 
-const told = (value: number | null | undefined, format: (value: number) => string): string =>
+const formatValue = (value: number | null | undefined, format: (value: number) => string): string =>
   value === null || value === undefined ? "–" : format(value);
 
 function heights(kind: ChartProps["kind"], count: number, series: readonly Series[]): number[] {
-  const at = (place: number): number[] => series.map(({ values }) => values[place] ?? 0);
-  return Array.from({ length: count }, (_, place) =>
-    kind === "bars" ? at(place).reduce((sum, value) => sum + value, 0) : Math.max(0, ...at(place)),
+  const at = (index: number): number[] => series.map(({ values }) => values[index] ?? 0);
+  return Array.from({ length: count }, (_, index) =>
+    kind === "bars" ? at(index).reduce((sum, value) => sum + value, 0) : Math.max(0, ...at(index)),
   );
 }
 
-type Drawn = { series: readonly Series[]; count: number; highest: number };
+type DrawProps = { series: readonly Series[]; count: number; highest: number };
 
-function Bars({ series, count, highest }: Drawn): JSX.Element {
+function Bars({ series, count, highest }: DrawProps): JSX.Element {
   const step = WIDTH / count;
   const gap = Math.min(3, step / 5);
   const rects: JSX.Element[] = [];
-  for (let place = 0; place < count; place += 1) {
+  for (let index = 0; index < count; index += 1) {
     let y = HEIGHT;
     for (const { name, tone, values } of series) {
-      const height = highest === 0 ? 0 : ((values[place] ?? 0) / highest) * HEIGHT;
+      const height = highest === 0 ? 0 : ((values[index] ?? 0) / highest) * HEIGHT;
       y -= height;
       if (height > 0)
-        rects.push(<rect key={`${name} ${place}`} class={tone} x={place * step + gap / 2} y={y} width={step - gap} height={height} />);
+        rects.push(<rect key={`${name} ${index}`} class={tone} x={index * step + gap / 2} y={y} width={step - gap} height={height} />);
     }
   }
   return <>{rects}</>;
 }
 
 /** A value without neighbours is a dot: a line of one point would not be seen. */
-function Lines({ series, count, highest }: Drawn): JSX.Element {
+function Lines({ series, count, highest }: DrawProps): JSX.Element {
   const step = WIDTH / count;
-  const yOf = (value: number): number => (highest === 0 ? HEIGHT : HEIGHT - (value / highest) * HEIGHT);
+  const toY = (value: number): number => (highest === 0 ? HEIGHT : HEIGHT - (value / highest) * HEIGHT);
   return (
     <>
       {series.map(({ name, tone, values }) => {
-        const points = values.map((value, place) => (value === null ? null : ([(place + 0.5) * step, yOf(value)] as const)));
+        const points = values.map((value, index) => (value === null ? null : ([(index + 0.5) * step, toY(value)] as const)));
         const path = points
-          .map((point, place) => (point === null ? "" : `${points[place - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`))
+          .map((point, index) => (point === null ? "" : `${points[index - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`))
           .join("");
-        const alone = points.filter((point, place) => point !== null && !points[place - 1] && !points[place + 1]);
+        const isolated = points.filter((point, index) => point !== null && !points[index - 1] && !points[index + 1]);
         return (
           <g key={name} class={tone}>
             <path class="line" d={path} />
-            {alone.map(
+            {isolated.map(
               (point) =>
                 point && (
                   <line key={point[0]} class="line dot" x1={point[0] - step / 4} x2={point[0] + step / 4} y1={point[1]} y2={point[1]} />
@@ -142,12 +142,12 @@ function AsTable({ title, times, series, format }: Pick<ChartProps, "title" | "t
               </tr>
             </thead>
             <tbody>
-              {times.map((time, place) => (
+              {times.map((time, index) => (
                 <tr key={time}>
                   <th scope="row">{time}</th>
                   {series.map(({ name, values }) => (
                     <td key={name} class="number" data-name={name}>
-                      {told(values[place], format)}
+                      {formatValue(values[index], format)}
                     </td>
                   ))}
                 </tr>

@@ -3,16 +3,16 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): JSX.Element {
-  const [said, setSaid] = useState<string | undefined>(undefined);
+  const [notice, setNotice] = useState<string | undefined>(undefined);
   useEffect(() => {
-    if (said === undefined) return undefined;
-    const timer = setTimeout(() => setSaid(undefined), 2_000);
+    if (notice === undefined) return undefined;
+    const timer = setTimeout(() => setNotice(undefined), 2_000);
     return () => clearTimeout(timer);
-  }, [said]);
-  const copy = async (): Promise<void> => setSaid((await copyText(text)) ? "Copied" : "Press Ctrl+C");
+  }, [notice]);
+  const copy = async (): Promise<void> => setNotice((await copyText(text)) ? "Copied" : "Press Ctrl+C");
   return (
     <button type="button" class="small" onClick={() => void copy()} aria-live="polite">
-      {said ?? label}
+      {notice ?? label}
     </button>
   );
 }

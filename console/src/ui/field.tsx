@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { INCOMPLETE } from "../lib/format.ts";
 
-type Tied = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
+type ControlProps = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
 
 type FieldProps = {
   label: string;
@@ -11,7 +11,7 @@ type FieldProps = {
   error?: string | undefined;
   isOptional?: boolean;
   /** Gets what ties the control to its label: spread it on the control. */
-  children: (tied: Tied) => ComponentChildren;
+  children: (control: ControlProps) => ComponentChildren;
 };
 
 export function Field({ label, hint, error, isOptional = false, children }: FieldProps): JSX.Element {
@@ -59,9 +59,9 @@ const LATEST: Readonly<Partial<Record<NonNullable<TextProps["type"]>, string>>> 
 
 export const TextField = ({ value, onValue, type = "text", placeholder, list, error, ...field }: TextProps): JSX.Element => (
   <Field {...field} error={value === INCOMPLETE ? "The date is not complete." : error}>
-    {(tied) => (
+    {(control) => (
       <input
-        {...tied}
+        {...control}
         type={type}
         max={LATEST[type]}
         placeholder={placeholder}
@@ -85,8 +85,8 @@ type SelectProps = Omit<FieldProps, "children"> & {
 
 export const SelectField = ({ value, onValue, options, ...field }: SelectProps): JSX.Element => (
   <Field {...field}>
-    {(tied) => (
-      <select {...tied} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+    {(control) => (
+      <select {...control} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
         {options.map(([option, label]) => (
           <option key={option} value={option}>
             {label}

@@ -5,9 +5,9 @@ import { formatAgo, formatMoment } from "../lib/format.ts";
 import { useInterval } from "../lib/timing.ts";
 
 export function Ago({ iso }: { iso: string }): JSX.Element {
-  const [, setTurn] = useState(0);
+  const [, setTick] = useState(0);
   const isRecent = Math.abs(Date.now() - Date.parse(iso)) < 3_600_000;
-  useInterval(() => setTurn((turn) => turn + 1), isRecent ? 5_000 : 60_000);
+  useInterval(() => setTick((tick) => tick + 1), isRecent ? 5_000 : 60_000);
   return (
     <time dateTime={iso} title={formatMoment(iso)}>
       {formatAgo(iso)}

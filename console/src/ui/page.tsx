@@ -1,7 +1,7 @@
 /** What every page has: its heading, and what stands in its place while there is nothing to show. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { mayPass, type Resource } from "../lib/resource.ts";
+import { isRetryable, type Resource } from "../lib/resource.ts";
 import { useMay, useSession } from "../session/use-session.ts";
 import { Problem } from "./problem.tsx";
 
@@ -46,7 +46,7 @@ export function Loaded<T>({
   const { data, error, reload } = resource;
   return (
     <>
-      {error !== undefined && <Problem error={error} onRetry={mayPass(error) ? reload : undefined} />}
+      {error !== undefined && <Problem error={error} onRetry={isRetryable(error) ? reload : undefined} />}
       {data !== undefined ? children(data) : error === undefined && <Skeleton lines={lines} />}
     </>
   );
@@ -84,11 +84,11 @@ export function Needs({
   children: ComponentChildren;
 }): JSX.Element {
   if (useMay(scope)) return <>{children}</>;
-  const lack = <Lack scope={scope} what={what} />;
-  return title === undefined ? lack : <Page title={title}>{lack}</Page>;
+  const missing = <MissingScope scope={scope} what={what} />;
+  return title === undefined ? missing : <Page title={title}>{missing}</Page>;
 }
 
-function Lack({ scope, what }: { scope: string; what: string }): JSX.Element {
+function MissingScope({ scope, what }: { scope: string; what: string }): JSX.Element {
   const { identity } = useSession();
   return (
     <Empty title={`Your key may not ${what}`}>

@@ -2,9 +2,9 @@
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 
-type Told = { title: string; detail: string; code?: string; requestId?: string | null };
+type Description = { title: string; detail: string; code?: string; requestId?: string | null };
 
-function tell(error: unknown): Told {
+function describe(error: unknown): Description {
   if (error instanceof ApiError) {
     const { title, detail, code, requestId, requiredScopes } = error;
     if (requiredScopes.length > 0)
@@ -31,7 +31,7 @@ export function Problem({
   children?: ComponentChildren;
 }): JSX.Element | null {
   if (error === undefined) return null;
-  const { title, detail, code, requestId } = tell(error);
+  const { title, detail, code, requestId } = describe(error);
   const faults = error instanceof ApiError ? error.errors : [];
   return (
     <div class="notice bad" role="alert">

@@ -29,17 +29,17 @@ export function SecretDialog({ title, what, secret, note, onDone, ...form }: Sec
       {secret === undefined ? (
         <DialogForm {...form} onClose={close} />
       ) : (
-        <Shown what={what} secret={secret} onDone={onDone}>
+        <ShownSecret what={what} secret={secret} onDone={onDone}>
           {note}
-        </Shown>
+        </ShownSecret>
       )}
     </Dialog>
   );
 }
 
-type ShownProps = { what: string; secret: string; onDone: () => void; children: ComponentChildren };
+type ShownSecretProps = { what: string; secret: string; onDone: () => void; children: ComponentChildren };
 
-function Shown({ what, secret, onDone, children }: ShownProps): JSX.Element {
+function ShownSecret({ what, secret, onDone, children }: ShownSecretProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   // The button that had the focus is gone.
   useEffect(() => box.current?.focus(), []);

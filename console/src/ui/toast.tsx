@@ -1,4 +1,4 @@
-/** A short word that something was done, said aloud as well and gone by itself. */
+/** A short word that something was done, toast aloud as well and gone by itself. */
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 
@@ -7,18 +7,18 @@ const ToastContext = createContext<(text: string) => void>(() => undefined);
 const SHOWN_MS = 5_000;
 
 export function ToastProvider({ children }: { children: ComponentChildren }): JSX.Element {
-  const [said, setSaid] = useState<{ text: string; turn: number } | undefined>(undefined);
-  const say = useCallback((text: string) => setSaid((before) => ({ text, turn: (before?.turn ?? 0) + 1 })), []);
+  const [toast, setToast] = useState<{ text: string; serial: number } | undefined>(undefined);
+  const say = useCallback((text: string) => setToast((before) => ({ text, serial: (before?.serial ?? 0) + 1 })), []);
   useEffect(() => {
-    if (said === undefined) return undefined;
-    const timer = setTimeout(() => setSaid(undefined), SHOWN_MS);
+    if (toast === undefined) return undefined;
+    const timer = setTimeout(() => setToast(undefined), SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [said]);
+  }, [toast]);
   return (
     <ToastContext value={say}>
       {children}
       <div class="toast" role="status">
-        {said !== undefined && <p key={said.turn}>{said.text}</p>}
+        {toast !== undefined && <p key={toast.serial}>{toast.text}</p>}
       </div>
     </ToastContext>
   );

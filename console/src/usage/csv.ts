@@ -25,7 +25,7 @@ function toCell(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export const fileNameOf = ({ environment, interval, from, to }: Usage): string =>
+export const csvFileName = ({ environment, interval, from, to }: Usage): string =>
   `usage-${environment}-by-${interval}-${from.slice(0, 10)}-to-${to.slice(0, 10)}.csv`;
 
 export function download(name: string, text: string): void {

@@ -4,7 +4,7 @@ import type { QueryOf } from "godwit-sdk";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 // What the API takes.
-const MOST_DAYS = { hour: 31, day: 400 } as const;
+const MAX_DAYS = { hour: 31, day: 400 } as const;
 
 const RANGES = ["24h", "7d", "30d", "dates"] as const;
 type RangeName = (typeof RANGES)[number];
@@ -21,28 +21,32 @@ export type Range = {
   fault: string | undefined;
 };
 
-const CUTS: Readonly<Record<Exclude<RangeName, "dates">, readonly Interval[]>> = { "24h": ["hour"], "7d": ["day", "hour"], "30d": ["day"] };
+const INTERVALS: Readonly<Record<Exclude<RangeName, "dates">, readonly Interval[]>> = {
+  "24h": ["hour"],
+  "7d": ["day", "hour"],
+  "30d": ["day"],
+};
 
-export function rangeOf(query: URLSearchParams, nowMs: number): Range {
+export function readUsageRange(query: URLSearchParams, nowMs: number): Range {
   const name = RANGES.find((one) => one === query.get("range")) ?? "7d";
-  const from = query.get("from") ?? dayOf(nowMs - 6 * DAY_MS);
-  const to = query.get("to") ?? dayOf(nowMs);
+  const from = query.get("from") ?? toDay(nowMs - 6 * DAY_MS);
+  const to = query.get("to") ?? toDay(nowMs);
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-  const intervals = name === "dates" ? intervalsOf(days) : CUTS[name];
+  const intervals = name === "dates" ? availableIntervals(days) : INTERVALS[name];
   const interval = intervals.find((one) => one === query.get("interval")) ?? intervals[0] ?? "day";
-  return { name, interval, intervals, from, to, fault: name === "dates" ? faultOf(days) : undefined };
+  return { name, interval, intervals, from, to, fault: name === "dates" ? rangeFault(days) : undefined };
 }
 
-const intervalsOf = (days: number): Interval[] => (days <= MOST_DAYS.hour ? ["day", "hour"] : ["day"]);
+const availableIntervals = (days: number): Interval[] => (days <= MAX_DAYS.hour ? ["day", "hour"] : ["day"]);
 
-function faultOf(days: number): string | undefined {
+function rangeFault(days: number): string | undefined {
   if (Number.isNaN(days)) return "Both days are needed.";
   if (days < 1) return "The first day must not be after the last.";
-  return days > MOST_DAYS.day ? `At most ${MOST_DAYS.day} days can be asked for.` : undefined;
+  return days > MAX_DAYS.day ? `At most ${MAX_DAYS.day} days can be asked for.` : undefined;
 }
 
 /** The hour or day that has begun is the last of them. */
-const BEGINS: Readonly<Record<Exclude<RangeName, "dates">, (nowMs: number, interval: Interval) => number>> = {
+const RANGE_STARTS: Readonly<Record<Exclude<RangeName, "dates">, (nowMs: number, interval: Interval) => number>> = {
   "24h": (nowMs) => floorTo(HOUR_MS, nowMs) - 23 * HOUR_MS,
   "7d": (nowMs, interval) => (interval === "day" ? floorTo(DAY_MS, nowMs) - 6 * DAY_MS : floorTo(HOUR_MS, nowMs) - 167 * HOUR_MS),
   "30d": (nowMs) => floorTo(DAY_MS, nowMs) - 29 * DAY_MS,
@@ -51,11 +55,11 @@ const BEGINS: Readonly<Record<Exclude<RangeName, "dates">, (nowMs: number, inter
 export function toUsageQuery({ name, interval, from, to }: Range, channel: string, nowMs: number): QueryOf<"get_usage"> {
   const times =
     name === "dates"
-      ? { created_after: isoOf(Date.parse(from)), created_before: isoOf(Date.parse(to) + DAY_MS) }
-      : { created_after: isoOf(BEGINS[name](nowMs, interval)) };
+      ? { created_after: toIso(Date.parse(from)), created_before: toIso(Date.parse(to) + DAY_MS) }
+      : { created_after: toIso(RANGE_STARTS[name](nowMs, interval)) };
   return { ...times, interval, ...(channel === "" ? {} : { channel: channel as "sms" }) };
 }
 
 const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
-const isoOf = (timeMs: number): string => new Date(timeMs).toISOString();
-const dayOf = (timeMs: number): string => isoOf(timeMs).slice(0, 10);
+const toIso = (timeMs: number): string => new Date(timeMs).toISOString();
+const toDay = (timeMs: number): string => toIso(timeMs).slice(0, 10);

@@ -3,28 +3,28 @@ import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";
 import { useResource } from "../lib/resource.ts";
-import { usePlace } from "../lib/router.tsx";
+import { useAddress } from "../lib/router.tsx";
 import { useInterval } from "../lib/timing.ts";
 import { useApi } from "../session/use-session.ts";
 import { Empty, Loaded, Page } from "../ui/page.tsx";
-import { download, fileNameOf, toCsv } from "./csv.ts";
-import { rangeOf, toUsageQuery } from "./range.ts";
+import { csvFileName, download, toCsv } from "./csv.ts";
+import { readUsageRange, toUsageQuery } from "./range.ts";
 import { UsageFilters } from "./usage-filters.tsx";
 import { IntervalTable, ShareTable } from "./usage-tables.tsx";
 
-const REFRESHED_MS = 60_000;
+const REFRESH_MS = 60_000;
 
 export function UsagePage(): JSX.Element {
   const api = useApi();
-  const { query } = usePlace();
-  const range = rangeOf(query, Date.now());
+  const { query } = useAddress();
+  const range = readUsageRange(query, Date.now());
   const channel = query.get("channel") ?? "";
   const { name, interval, from, to, fault } = range;
   const key = ["usage", name, interval, channel, ...(name === "dates" ? [from, to] : [])].join(" ");
   const usage = useResource(fault === undefined ? key : null, (signal) =>
     api.usage.get(toUsageQuery(range, channel, Date.now()), { signal }),
   );
-  useInterval(usage.reload, fault !== undefined || usage.isLoading ? null : REFRESHED_MS);
+  useInterval(usage.reload, fault !== undefined || usage.isLoading ? null : REFRESH_MS);
   const { data } = usage;
   return (
     <Page
@@ -34,7 +34,7 @@ export function UsagePage(): JSX.Element {
         <button
           type="button"
           disabled={data === undefined || data.data.length === 0}
-          onClick={() => data && download(fileNameOf(data), toCsv(data))}
+          onClick={() => data && download(csvFileName(data), toCsv(data))}
         >
           Download CSV
         </button>

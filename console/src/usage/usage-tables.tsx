@@ -3,7 +3,7 @@ import type { Usage, UsageInterval } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatPercent, formatUtcDay, formatUtcHour } from "../lib/format.ts";
-import { outcomesOf } from "../lib/outcomes.ts";
+import { countOutcomes } from "../lib/outcomes.ts";
 import { Empty } from "../ui/page.tsx";
 import { Status } from "../ui/status.tsx";
 import { Table, type Column } from "../ui/table.tsx";
@@ -35,10 +35,10 @@ const intervalColumns = (interval: string): Column<UsageInterval>[] => [
     : { name: "Day", cell: ({ start }) => <time dateTime={start}>{formatUtcDay(start)}</time> },
   { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
   { name: "Parts", isNumber: true, cell: ({ segments }) => formatCount(segments) },
-  { name: "Delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).delivered) },
-  { name: "Not delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).notDelivered) },
-  { name: "Under way", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).underWay) },
-  { name: "Other", isNumber: true, cell: ({ by_status: by }) => formatCount(outcomesOf(by).other) },
+  { name: "Delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).delivered) },
+  { name: "Not delivered", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).notDelivered) },
+  { name: "Under way", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).underWay) },
+  { name: "Other", isNumber: true, cell: ({ by_status: by }) => formatCount(countOutcomes(by).other) },
   { name: "Delivery rate", isNumber: true, cell: ({ delivery_rate: rate }) => formatPercent(rate) },
   { name: "p50", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p50)) },
   { name: "p95", isNumber: true, cell: ({ time_to_delivered_ms: time }) => (time === null ? "–" : formatDuration(time.p95)) },
@@ -47,7 +47,7 @@ const intervalColumns = (interval: string): Column<UsageInterval>[] => [
 type ShareProps = { title: string; of: Readonly<Record<string, number>>; all: number; isStatus?: boolean; none: string };
 
 export function ShareTable({ title, of, all, isStatus = false, none }: ShareProps): JSX.Element {
-  const shares = sharesOf(of, all);
+  const shares = toShares(of, all);
   const columns: Column<Share>[] = [
     { name: isStatus ? "Status" : "Error code", cell: ({ word }) => (isStatus ? <Status of={word} /> : <code>{word}</code>) },
     { name: "Messages", isNumber: true, cell: ({ messages }) => formatCount(messages) },
@@ -68,7 +68,7 @@ export function ShareTable({ title, of, all, isStatus = false, none }: ShareProp
 type Share = { word: string; messages: number; share: number };
 
 /** The most first. */
-const sharesOf = (counts: Readonly<Record<string, number>>, all: number): Share[] =>
+const toShares = (counts: Readonly<Record<string, number>>, all: number): Share[] =>
   Object.entries(counts)
     .map(([word, messages]) => ({ word, messages, share: all === 0 ? 0 : messages / all }))
     .toSorted((a, b) => b.messages - a.messages || a.word.localeCompare(b.word));

@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { words } from "../lib/format.ts";
 import { Ago, Moment } from "../ui/moment.tsx";
 
-export function EndpointStanding({ endpoint }: { endpoint: WebhookEndpoint }): JSX.Element {
+export function EndpointNotices({ endpoint }: { endpoint: WebhookEndpoint }): JSX.Element {
   const { status, disabled_reason: reason, failing_since: failingSince, recovery } = endpoint;
   return (
     <>
