@@ -1,11 +1,11 @@
-/** How the console is put together. Read by Vite for `npm run dev -w console`, and by scripts/build.ts. */
+/** The build configuration of the console. Vite reads it for `npm run dev -w console`, and scripts/build.ts imports it. */
 import { fileURLToPath } from "node:url";
 import type { UserConfig } from "vite";
 
 const config: UserConfig = {
   base: "/console/",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  // The source, so that a checkout needs no build of the SDK.
+  // The console imports the source of the SDK, so that a checkout needs no build of it.
   resolve: { alias: { "godwit-sdk": fileURLToPath(new URL("../sdk/src/index.ts", import.meta.url)) } },
   build: {
     target: "es2024",
@@ -14,9 +14,9 @@ const config: UserConfig = {
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  // `npm run dev -w console` beside a running `npm start`.
+  // For `npm run dev -w console` beside a running `npm start`.
   server: { proxy: { "/v1": "http://127.0.0.1:8080" } },
 };
 
-// oxlint-disable-next-line import/no-default-export -- Vite looks for it there.
+// oxlint-disable-next-line import/no-default-export -- Vite expects it
 export default config;

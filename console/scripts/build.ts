@@ -1,5 +1,5 @@
-/** Builds the console into dist/, unless what is there was made of the same sources. Runs after `npm ci`, before the tests, and before `npm start`, which goes
- *  on without a console (`if-possible`) where it cannot be built: in a checkout that nobody may write to, say. */
+/** Builds the console into dist/, unless dist/ was built from the same sources. Runs after `npm ci`, before the tests, and before
+ *  `npm start`. With `if-possible`, a failure is only reported and the service starts without a console, as in a read-only checkout. */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ async function buildConsole(): Promise<void> {
     throw error;
   });
   if (vite === undefined) return say("The console is not built: Vite is not installed here (npm ci without --omit=dev installs it).");
-  // Beside it, and then in its place: a service that runs from this checkout never finds half of it.
+  // The build goes to a new folder that then replaces dist/, so that a running service never serves half a console.
   const fresh = mkdtempSync(join(FOLDER, ".dist-"));
   try {
     await vite.build({

@@ -1,4 +1,4 @@
-/** The whole console: the door, and behind it the pages. */
+/** The console: the sign-in page, and the other pages for a signed-in user. */
 import type { JSX } from "preact";
 import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
 import { EndpointPage } from "./endpoints/endpoint-page.tsx";
@@ -48,7 +48,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** Whose address it is. A fault of a page is said there; the menu, and every other page, go on. */
+/** Shows the page of the current address. An error of a page is shown in its place; the menu and the other pages keep working. */
 function CurrentPage(): JSX.Element {
   const { path } = useAddress();
   const [fault, forget] = useErrorBoundary();
@@ -65,7 +65,7 @@ function CurrentPage(): JSX.Element {
 function SectionPage({ path }: { path: string }): JSX.Element {
   const session = useSession();
   const first = SECTIONS.find(({ scope }) => session.may(scope));
-  // Who may not see the overview begins with what may be seen.
+  // A key that may not see the overview starts at the first page that it may see.
   if (path === "" && first !== undefined && first.path !== "") return <Redirect path={first.path} />;
   if (first === undefined) return <NoAccess />;
   const [section = "", id, ...rest] = path.split("/");

@@ -1,4 +1,4 @@
-/** The console begins here. */
+/** The entry point of the console. */
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { showStoredTheme } from "./shell/theme.ts";

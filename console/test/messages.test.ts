@@ -8,7 +8,7 @@ const message = (id: string, fields: Partial<Message> = {}): Message =>
   ({ id, status: "sent", sequence: 3, channel: "sms", error: null, created_at: "2026-11-15T10:00:00.000Z", ...fields }) as Message;
 
 describe("a search", () => {
-  test("is an id, a batch, a number however it is written, or else a reference", () => {
+  test("is an id, a batch id, a phone number in any notation, or otherwise a client reference", () => {
     assert.equal(readSearch("  "), undefined);
     assert.deepEqual(readSearch(" msg_01k9zs3v8mf4tb2xg1qj6n0d5c "), { kind: "message", id: "msg_01k9zs3v8mf4tb2xg1qj6n0d5c" });
     assert.deepEqual(readSearch("batch_01k9"), { kind: "filter", name: "batch_id", value: "batch_01k9" });
@@ -19,14 +19,14 @@ describe("a search", () => {
 });
 
 describe("filters", () => {
-  test("come from the address and go back into it, without what is empty or unknown", () => {
+  test("are read from and written to the address, without empty and unknown ones", () => {
     const filters = readFilters(new URLSearchParams("status=failed&recipient=&other=1"));
     assert.deepEqual(filters, { status: "failed" });
     assert.equal(withFilter(filters, "channel", "sms").toString(), "status=failed&channel=sms");
     assert.equal(withFilter(filters, "status", "").toString(), "");
   });
 
-  test("match as the service would", () => {
+  test("match the same messages as the service", () => {
     const failed = message("a", { status: "failed", error: { code: "no_route", message: "", permanent: true, provider_code: null } });
     assert.ok(matches(failed, { status: "failed", error_code: "no_route", channel: "sms" }));
     assert.ok(!matches(failed, { error_code: "other" }));
@@ -39,7 +39,7 @@ describe("filters", () => {
 describe("a live list", () => {
   const all = (): boolean => true;
 
-  test("takes the newest of what events say of a message, in whatever order they come", () => {
+  test("takes the newest record of each message from events in any order", () => {
     const event = (record: Message): GodwitEvent => ({ data: { message: record } }) as unknown as GodwitEvent;
     const records = newestRecords([
       event(message("a", { sequence: 4 })),
@@ -56,7 +56,7 @@ describe("a live list", () => {
     );
   });
 
-  test("puts new ones at their place, known ones in theirs, never an older state over a newer, and takes out what no longer fits", () => {
+  test("inserts new messages by age, never replaces a newer record by an older one, and removes messages that no longer match", () => {
     const shown = { items: [message("c"), message("b", { sequence: 5 })], cursor: null };
     const merged = merge(shown, [message("d"), message("b", { sequence: 4 }), message("a")], all);
     assert.deepEqual(
@@ -69,13 +69,13 @@ describe("a live list", () => {
     );
   });
 
-  test("is not misled by what a resumed stream repeats: an older state neither shows nor removes anything", () => {
+  test("ignores older records that a resumed stream repeats", () => {
     const shown = { items: [message("c", { status: "failed", sequence: 5 })], cursor: "next" };
     const isFailed = ({ status }: Message): boolean => status === "failed";
     assert.deepEqual(merge(shown, [message("c", { status: "sent", sequence: 3 })], isFailed), shown);
   });
 
-  test("keeps what a person has loaded, however much that is", () => {
+  test("keeps its length if the user has loaded more than the limit", () => {
     const many = Array.from({ length: 550 }, (_, at) => message(`m${String(at).padStart(4, "0")}`)).toReversed();
     const { items, cursor } = merge({ items: many, cursor: "next" }, [message("z")], all);
     assert.equal(items.length, 550);
@@ -83,7 +83,7 @@ describe("a live list", () => {
     assert.equal(cursor, "next");
   });
 
-  test("leaves what belongs on a page that was not asked for yet to that page, and has an end", () => {
+  test("omits messages of pages that are not loaded, and has a limit", () => {
     const shown = { items: [message("c")], cursor: "next" };
     assert.deepEqual(merge(shown, [message("a")], all).items.length, 1);
     const many = Array.from({ length: 700 }, (_, at) => message(`m${String(at).padStart(4, "0")}`));

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { EMPTY, forgetKeptDraft, keepDraft, takeKeptDraft, toRequest } from "../src/messages/draft.ts";
 import { toCurl, toSdkCode } from "../src/send/code-samples.ts";
 
-test("a request has only what was filled in", () => {
+test("a request contains only the filled fields", () => {
   assert.deepEqual(toRequest({ ...EMPTY, recipient: " +15005550006 ", body: "Hi" }), {
     recipient: "+15005550006",
     channel: "sms",
@@ -42,11 +42,11 @@ test("a request has only what was filled in", () => {
   });
 });
 
-test("a time that is none is left to the service to refuse", () => {
+test("an invalid time is passed on for the service to refuse", () => {
   assert.equal(toRequest({ ...EMPTY, sendAt: "20266-01-01T10:00" }).send_at, "20266-01-01T10:00");
 });
 
-test("what one page hands to the other is taken once", () => {
+test("a kept draft is returned once, to the same key, and not after a sign-out", () => {
   keepDraft({ ...EMPTY, body: "again" }, "key_1");
   assert.equal(takeKeptDraft("key_1")?.body, "again");
   assert.equal(takeKeptDraft("key_1"), undefined);
@@ -57,14 +57,14 @@ test("what one page hands to the other is taken once", () => {
   assert.equal(takeKeptDraft("key_1"), undefined, "not after a sign-out");
 });
 
-test("the curl survives a shell, whatever the text holds", () => {
+test("the curl command passes any text through a shell unchanged", () => {
   const body = `It's "quoted" $HOME \`id\` \\ 🐦\n!`;
   const command = toCurl("http://h", { recipient: "+1", channel: "sms", body }, "key").replace(/^curl /, `printf '%s\\n' `);
   const { stdout } = spawnSync("sh", ["-c", command], { encoding: "utf8", env: { GODWIT_KEY: "k" } });
   assert.ok(stdout.includes(JSON.stringify({ recipient: "+1", channel: "sms", body })), stdout);
 });
 
-test("the code for the SDK is valid, whatever the text holds", () => {
+test("the code for the SDK is valid with any text", () => {
   const code = toSdkCode("http://h", { recipient: "+1", channel: "sms", body: "</script> ${x} `" }, "key");
   const folder = mkdtempSync(join(tmpdir(), "godwit-code-"));
   try {

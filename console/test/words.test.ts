@@ -1,4 +1,4 @@
-/** The lists of words that the console offers are those of the service. */
+/** The lists of values that the console offers match those of the service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENT_TYPES } from "../../src/events/event.ts";
@@ -8,18 +8,18 @@ import { countOutcomes } from "../src/lib/outcomes.ts";
 import { STATUSES } from "../src/messages/statuses.ts";
 import { SIMULATOR_RECIPIENTS } from "../src/send/simulator-recipients.ts";
 
-test("statuses", () => {
+test("the statuses are those of the service", () => {
   assert.deepEqual(STATUSES, [...KNOWN]);
 });
 
-test("event types, but for that of a test, which comes without being asked for", () => {
+test("the event types are those of the service, without webhook.test", () => {
   assert.deepEqual(
     KINDS.flatMap(({ types }) => types),
     EVENT_TYPES.filter((type) => type !== "webhook.test"),
   );
 });
 
-test("the simulator's recipients, from 2 to 15, each once", () => {
+test("each recipient of the simulator, from 2 to 15, is listed once", () => {
   const numbers = SIMULATOR_RECIPIENTS.map(({ number }) => number).toSorted();
   assert.deepEqual(
     numbers,
@@ -27,7 +27,7 @@ test("the simulator's recipients, from 2 to 15, each once", () => {
   );
 });
 
-test("every message is in one outcome, also one of tomorrow", () => {
+test("every status counts for one outcome, including an unknown status", () => {
   const all = Object.fromEntries([...STATUSES, "tomorrow"].map((status) => [status, 1]));
   assert.deepEqual(countOutcomes(all), { delivered: 2, notDelivered: 3, underWay: 4, other: 3 });
 });

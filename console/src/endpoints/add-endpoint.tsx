@@ -1,4 +1,4 @@
-/** A new endpoint, and its secret, this once. */
+/** The dialog that creates an endpoint and then shows its secret once. */
 import type { WebhookEndpointWithSecret } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

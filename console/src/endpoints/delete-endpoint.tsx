@@ -1,4 +1,4 @@
-/** An endpoint is removed: asked first, since what waits for it is no longer delivered. */
+/** The dialog that deletes an endpoint. It asks for confirmation, because waiting deliveries are dropped. */
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
 import { navigate } from "../lib/router.tsx";

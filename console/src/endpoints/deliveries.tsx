@@ -1,4 +1,4 @@
-/** What became of events at an endpoint. */
+/** The list of an endpoint's deliveries. */
 import type { WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
 import { replaceQuery } from "../lib/router.tsx";

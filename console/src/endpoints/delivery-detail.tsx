@@ -1,4 +1,4 @@
-/** All that is known of a delivery: what it is about, and its attempts with what was answered. */
+/** The details of a delivery: the subject of its event, and its attempts with their responses. */
 import type { DeliveryAttempt, GodwitEvent, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatDuration, words } from "../lib/format.ts";
@@ -32,7 +32,7 @@ export const DeliveryDetail = ({ delivery }: { delivery: WebhookDelivery }): JSX
 /** Events whose record has a page here. */
 const WITH_PAGE = /^(message|template|recipient)\./;
 
-/** The event knows; the delivery does not. */
+/** The subject of the event. The delivery does not contain it, so the event is fetched. */
 function EventSubject({ eventId }: { eventId: string }): JSX.Element | null {
   const api = useApi();
   const mayRead = useMay("events:read");

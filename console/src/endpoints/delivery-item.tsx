@@ -1,4 +1,4 @@
-/** One event for one endpoint, in a line; opened, with all that is known of it. */
+/** One delivery in the list: a summary line that opens to the details. */
 import type { DeliveryAttempt, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";

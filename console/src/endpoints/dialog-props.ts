@@ -1,9 +1,9 @@
-/** What every dialog about an endpoint is given. */
+/** The props of every dialog about an endpoint. */
 import type { WebhookEndpoint } from "godwit-sdk";
 
 export type EndpointDialogProps = {
   endpoint: WebhookEndpoint;
   onClose: () => void;
-  /** The endpoint as the change left it. */
+  /** Called with the changed endpoint. */
   onChanged: (endpoint: WebhookEndpoint) => void;
 };

@@ -1,4 +1,4 @@
-/** An endpoint is told nothing for a while: asked first. */
+/** The dialog that disables an endpoint, after a confirmation. */
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
 import { useApi } from "../session/use-session.ts";

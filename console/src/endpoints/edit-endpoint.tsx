@@ -1,4 +1,4 @@
-/** Another URL, description or choice of events for an endpoint. */
+/** The dialog that changes the URL, the description or the event types of an endpoint. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

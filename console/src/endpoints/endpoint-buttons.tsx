@@ -1,4 +1,4 @@
-/** What can be done to an endpoint. One that is disabled takes no events, so neither a test nor a recovery. */
+/** The actions for an endpoint. A disabled endpoint receives no events, so it offers neither a test nor a recovery. */
 import type { JSX } from "preact";
 import type { Action } from "../lib/action.ts";
 import type { DialogName } from "./endpoint-dialogs.tsx";

@@ -1,4 +1,4 @@
-/** What can be done to an endpoint that wants a word before it is done. */
+/** The dialogs of the actions for an endpoint. */
 import type { JSX } from "preact";
 import { DeleteEndpoint } from "./delete-endpoint.tsx";
 import type { EndpointDialogProps } from "./dialog-props.ts";

@@ -1,4 +1,4 @@
-/** What is known of an endpoint, apart from its deliveries. */
+/** The properties of an endpoint. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { CopyButton } from "../ui/copy.tsx";

@@ -1,4 +1,4 @@
-/** What a person says of an endpoint, when it is made and when it is edited. */
+/** The form fields of an endpoint, for creation and for changes. */
 import { ApiError } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -16,7 +16,7 @@ export function useDraft(first: Draft): [Draft, (change: Partial<Draft>) => void
   return [draft, (change) => setDraft((before) => ({ ...before, ...change }))];
 }
 
-/** As the API takes it. An empty description takes the old one away. */
+/** Builds the request body. An empty description removes the old one. */
 export const toBody = ({ url, description, eventTypes }: Draft): { url: string; description: string; event_types: string[] } => ({
   url: url.trim(),
   description: description.trim(),

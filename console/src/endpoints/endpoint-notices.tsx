@@ -1,4 +1,4 @@
-/** What a person should know of an endpoint before anything else: that it fails, that it is told nothing, that it is catching up. */
+/** Notices at the top of the endpoint page: the endpoint is disabled, is failing, or has a recovery in progress. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
@@ -45,7 +45,7 @@ const Failing = ({ since }: { since: string }): JSX.Element => (
 
 type Recovery = NonNullable<WebhookEndpoint["recovery"]>;
 
-/** The API tells how far it is, not where it began: the bar begins where this page saw it first. */
+/** The API returns the progress but not the start. The bar starts where this page first saw the recovery. */
 function Recovering({ recovery: { reached, until } }: { recovery: Recovery }): JSX.Element {
   const { current: first } = useRef(Date.parse(reached));
   const whole = Math.max(1, Date.parse(until) - first);

@@ -1,4 +1,4 @@
-/** One endpoint: how it stands, what can be done to it, and what became of its deliveries. */
+/** The page of one endpoint: its state, its actions and its deliveries. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -19,7 +19,7 @@ import { STATUSES, useDeliveries } from "./use-deliveries.ts";
 
 const IDLE_MS = 10_000;
 const RECOVERING_MS = 1_500;
-// A call that is not answered ends after fifteen seconds, and is listed then.
+// An attempt without a response ends after 15 seconds and is listed then. Twelve refreshes cover that time.
 const REFRESHES_AFTER_TEST = 12;
 const REFRESHES_AFTER_CHANGE = 3;
 

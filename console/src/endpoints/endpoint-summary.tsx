@@ -1,4 +1,4 @@
-/** An endpoint in few words: how it stands, and what it is told of. */
+/** The status and the event types of an endpoint, for lists and facts. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { Status } from "../ui/status.tsx";

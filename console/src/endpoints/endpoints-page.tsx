@@ -1,4 +1,4 @@
-/** The URLs that are told of events. */
+/** The list of webhook endpoints. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -21,7 +21,7 @@ export function EndpointsPage(): JSX.Element {
   const [isAdding, setAdding] = useState(false);
   const list = useList("endpoints", (cursor, signal) => api.webhookEndpoints.list({ limit: PAGE }, { signal }).page(cursor));
   const { data, isLoading, reload } = list.resource;
-  // One that begins to fail is no event. Who has gone further down is left alone.
+  // No event reports that an endpoint starts to fail, so the list is polled. After "Load more" it is not, so that rows stay where they are.
   useInterval(() => void (isLoading || reload()), data !== undefined && data.items.length <= PAGE ? REFRESH_MS : null);
   return (
     <Page

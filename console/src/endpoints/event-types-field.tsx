@@ -1,4 +1,4 @@
-/** What an endpoint is told of: everything, or a choice by kind and by type. */
+/** The form field for event types: all of them, or a selection by kind and type. */
 import type { JSX } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { ALL, KINDS, unknownTypes, wildcard, type Kind } from "./event-types.ts";
@@ -28,7 +28,7 @@ export function EventTypesField({ chosen, onChosen, error }: Choice & { error: s
   );
 }
 
-/** The kind as a whole, or single types of it. */
+/** The checkboxes of one kind: the wildcard and its types. */
 function KindChoice({ kind, chosen, onChosen }: Choice & { kind: Kind }): JSX.Element {
   const whole = wildcard(kind);
   const isWhole = chosen.includes(whole);

@@ -1,10 +1,10 @@
-/** What an endpoint can ask to be told of, by kind. Types of tomorrow are kept as they are found. */
+/** The event types that an endpoint can select, by kind. Types that this console does not know are kept unchanged. */
 
 export const ALL = "*";
 
 export type Kind = { name: string; types: readonly string[] };
 
-// Not webhook.test: it comes to the endpoint that is tested, whatever that asks for.
+// Without webhook.test: a tested endpoint receives it whatever its event types are.
 export const KINDS: readonly Kind[] = [
   {
     name: "message",
@@ -31,10 +31,10 @@ export const KINDS: readonly Kind[] = [
 
 export const wildcard = ({ name }: Kind): string => `${name}.*`;
 
-/** Those of an endpoint that this console does not know. */
+/** Returns the types that this console does not know. */
 export const unknownTypes = (chosen: readonly string[]): string[] =>
   chosen.filter((type) => type !== ALL && !KINDS.some((kind) => type === wildcard(kind) || kind.types.includes(type)));
 
-/** Whether an endpoint that asks for these is told of an event of this type. */
+/** Whether an endpoint with these event types receives an event of this type. */
 export const receives = (chosen: readonly string[], type: string): boolean =>
   chosen.some((each) => each === ALL || each === type || (each.endsWith(".*") && type.startsWith(each.slice(0, -1))));

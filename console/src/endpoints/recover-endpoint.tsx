@@ -1,4 +1,4 @@
-/** What an endpoint missed is delivered after all. */
+/** The dialog that starts a recovery: the delivery of missed events. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -13,7 +13,7 @@ import type { EndpointDialogProps } from "./dialog-props.ts";
 
 const DAY_MS = 86_400_000;
 
-/** From its failures on, or the last day. */
+/** The default start: the first failure, or one day ago. */
 const likelySince = ({ failing_since: failingSince }: WebhookEndpoint): Date =>
   failingSince === null ? new Date(Date.now() - DAY_MS) : new Date(failingSince);
 

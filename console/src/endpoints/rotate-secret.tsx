@@ -1,4 +1,4 @@
-/** Another secret for an endpoint, shown this once. */
+/** The dialog that rotates the secret of an endpoint and shows the new one once. */
 import type { WebhookEndpointWithSecret } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -16,7 +16,7 @@ export function RotateSecret({ endpoint, onClose, onChanged }: EndpointDialogPro
   const action = useAction(async () => setRotated(await api.webhookEndpoints.rotateSecret(endpoint.id)));
   const finish = (): void => {
     if (rotated !== undefined) {
-      // The secret stays in this dialog.
+      // The secret must not leave this dialog.
       const { secret: _, ...plain } = rotated;
       onChanged(plain);
     }

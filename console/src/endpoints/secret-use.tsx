@@ -1,4 +1,4 @@
-/** What a secret is for. The page about it opens beside this one, which shows the secret. */
+/** Explains the use of a secret. The documentation opens in a new tab, because this page shows the secret only once. */
 import type { JSX } from "preact";
 
 export const SecretUse = (): JSX.Element => (

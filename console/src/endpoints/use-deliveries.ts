@@ -1,4 +1,4 @@
-/** An endpoint's deliveries, kept fresh: soon after an event or an attempt that is due, and now and then in any case. */
+/** Fetches an endpoint's deliveries and refreshes them: often after an event or near a due attempt, and otherwise from time to time. */
 import type { Page, QueryOf, WebhookDelivery, WebhookEndpoint } from "godwit-sdk";
 import { useCallback, useRef, useState } from "preact/hooks";
 import { useInterval } from "../lib/timing.ts";
@@ -11,20 +11,20 @@ export const STATUSES = ["pending", "succeeded", "failed"] as const satisfies Qu
 export type DeliveryStatus = (typeof STATUSES)[number];
 
 const PAGE = 25;
-// As many as one request brings. Who has gone further down reads, and is left alone.
+// The size of one request. A longer list is being read and is not refreshed automatically.
 const MAX_FOLLOWED = 100;
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
-// An event is first, its delivery some moments later.
+// The delivery of an event follows some moments after the event.
 const REFRESHES_AFTER_EVENT = 3;
 
 export type Deliveries = {
   list: List<WebhookDelivery>;
-  /** Further down than is looked at again by itself. */
+  /** The list is too long for automatic refreshes. */
   isTooLong: boolean;
-  /** Looks often for a while: something was asked for. */
+  /** Refreshes often for a while, after an action of the user. */
   refreshSoon: (refreshes: number) => void;
-  /** Says that a delivery is being read: new ones then push none off the list. */
+  /** Marks a delivery as open. New deliveries then push none off the list. */
   setOpen: (id: string, isOpen: boolean) => void;
 };
 
@@ -42,7 +42,7 @@ export function useDeliveries(endpoint: WebhookEndpoint, status: DeliveryStatus 
   useInterval(
     () => {
       setRefreshes((before) => Math.max(0, before - 1));
-      // What is slower than this interval would else be asked for again and again, and never come.
+      // A request that takes longer than the interval must not be started again before it ends.
       if (!isLoading && !list.more.isRunning) reload();
     },
     isTooLong ? null : isBusy ? BUSY_MS : IDLE_MS,
@@ -53,7 +53,7 @@ export function useDeliveries(endpoint: WebhookEndpoint, status: DeliveryStatus 
 const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
   status === "pending" && next !== null && Date.parse(next) - Date.now() < 2 * BUSY_MS;
 
-/** The list, as long after a reload as it was before. */
+/** The list of deliveries. It keeps its length after a reload. */
 function useDeliveryList(endpointId: string, status: DeliveryStatus | undefined): Pick<Deliveries, "list" | "setOpen"> {
   const api = useApi();
   const key = `deliveries ${endpointId} ${status ?? ""}`;
@@ -76,7 +76,7 @@ function useDeliveryList(endpointId: string, status: DeliveryStatus | undefined)
   return { list, setOpen };
 }
 
-/** What was shown below the last of the fresh ones stays there. */
+/** Appends the items that were shown below the last fresh one. */
 function appendRest(fresh: Page<WebhookDelivery>, { items, cursor }: Listed<WebhookDelivery>): Page<WebhookDelivery> {
   const last = fresh.data.at(-1);
   const at = items.findIndex(({ id }) => id === last?.id);

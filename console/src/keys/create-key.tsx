@@ -1,4 +1,4 @@
-/** A new key, shown this once. */
+/** The dialog that creates an API key and shows it once. */
 import type { KeyWithSecret, NewKey } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -19,7 +19,7 @@ export function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: ()
   const action = useAction(async () => {
     const body = {
       name: name.trim() || null,
-      // The service gave them to this session.
+      // The scopes come from the service itself, so they are valid.
       scopes: scopes as NewKey["scopes"],
       expires_at: expiresAt === "" ? null : fromLocalInput(expiresAt),
     };

@@ -1,4 +1,4 @@
-/** A key in a line, with what may be done to it. */
+/** The columns of the table of keys, with the actions for each key. */
 import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import type { Identity } from "../session/session.ts";
@@ -10,7 +10,7 @@ import { Scopes } from "./scopes.tsx";
 
 export type OpenDialog = (kind: "rotate" | "revoke", key: Key) => void;
 
-/** Without `onOpen` there is nothing to be done. */
+/** Without `onOpen` there is no column of actions. */
 export const keyColumns = (own: Identity, onOpen: OpenDialog | undefined): Column<Key>[] => [
   {
     name: "Name",
@@ -47,7 +47,7 @@ const When = ({ iso, otherwise }: { iso: string | null; otherwise: string }): JS
 
 function Buttons({ of: key, own, onOpen }: { of: Key; own: Identity; onOpen: OpenDialog }): JSX.Element | null {
   if (keyState(key) !== "active") return null;
-  // Rotating is making a key: whoever does it needs all of its scopes.
+  // A rotation creates a key, so the caller needs all scopes of the key.
   const mayRotate = key.scopes.every((scope) => own.scopes.includes(scope));
   return (
     <div class="actions end">

@@ -1,4 +1,4 @@
-/** Where a key is in its life. */
+/** The state and the display name of a key. */
 import type { Key } from "godwit-sdk";
 
 export type KeyState = "active" | "expired" | "revoked";
@@ -8,5 +8,5 @@ export function keyState({ revoked_at: revokedAt, expires_at: expiresAt }: Key):
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active";
 }
 
-/** How people call it. */
+/** The name to display: the key's own name, or its hint. */
 export const keyName = ({ name, hint }: Key): string => name ?? hint;

@@ -1,4 +1,4 @@
-/** The keys of this environment: who may do what, and until when. */
+/** The API keys of this environment, with their scopes and expiry. */
 import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** A key is ended: asked first, since whatever uses it is refused within a second. */
+/** The dialog that revokes a key. It asks for confirmation, because the key stops working within a second. */
 import type { Key } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

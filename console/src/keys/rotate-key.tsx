@@ -1,4 +1,4 @@
-/** A new key in place of another, which works on for a while. */
+/** The dialog that rotates a key: a new key replaces it, and the old one stays valid for a while. */
 import type { Key, KeyWithSecret } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

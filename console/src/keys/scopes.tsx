@@ -1,4 +1,4 @@
-/** The scopes of a key: a few are told, many are counted until somebody wants to see them. */
+/** The scopes of a key: a short list is shown, a long one is folded into a count. */
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
 

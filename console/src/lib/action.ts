@@ -1,4 +1,4 @@
-/** Something that a person asks for: under way, refused, or done. One at a time. */
+/** A hook for an action of the user, with its state: running, failed or done. Runs one call at a time. */
 import { useState } from "preact/hooks";
 
 export type Action<Args extends readonly unknown[]> = {

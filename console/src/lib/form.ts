@@ -1,9 +1,8 @@
-/** Forms say themselves what is wrong with them, but for one thing that only the browser knows: a date of which a part is missing is, to whoever reads
- *  the field, no date at all. */
+/** Finds incomplete dates in a form. Only the browser knows them: the value of a date field is empty until the date is complete. */
 
 const isIncomplete = (element: Element): element is HTMLInputElement => element instanceof HTMLInputElement && element.validity.badInput;
 
-/** Whether there is one; the browser then says so at its place. */
+/** Returns true if a date is incomplete, and lets the browser report it at the field. */
 export function refusesIncomplete(form: HTMLFormElement | null): boolean {
   const found = [...(form?.elements ?? [])].find(isIncomplete);
   found?.reportValidity();

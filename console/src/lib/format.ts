@@ -1,11 +1,11 @@
-/** Values as people read them. */
+/** Formats values for display. */
 
 const WHOLE = new Intl.NumberFormat(undefined);
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-// What is counted by UTC days and hours belongs to the same day wherever it is read.
+// Usage is counted by UTC days and hours, so it is shown in UTC in every time zone.
 const UTC_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const UTC_HOUR = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -18,7 +18,7 @@ export const formatUtcDay = (iso: string): string => UTC_DAY.format(new Date(iso
 export const formatUtcHour = (iso: string): string => UTC_HOUR.format(new Date(iso));
 export const formatClock = (iso: string): string => CLOCK.format(new Date(iso));
 
-/** As long as it needs to be to be told apart: 340 ms, 4.2 s, 3 min, 2 h, 5 d. */
+/** Formats a duration with the precision that matters: 340 ms, 4.2 s, 3 min, 2 h, 5 d. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;
@@ -28,29 +28,29 @@ export function formatDuration(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** In the past or to come: 5 s ago, in 3 min. */
+/** Formats a time relative to now: 5 s ago, in 3 min. */
 export function formatAgo(iso: string, nowMs = Date.now()): string {
   const ms = nowMs - Date.parse(iso);
   if (Math.abs(ms) < 1_000) return "now";
   return ms > 0 ? `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago` : `in ${formatDuration(-ms)}`;
 }
 
-/** What an `<input type="datetime-local">` takes: the time here, without its zone. */
+/** Formats a date for an `<input type="datetime-local">`: local time, without a time zone. */
 export function toLocalInput(date: Date): string {
   const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
 }
 
-/** In place of the nothing that browsers say a date is of which a part is still missing: it is not "no date". */
+/** Stands for a date of which a part is missing. The browser returns an empty value for it, but it does not mean "no date". */
 export const INCOMPLETE = "incomplete";
 
-/** What such a field holds as a time of everybody's. What is none is passed on as it is: the service says what is wrong with it. */
+/** Converts the value of such a field to UTC. An invalid value is returned unchanged, so that the service reports the fault. */
 export function fromLocalInput(text: string): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) || date.getFullYear() > 9_999 ? text : date.toISOString();
 }
 
-/** A word of the API as a heading: `service_window_closed` → service window closed. */
+/** Replaces the underscores of an API value: `service_window_closed` → service window closed. */
 export const words = (code: string): string => code.replaceAll("_", " ");
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatCount(count)} ${count === 1 ? one : many}`;

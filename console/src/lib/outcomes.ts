@@ -1,4 +1,4 @@
-/** The statuses of messages, gathered into what a person asks: did it get there. */
+/** Groups the statuses of messages by outcome: delivered, not delivered, or in progress. */
 
 export type Outcome = "delivered" | "notDelivered" | "underWay" | "other";
 
@@ -14,7 +14,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   sent: "underWay",
 };
 
-/** Canceled, came in, or is something that is not known here yet: other. */
+/** Counts messages by outcome. Canceled, received and unknown statuses count as other. */
 export function countOutcomes(byStatus: Readonly<Record<string, number>>): Readonly<Record<Outcome, number>> {
   const sums = { delivered: 0, notDelivered: 0, underWay: 0, other: 0 };
   for (const [status, messages] of Object.entries(byStatus)) sums[OUTCOMES[status] ?? "other"] += messages;

@@ -1,15 +1,15 @@
-/** Something that is fetched for a component: on the way, there, or not to be had. */
+/** A hook that fetches data for a component, with its state: loading, loaded or failed. */
 import { ApiError, GodwitError } from "godwit-sdk";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { useInterval } from "./timing.ts";
 
 export type Resource<T> = {
-  /** The last answer; it stays while the next one is on its way. */
+  /** The last response. It stays while the next one is loading. */
   data: T | undefined;
   error: unknown;
   isLoading: boolean;
   reload: () => void;
-  /** Puts in place what is known by another way: an answer to a change, or an event. */
+  /** Replaces the data with a newer state from another source: the response to a change, or an event. */
   set: (change: (data: T | undefined) => T | undefined) => void;
 };
 
@@ -17,7 +17,7 @@ type State<T> = { data: T | undefined; error: unknown; isLoading: boolean };
 
 const RETRY_MS = 8_000;
 
-/** No answer, too many requests, or a service that is not itself: of another time there is another answer. */
+/** Whether a later attempt may succeed: after no response, too many requests, a conflict, or a failure of the service. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof ApiError ? error.status >= 500 || error.status === 429 || error.status === 409 : error instanceof GodwitError;
 
@@ -25,8 +25,8 @@ type Load = () => Promise<void>;
 
 const pickRead = <T>(_known: T | undefined, read: T): T => read;
 
-/** Fetched anew whenever `key` changes; null fetches nothing. What was asked for by an earlier key is dropped. `pick` chooses between what is known
- *  and what was read, where something newer may have come while that was on its way. */
+/** Fetches whenever `key` changes; null fetches nothing. A response for an earlier key is dropped. `pick` chooses between the known data
+ *  and the response, because an event may have brought newer data while the request was running. */
 export function useResource<T>(
   key: string | null,
   fetchData: (signal: AbortSignal) => PromiseLike<T>,
@@ -73,7 +73,7 @@ export function useResource<T>(
   return { ...state, reload, set };
 }
 
-/** One at a time: what is asked for meanwhile is done once, afterwards. Who asks more often than there are answers gets one answer after another. */
+/** Runs the work one at a time. All calls during a run cause one further run, so that frequent calls cannot starve the responses. */
 function oneAtATime(work: Load): Load {
   let isBusy = false;
   let isRequestedAgain = false;
@@ -89,7 +89,7 @@ function oneAtATime(work: Load): Load {
   };
 }
 
-/** The value; while there is none, the last one that was there. */
+/** Returns the value, or the last defined one while it is undefined. */
 export function useLastDefined<T>(value: T | undefined): T | undefined {
   const last = useRef(value);
   if (value !== undefined) last.current = value;

@@ -1,11 +1,11 @@
-/** Where the console is: the address under /console, its query, and how to get elsewhere without loading the page again. */
+/** The router: the current address below /console, its query, and navigation without a page load. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 const BASE = "/console";
 
 export type Address = {
-  /** Below /console, without slashes at its ends: `messages/msg_…`. */
+  /** The path below /console, without slashes at either end: `messages/msg_…`. */
   path: string;
   query: URLSearchParams;
 };
@@ -32,13 +32,13 @@ export function navigate(path: string, query?: URLSearchParams): void {
   notifyMoved();
 }
 
-/** The same page with another query: what is typed into a filter is no step to go back to. */
+/** Replaces the query of the current page. Text typed into a filter is not a step for the Back button. */
 export function replaceQuery(query: URLSearchParams): void {
   history.replaceState(null, "", toHref(currentAddress().path, query));
   notifyMoved();
 }
 
-/** Another page in the place of this one. */
+/** Opens another page in place of the current one, without a step for the Back button. */
 export function redirect(path: string): void {
   history.replaceState(null, "", toHref(path));
   notifyMoved();
@@ -50,7 +50,7 @@ export function useAddress(): Address {
     const update = (): void => setAddress(currentAddress());
     addEventListener("popstate", update);
     addEventListener(MOVED, update);
-    // What has moved before there was anybody to listen.
+    // The address may have changed before the listeners were added.
     update();
     return () => {
       removeEventListener("popstate", update);
@@ -68,7 +68,7 @@ type LinkProps = {
   children: ComponentChildren;
 };
 
-/** A real link: what asks for another tab or window gets it. */
+/** A real link: it can be opened in another tab or window. */
 export function Link({ to, query, children, ...rest }: LinkProps): JSX.Element {
   const href = toHref(to, query);
   const onClick = (event: MouseEvent): void => {

@@ -1,7 +1,7 @@
 /** Hooks that decide when something runs: throttled, debounced, at an interval, or on a change. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
-/** Calls at once, then no more often than so, and once more at the end for what came meanwhile. */
+/** Throttles calls: runs immediately, then at most once per `everyMs`, and once at the end for the calls in between. */
 export function useThrottled(run: () => void, everyMs: number): () => void {
   const latest = useRef(run);
   latest.current = run;
@@ -26,7 +26,7 @@ export function useThrottled(run: () => void, everyMs: number): () => void {
   }, [everyMs]);
 }
 
-/** The value, once it has not changed for so long. */
+/** Returns the value after it has not changed for `afterMs`. */
 export function useDebounced<T>(value: T, afterMs: number): T {
   const [debounced, setDebounced] = useState(value);
   useEffect(() => {
@@ -36,7 +36,7 @@ export function useDebounced<T>(value: T, afterMs: number): T {
   return debounced;
 }
 
-/** Runs again and again while the page is looked at. */
+/** Runs at an interval while the page is visible. Null stops it. */
 export function useInterval(run: () => void, everyMs: number | null): void {
   const latest = useRef(run);
   latest.current = run;
@@ -49,7 +49,7 @@ export function useInterval(run: () => void, everyMs: number | null): void {
   }, [everyMs]);
 }
 
-/** Runs whenever a value has become another, and not the first time. */
+/** Runs when the value changes, but not at the first render. */
 export function useOnChange(value: unknown, run: () => void): void {
   const seen = useRef(value);
   const latest = useRef(run);

@@ -1,4 +1,4 @@
-/** One link: its state and the reason for it, what it may carry, and who has it open. */
+/** One link: its state with the reason, its limits, and the nodes that have it open. */
 import type { Link } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";

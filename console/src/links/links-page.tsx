@@ -1,4 +1,4 @@
-/** The connections to carriers: which of them can be sent by, and what is wrong with the others. */
+/** The links to carriers with their states and errors. */
 import type { Link as CarrierLink } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
@@ -12,7 +12,7 @@ const REFRESH_MS = 5_000;
 export function LinksPage(): JSX.Element {
   const api = useApi();
   const isTest = useSession().identity.environment === "test";
-  // The next look is the next try: an outage is told at once.
+  // No retries: the page refreshes soon anyway, and an outage is shown immediately.
   const links = useResource("links", (signal) => api.links.list({ signal, maxRetries: 0 }));
   useInterval(links.reload, links.isLoading ? null : REFRESH_MS);
   return (

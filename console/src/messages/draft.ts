@@ -1,4 +1,4 @@
-/** A message that is being written: on the send page. Another page may put something there; it stays in memory, and never in an address. */
+/** The draft of a message on the send page. Another page can hand over a draft; it stays in memory and never appears in an address. */
 import type { Message, NewMessage } from "godwit-sdk";
 import { fromLocalInput } from "../lib/format.ts";
 
@@ -10,11 +10,11 @@ export type Draft = {
   template: string;
   variables: Readonly<Record<string, string>>;
   sender: string;
-  /** As the browser's field has it, in the time of this place. */
+  /** The value of the browser's field, in local time. */
   sendAt: string;
   priority: string;
   clientReference: string;
-  /** A line for each: name=value. */
+  /** One line for each entry: name=value. */
   metadata: string;
   ttlSeconds: string;
   maxSegments: string;
@@ -36,8 +36,8 @@ export const EMPTY: Draft = {
   maxSegments: "",
 };
 
-/** The same again, as a new message: all that its record has. How long it was to live, how many parts it might have and what was to be tried
- *  next are not in it. */
+/** Makes a draft of the same message. The record does not contain the time to live, the maximum of segments and the fallback, so the draft
+ *  has none of them. */
 export const toDraft = (message: Message): Draft => ({
   ...EMPTY,
   channel: message.channel,
@@ -56,12 +56,12 @@ export const toDraft = (message: Message): Draft => ({
 
 let kept: { draft: Draft; keyId: string } | undefined;
 
-/** For whoever signs in with the same key again: a session may end while one writes. */
+/** Keeps a draft for the send page. Only the same key gets it back, because a session may end while the user writes. */
 export const keepDraft = (draft: Draft, keyId: string): void => {
   kept = { draft, keyId };
 };
 
-/** What was put there, once. */
+/** Returns the kept draft once. */
 export const takeKeptDraft = (keyId: string): Draft | undefined => {
   const found = kept;
   kept = undefined;
@@ -72,12 +72,12 @@ export const forgetKeptDraft = (): void => {
   kept = undefined;
 };
 
-/** The body of the request: only what was filled in, so that the code beside it is no longer than it must be. */
+/** Builds the request body from the filled fields only, so that the code sample beside the form stays short. */
 export function toRequest(draft: Draft): NewMessage {
   const { kind, body, template, variables, sender, sendAt, priority, clientReference, metadata, ttlSeconds, maxSegments } = draft;
   return {
     recipient: draft.recipient.trim(),
-    // The service says so if it is another word.
+    // The service reports an unknown channel.
     channel: draft.channel as NewMessage["channel"],
     ...(kind === "text"
       ? { body }
@@ -92,7 +92,7 @@ export function toRequest(draft: Draft): NewMessage {
   };
 }
 
-/** A line without a sign is a name without a value. */
+/** Parses lines of name=value. A line without an equals sign is a name with an empty value. */
 const parseMetadata = (text: string): Record<string, string> =>
   Object.fromEntries(
     text

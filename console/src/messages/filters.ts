@@ -1,4 +1,4 @@
-/** Which messages are asked for: kept in the address, so that a view can be sent to somebody. */
+/** The filters of the message list. They are kept in the address, so that a view can be shared. */
 import type { Message } from "godwit-sdk";
 
 const FILTERS = [
@@ -26,7 +26,7 @@ export function withFilter(filters: Filters, name: FilterName, value: string): U
   return new URLSearchParams(changed);
 }
 
-/** Whether the list would have it: what an event tells is put in without asking again. */
+/** Whether the message matches the filters. Messages from events are added to the list without a request. */
 export function matches(message: Message, filters: Filters): boolean {
   const { error_code: errorCode, created_after: after, created_before: before, ...equal } = filters;
   if (errorCode !== undefined && message.error?.code !== errorCode) return false;
@@ -37,7 +37,7 @@ export function matches(message: Message, filters: Filters): boolean {
 
 export type Search = { kind: "message"; id: string } | { kind: "filter"; name: FilterName; value: string };
 
-/** What a person may mean by a word: ids tell themselves by how they begin, numbers by their plus; anything else is a reference. */
+/** Interprets a search text: ids are recognized by their prefix, phone numbers by their plus; anything else is a client reference. */
 export function readSearch(text: string): Search | undefined {
   const word = text.trim();
   if (word === "") return undefined;

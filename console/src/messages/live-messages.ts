@@ -1,11 +1,11 @@
-/** A list of messages that follows what happens to them. */
+/** Merges events into a list of messages. */
 import type { GodwitEvent, Message } from "godwit-sdk";
 import type { Listed } from "../ui/pages.tsx";
 
-// More than anybody reads: beyond it the oldest make room.
+// More than a person reads. Beyond it the oldest messages are removed from the list.
 const MAX_LISTED = 200;
 
-/** The last record of each message among the events, in the order in which the messages first appear. */
+/** Returns the newest record of each message in the events, in the order in which the messages first appear. */
 export function newestRecords(events: readonly GodwitEvent[]): Message[] {
   const records = new Map<string, Message>();
   for (const { data } of events) {
@@ -17,7 +17,7 @@ export function newestRecords(events: readonly GodwitEvent[]): Message[] {
   return [...records.values()];
 }
 
-/** Puts them in: new ones at their place by age, known ones over what was shown, and takes out what no longer belongs. */
+/** Merges records into the list: inserts new ones by age, replaces known ones, and removes those that no longer match. */
 export function merge(
   { items, cursor }: Listed<Message>,
   records: readonly Message[],
@@ -27,10 +27,10 @@ export function merge(
   const oldest = items.at(-1)?.id ?? "";
   for (const record of records) {
     const known = shown.get(record.id);
-    // A stream that was resumed repeats the last seconds.
+    // A resumed stream repeats the events of the last seconds.
     if (known !== undefined && known.sequence > record.sequence) continue;
     if (known === undefined) {
-      // What is older than the last that is shown is on a page that was not asked for yet.
+      // A record older than the last shown one belongs to a page that is not loaded yet.
       const isBelow = cursor !== null && record.id < oldest;
       if (isWanted(record) && !isBelow) shown.set(record.id, record);
     } else if (!isWanted(record)) shown.delete(record.id);
@@ -38,7 +38,7 @@ export function merge(
   }
   // Ids are ordered by time.
   const sorted = [...shown.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  // Who has loaded more than that keeps it: only what comes of itself makes room for itself.
+  // The limit applies only to messages from events. A longer list that the user has loaded keeps its length.
   const most = Math.max(MAX_LISTED, items.length);
   return sorted.length <= most ? { items: sorted, cursor } : { items: sorted.slice(0, most), cursor };
 }

@@ -1,4 +1,4 @@
-/** What can be done to a message as it is now. */
+/** The actions that the current status of a message permits. */
 import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

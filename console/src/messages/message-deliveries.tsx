@@ -1,4 +1,4 @@
-/** What webhook endpoints were told of a message, and what they answered. */
+/** The webhook deliveries of a message's events. */
 import type { TimelineEntry, WebhookDelivery } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";
@@ -15,14 +15,14 @@ import { Table, type Column } from "../ui/table.tsx";
 import { useToast } from "../ui/toast.tsx";
 
 const REFRESH_MS = 3_000;
-// A request for each. A message has five or so; one that was throttled again and again may have many, of which the last count.
+// Each event costs one request. A message has about five events; a message that was throttled often has many, and only the last matter.
 const MAX_EVENTS = 20;
 
-/** What waits for hours is not asked for every three seconds. */
+/** A delivery that waits for hours does not need a refresh every three seconds. */
 const isDueSoon = ({ status, next_attempt_at: next }: WebhookDelivery): boolean =>
   status === "pending" && (next === null || Date.parse(next) - Date.now() < 2 * REFRESH_MS);
 
-/** A redaction takes out what was told: nobody is told of it. */
+/** Whether the entry is an event with deliveries. Endpoints are not notified of a redaction. */
 const isEvent = ({ ignored, type }: TimelineEntry): boolean => !ignored && type.startsWith("message.") && type !== "message.redacted";
 
 export function MessageDeliveries({ entries }: { entries: readonly TimelineEntry[] }): JSX.Element {

@@ -1,4 +1,4 @@
-/** The row of filters above the list. */
+/** The search and the filters above the list of messages. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fromLocalInput, INCOMPLETE, toLocalInput, words } from "../lib/format.ts";
@@ -7,7 +7,7 @@ import { SelectField, TextField } from "../ui/field.tsx";
 import { readSearch, withFilter, type FilterName, type Filters } from "./filters.ts";
 import { STATUSES } from "./statuses.ts";
 
-/** What the address asks for is among them, whether it makes sense or not. */
+/** The options of a filter. A value from the address is always among them, even if it is not valid. */
 const choices = (any: string, values: readonly string[], chosen = ""): [string, string][] =>
   ["", ...values, ...(chosen === "" || values.includes(chosen) ? [] : [chosen])].map((value): [string, string] => [
     value,
@@ -79,7 +79,7 @@ type TimeFilterProps = {
   onValue: (name: FilterName, value: string) => void;
 };
 
-/** Typed in the time of this place, kept in the address as everybody's. */
+/** A filter by time. It is typed in local time and kept in the address in UTC. */
 function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Element {
   const at = filters[name];
   const isTime = at !== undefined && !Number.isNaN(Date.parse(at));
@@ -95,7 +95,7 @@ function TimeFilter({ label, name, filters, onValue }: TimeFilterProps): JSX.Ele
   );
 }
 
-// Those that have no field of their own: they come from a search, or from an address.
+// Filters without a form field: they come from a search or from the address.
 const SEARCHED: readonly FilterName[] = ["recipient", "client_reference", "batch_id"];
 
 function SearchedFilters({ filters, onClear }: { filters: Filters; onClear: (name: FilterName) => void }): JSX.Element | null {

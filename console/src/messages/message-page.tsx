@@ -1,4 +1,4 @@
-/** All that is known of one message. */
+/** The page of one message. */
 import type { Message } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { formatDuration } from "../lib/format.ts";
@@ -144,7 +144,7 @@ const Metadata = ({ of }: { of: Readonly<Record<string, string>> }): JSX.Element
   </dl>
 );
 
-/** How long it took, from when it could be sent. */
+/** The time of delivery, with the duration since the message could be sent. */
 function Delivered({ message: { created_at: createdAt, send_at: sendAt }, at: iso }: { message: Message; at: string }): JSX.Element {
   const began = Math.max(Date.parse(createdAt), sendAt === null ? 0 : Date.parse(sendAt));
   return (

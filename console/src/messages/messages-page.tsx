@@ -1,4 +1,4 @@
-/** The messages, newest first, as they come and change. */
+/** The list of messages, newest first, updated by events. */
 import type { Message, QueryOf } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
@@ -26,14 +26,14 @@ export function MessagesPage(): JSX.Element {
   const [isPaused, setPaused] = useState(false);
   const wanted = JSON.parse(debouncedText) as Filters;
   const isWanted = (message: Message): boolean => matches(message, wanted);
-  // What events tell while an answer is on its way may be newer than it.
+  // Messages from events that arrive while a request is running may be newer than its response.
   const arrivedMeanwhile = useRef<Message[]>([]);
   const withArrivedMeanwhile = (_known: unknown, read: Listed<Message>): Listed<Message> =>
     merge(read, arrivedMeanwhile.current.splice(0), isWanted);
   const list = useList<Message>(
     debouncedText,
     (cursor, signal) =>
-      // An address may ask for anything: the service says what it does not know.
+      // An address may contain any filter value. The service reports an invalid one.
       api.messages.list({ ...(JSON.parse(debouncedText) as QueryOf<"get_messages">), limit: 50 }, { signal }).page(cursor),
     withArrivedMeanwhile,
   );
@@ -141,7 +141,7 @@ const COLUMNS: readonly Column<Message>[] = [
 
 const MAX_SHOWN = 80;
 
-/** Cut between characters, not within one. */
+/** Shortens the text between two characters, never within one. */
 const excerpt = (text: string): string => {
   const characters = [...text];
   return characters.length <= MAX_SHOWN ? text : `${characters.slice(0, MAX_SHOWN).join("")}…`;

@@ -1,4 +1,4 @@
-/** The parts of a message on the wire, each with what its receipts said. */
+/** The transmitted parts of a message, each with its delivery receipts. */
 import type { Message, TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
@@ -13,7 +13,7 @@ import { Table } from "../ui/table.tsx";
 export function Parts({ message, entries }: { message: Message; entries: readonly TimelineEntry[] }): JSX.Element {
   const api = useApi();
   const parts = useResource(message.id, async (signal) => (await api.messages.parts(message.id, { signal }).page()).data);
-  // A receipt of one part may move nothing but that part: every entry is a reason to look again.
+  // A receipt may change only its part and not the message, so every new entry of the timeline reloads the parts.
   useOnChange(`${message.sequence} ${entries.length}`, parts.reload);
   const count = message.segments?.count ?? 1;
   const describeReceipts = (number: number): string =>

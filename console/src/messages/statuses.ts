@@ -1,4 +1,4 @@
-/** What a message can be. A status of tomorrow is shown as it is; only the filter would not offer it. */
+/** The statuses that the filter offers. A status that the console does not know is still shown. */
 export const STATUSES = [
   "scheduled",
   "queued",

@@ -1,4 +1,4 @@
-/** What happened to a message, in its order: its states, the tries at carriers, and what carriers rawFields. */
+/** The timeline of a message: its statuses, the attempts to submit it, and the delivery receipts. */
 import type { TimelineEntry } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatClock, formatDay, words } from "../lib/format.ts";

@@ -1,4 +1,4 @@
-/** One message as it is now, followed to its end: by its events, or by asking where the key may not read those. */
+/** Follows one message until its final status: by events, or by polling if the key may not read events. */
 import type { Message, TimelineEntry } from "godwit-sdk";
 import { useResource, type Resource } from "../lib/resource.ts";
 import { take } from "../lib/take.ts";
@@ -10,18 +10,18 @@ const FINAL: ReadonlySet<string> = new Set(["delivered", "read", "undelivered", 
 
 export const isFinal = ({ status }: Message): boolean => FINAL.has(status);
 
-/** An event may overtake an answer. */
+/** An event may be newer than a response that arrives after it. */
 const newest = (known: Message | undefined, read: Message): Message =>
   known !== undefined && known.id === read.id && known.sequence > read.sequence ? known : read;
 
 const POLL_MS = 2_000;
 const RELOAD_MS = 500;
-// A message has ten or so; one with doubled receipts of many parts may have more.
+// A message has about ten entries; one with duplicate receipts for many parts has more.
 const MAX_ENTRIES = 500;
 
 export type FollowedMessage = { message: Resource<Message>; timeline: Resource<readonly TimelineEntry[]> };
 
-/** Null follows nothing. */
+/** Fetches and follows the message. Null follows nothing. */
 export function useMessage(id: string | null): FollowedMessage {
   const api = useApi();
   const message = useResource(id, (signal) => api.messages.get(id ?? "", { signal }), newest);

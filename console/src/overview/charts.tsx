@@ -1,4 +1,4 @@
-/** Throughput, delivery rate and time to delivered, over the time that is looked at. */
+/** Charts of throughput, delivery rate and time to delivered, over the selected range. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent } from "../lib/format.ts";

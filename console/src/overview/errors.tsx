@@ -1,4 +1,4 @@
-/** Why messages were not delivered, the most frequent reason first. */
+/** The error codes of undelivered messages, the most frequent first. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";

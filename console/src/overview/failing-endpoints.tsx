@@ -1,4 +1,4 @@
-/** Endpoints that nothing gets through to. */
+/** The endpoints that fail or that failures have disabled. */
 import type { WebhookEndpoint } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
@@ -13,7 +13,7 @@ import { Status } from "../ui/status.tsx";
 const REFRESH_MS = 10_000;
 const MAX_ENDPOINTS = 1_000;
 
-/** Its own wish to be left alone is no failure. */
+/** Whether the endpoint fails. An endpoint that was disabled on request is not a failure. */
 const isInTrouble = ({ failing_since: since, status, disabled_reason: reason }: WebhookEndpoint): boolean =>
   since !== null || (status === "disabled" && reason !== "requested");
 

@@ -1,4 +1,4 @@
-/** The connections to carriers, each by its state. */
+/** The links to carriers with their states. */
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
 import { Link } from "../lib/router.tsx";

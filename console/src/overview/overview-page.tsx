@@ -1,4 +1,4 @@
-/** How it is going, at a glance. */
+/** The overview page: figures, charts, errors, links and endpoints. */
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";
 import { replaceQuery, useAddress } from "../lib/router.tsx";
@@ -13,7 +13,7 @@ import { LinkStates } from "./link-states.tsx";
 import { RANGES, readRange, type RangeName } from "./ranges.ts";
 import { Tiles } from "./tiles.tsx";
 
-// What events tell is looked up no more often than this, whatever their number.
+// Events trigger a reload, but never more often than this.
 const RELOAD_MS = 2_000;
 const REFRESH_MS = 15_000;
 

@@ -1,4 +1,4 @@
-/** The times that the overview looks back on, and how finely. */
+/** The time ranges of the overview, each with its interval. */
 import type { Usage } from "godwit-sdk";
 
 export type RangeName = "hour" | "day" | "week";
@@ -17,7 +17,7 @@ export const readRange = (text: string | null): RangeName => (text === "day" || 
 export type Interval = Usage["intervals"][number];
 export type Bucket = { time: string; interval: Interval | undefined };
 
-// As much as tells the first from the last.
+// As many units as are needed to distinguish the first time from the last.
 const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
 const FORMATS: Readonly<Record<RangeName, Intl.DateTimeFormat>> = {
   hour: new Intl.DateTimeFormat(undefined, CLOCK),
@@ -25,7 +25,7 @@ const FORMATS: Readonly<Record<RangeName, Intl.DateTimeFormat>> = {
   week: new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", ...CLOCK }),
 };
 
-/** Every interval of the answer's time, also those in which nothing was sent. */
+/** Returns every interval of the range, including those without messages. */
 export function toBuckets(usage: Usage, name: RangeName): Bucket[] {
   const { stepMs } = RANGES[name];
   const known = new Map(usage.intervals.map((interval) => [Date.parse(interval.start), interval]));

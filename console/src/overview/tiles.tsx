@@ -1,4 +1,4 @@
-/** The figures of the moment. */
+/** The key figures at the top of the overview. */
 import type { Queue, Usage } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, plural } from "../lib/format.ts";

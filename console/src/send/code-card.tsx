@@ -1,4 +1,4 @@
-/** The request of the form, in a language of choice. */
+/** The request of the form as code, for curl or the SDK. */
 import type { NewMessage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

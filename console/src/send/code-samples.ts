@@ -1,4 +1,4 @@
-/** The same request, to be taken elsewhere. The key is never in it. */
+/** Code samples of a request. They never contain the API key. */
 import type { NewMessage } from "godwit-sdk";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,4 +1,4 @@
-/** The text as it would be sent: its parts, its alphabet, and in place the characters that cost the larger alphabet. */
+/** The text of the message with its segments and encoding. Characters that force UCS-2 are marked. */
 import type { MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";
@@ -6,7 +6,7 @@ import { Segments } from "../ui/segments.tsx";
 
 type ComposedProps = {
   validation: MessageValidation;
-  /** Gets what puts others in the place of characters, in whatever the text is by then. */
+  /** Receives a function that replaces characters. The caller applies it to the current text. */
   onReplace: ((replace: (text: string) => string) => void) | undefined;
 };
 
@@ -44,7 +44,7 @@ export function Composed({ validation, onReplace }: ComposedProps): JSX.Element 
 
 type Offending = MessageValidation["ucs2_characters"];
 
-/** Positions count code points, as the API does. */
+/** Marks the characters in the text. Positions count code points, as in the API. */
 function MarkedText({ text, offending }: { text: string; offending: Offending }): JSX.Element {
   const characters = [...text];
   const pieces: JSX.Element[] = [];

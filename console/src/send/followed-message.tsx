@@ -1,4 +1,4 @@
-/** What becomes of the message that was just sent. */
+/** Follows the message that was just sent. */
 import type { JSX } from "preact";
 import { Link } from "../lib/router.tsx";
 import { Timeline } from "../messages/timeline.tsx";

@@ -1,4 +1,4 @@
-/** To whom: a number, or in test one of the simulator's by a click. */
+/** The recipient: a phone number, or in test a recipient of the simulator. */
 import type { JSX } from "preact";
 import { useSession } from "../session/use-session.ts";
 import { TextField } from "../ui/field.tsx";

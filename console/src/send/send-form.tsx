@@ -11,7 +11,7 @@ import { TemplateFields } from "./template-fields.tsx";
 type SendFormProps = {
   draft: Draft;
   validation: MessageValidation | undefined;
-  /** What is wrong at a place, where a person has been already. */
+  /** Returns the fault of a field that the user has already changed. */
   faultOf: (pointer: string) => string | undefined;
   onChange: (change: Partial<Draft>) => void;
 };

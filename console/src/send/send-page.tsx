@@ -1,4 +1,4 @@
-/** Writing a message: checked as it is typed, sent once, followed to its end. */
+/** The page that sends a message: validated while it is typed, sent once, followed to its final status. */
 import { newIdempotencyKey, type MessageValidation } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -27,7 +27,8 @@ export function SendPage(): JSX.Element {
   const [sent, setSent] = useState<{ id: string; key: string } | undefined>(undefined);
   const request = useMemo(() => toRequest(draft), [draft]);
   const text = JSON.stringify(request);
-  // One key for one content: pressing twice, or again after a lost connection, sends one message. Another copy is asked for in so many words.
+  // One idempotency key for each content: a second click, or a retry after a lost connection, sends no second message. A button explicitly
+  // requests another copy.
   const [copy, setCopy] = useState(0);
   const idempotencyKey = useMemo(newIdempotencyKey, [text, copy]);
   const isSent = sent?.key === idempotencyKey;
@@ -35,14 +36,14 @@ export function SendPage(): JSX.Element {
   const checked = useResource<MessageValidation>(debouncedText, (signal) =>
     api.messages.validate(JSON.parse(debouncedText) as typeof request, { signal, maxRetries: 1 }),
   );
-  // The last answer is better than none while the next one is on its way: the text does not jump.
+  // The last validation stays visible while the next one is loading, so that the page does not jump.
   const shown = useLastDefined(checked.data);
   const action = useAction(async () => {
     const { id } = await api.messages.send(request, { idempotencyKey });
     setSent({ id, key: idempotencyKey });
     setTouched(new Set());
   });
-  // Whoever comes back, after another page or another sign-in, goes on writing.
+  // An unsent draft is kept for the return from another page or from a new sign-in.
   const unsent = useRef<Draft | undefined>(undefined);
   unsent.current = isSent || draft === untouched ? undefined : draft;
   useEffect(
@@ -103,7 +104,7 @@ export function SendPage(): JSX.Element {
   );
 }
 
-/** Refusals that belong to no single field, such as that there is no route. */
+/** Faults that do not belong to a single field, such as a missing route. */
 function GeneralFaults({
   validation,
   touched,
@@ -124,7 +125,7 @@ function GeneralFaults({
   );
 }
 
-/** A template that was only just chosen is not blamed for variables that nobody has come to yet. */
+/** Returns the changed fields. A newly chosen template does not mark its empty variables as changed, so that they show no faults yet. */
 const touchedBy = (change: Partial<Draft>): string[] => [
   ...Object.keys(change).flatMap((name) => (name === "variables" ? [] : (POINTERS[name as keyof Draft] ?? []))),
   ...Object.entries(change.variables ?? {}).flatMap(([name, value]) => (value === "" ? [] : [`/template_variables/${name}`])),

@@ -1,4 +1,4 @@
-/** The simulator's numbers: what becomes of a message tells itself by its recipient. */
+/** The recipients of the simulator. Each number has a fixed outcome. */
 
 export type SimulatorRecipient = { number: string; outcome: string; channel?: "whatsapp" };
 

@@ -1,4 +1,4 @@
-/** A template in place of a text: which one, and what to fill in. */
+/** The choice of a template, and the fields of its variables. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useResource } from "../lib/resource.ts";

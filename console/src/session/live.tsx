@@ -1,4 +1,4 @@
-/** One event stream for the whole console. Whoever wants events gets them in handfuls, so that thousands a second cost a few renderings. */
+/** One event stream for the whole console. Listeners get events in batches, so that thousands per second cost only a few renderings. */
 import type { GodwitEvent } from "godwit-sdk";
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -9,7 +9,7 @@ export type LiveState = "off" | "connecting" | "live" | "lost";
 type Listener = (events: readonly GodwitEvent[]) => void;
 type Live = {
   state: LiveState;
-  /** Counts the times that the stream began anew, with no word of what was before. */
+  /** The number of times that the stream started without the events before. */
   restarts: number;
   listeners: Set<Listener>;
 };
@@ -17,11 +17,11 @@ type Live = {
 const LiveContext = createContext<Live>({ state: "off", restarts: 0, listeners: new Set() });
 
 const FLUSH_MS = 200;
-// Beyond this it is less to fetch again what is shown.
+// With more events than this, a reload of the shown data is cheaper.
 const MAX_PENDING = 2_000;
 const RETRY_MS = 5_000;
 const HIDDEN_MS = 30_000;
-// After a longer absence it is less to fetch what is shown again than all that has happened.
+// After a longer absence, a reload of the shown data is cheaper than all missed events.
 const RESUMED_WITHIN_MS = 120_000;
 
 type StreamPosition = { lastEventId: string | undefined; atMs: number };
@@ -60,7 +60,7 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
         position.current = { lastEventId: stream.lastEventId, atMs: Date.now() };
       }
     };
-    // What the SDK takes for final may still pass: a token that could not be bought while the service was away.
+    // An error that is final for the SDK may be temporary, such as a token that could not be created while the service was unavailable.
     const keepFollowing = async (): Promise<void> => {
       while (!leaving.signal.aborted) {
         await follow().catch(() => setState("lost"));
@@ -78,13 +78,13 @@ export function LiveProvider({ children }: { children: ComponentChildren }): JSX
   return <LiveContext value={live}>{children}</LiveContext>;
 }
 
-/** What comes one by one, given on in handfuls. What is too much for one is dropped, and told. */
+/** Collects single events into batches. Drops a batch that is too large and reports it. */
 function batchEvents(notify: Listener, onOverflow: () => void): { add: (event: GodwitEvent) => void; end: () => void } {
   let pending: GodwitEvent[] = [];
   let isOverflowed = false;
   let timer = 0;
   let isEnded = false;
-  // A page that takes long to draw gets its handfuls less often: half of the time is left for whoever uses it.
+  // A page that renders slowly gets batches less often, so that half of the time remains for input of the user.
   const emit = (): void => {
     const events = pending;
     pending = [];
@@ -110,13 +110,13 @@ function batchEvents(notify: Listener, onOverflow: () => void): { add: (event: G
   const end = (): void => {
     isEnded = true;
     clearTimeout(timer);
-    // The stream goes on after the last of them.
+    // The stream will continue after the last pending event, so the pending events are delivered now.
     emit();
   };
   return { add, end };
 }
 
-/** Browsers open six connections to a host, for all tabs together: one that nobody looks at gives its own back after a while. */
+/** Whether the page is visible. Browsers share six connections to a host among all tabs, so a hidden tab soon closes its stream. */
 function usePageVisible(): boolean {
   const [isVisible, setVisible] = useState(true);
   useEffect(() => {
@@ -148,7 +148,7 @@ export function useEvents(onEvents: Listener): void {
   }, [listeners]);
 }
 
-/** Fetches again what is shown whenever the stream begins anew: what happened before, it does not tell. */
+/** Reloads the shown data when the stream restarts, because the stream does not contain earlier events. */
 export function useOnStreamRestart(reload: () => void): void {
   useOnChange(useContext(LiveContext).restarts, reload);
 }

@@ -1,5 +1,5 @@
-/** Who is signed in. The API key stays in memory; a reload goes on with the access token that it bought, which the tab keeps for an hour
- *  at most. */
+/** The session of the signed-in user. The API key stays in memory. A reload continues with the access token, which the tab keeps for at
+ *  most one hour. */
 import { ApiError, ConnectionError, Godwit } from "godwit-sdk";
 
 export type Scope = string;
@@ -15,7 +15,7 @@ type TokenGrant = { token: string; endsAtMs: number; identity: Identity };
 export type EndReason = "signed-out" | "ended";
 
 const STORED = "godwit:session";
-// A token that ends while a request is on its way is of no use.
+// A token is replaced this long before its expiry, so that it does not expire while a request is on its way.
 const MARGIN_MS = 30_000;
 const TOKEN_TIMEOUT_MS = 30_000;
 
@@ -23,7 +23,7 @@ export class Session {
   readonly identity: Identity;
   readonly api: Godwit;
   #grant: TokenGrant;
-  /** In memory alone: with it the next token is bought. */
+  /** The API key that creates the next token. Kept only in memory. */
   #key: string | undefined;
   readonly #onEnd: (reason: EndReason) => void;
   #renewing: Promise<string> | undefined;
@@ -36,7 +36,7 @@ export class Session {
     this.#key = key;
     this.#onEnd = onEnd;
     this.api = new Godwit({ baseUrl: location.origin, accessToken: (refused) => this.#token(refused) });
-    // Without a key nothing follows this token: the end is told when it comes, not at the next click.
+    // Without a key the session ends with its token. A timer ends it then, not the next click.
     this.#ending = key === undefined ? window.setTimeout(() => this.end("ended"), Math.max(0, grant.endsAtMs - Date.now())) : 0;
   }
 
@@ -68,12 +68,12 @@ export class Session {
   async #renew(key: string): Promise<string> {
     try {
       const grant = await exchange(key);
-      // Who has signed out meanwhile is not signed in again by it.
+      // A sign-out during the request must stay in effect.
       if (this.#isEnded) return grant.token;
       this.#grant = grant;
       store(grant);
     } catch (error) {
-      // The key was revoked or has expired. What else went wrong may pass.
+      // A 401 means that the key was revoked or has expired. Other errors may be temporary.
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       this.end("ended");
     }
@@ -81,22 +81,22 @@ export class Session {
   }
 }
 
-/** Exchanges the key. Throws what the service says against it. */
+/** Exchanges the key for a session. Throws the error of the service. */
 export async function signIn(key: string, onEnd: (reason: EndReason) => void): Promise<Session> {
   const grant = await exchange(key);
   store(grant);
   return new Session(grant, key, onEnd);
 }
 
-/** The session of this tab before the page was loaded again, if it still lasts. */
+/** Returns the session of this tab from before the reload, if its token is still valid. */
 export function resume(onEnd: (reason: EndReason) => void): Session | undefined {
   const grant = readStored();
   if (grant === undefined || grant.endsAtMs <= Date.now()) return undefined;
   return new Session(grant, undefined, onEnd);
 }
 
-/** The key itself is asked about first: to a client that it does not know, the token's route answers with a challenge at which browsers
- *  would ask for a name and a password. */
+/** Exchanges the key for a token. Identifies the key first: for an unknown client the token endpoint responds with a challenge, for which
+ *  browsers would show a password prompt. */
 async function exchange(key: string): Promise<TokenGrant> {
   const identity = await identify(key);
   return { ...(await createToken(identity.keyId, key)), identity };
@@ -117,7 +117,7 @@ async function createToken(keyId: string, key: string): Promise<{ token: string;
 
 type TokenResponse = { access_token: string; expires_in: number; code: string; title: string; detail: string };
 
-/** What is no answer of the service's is a lost connection: it may pass. */
+/** Posts a form. A response that does not come from the service counts as a lost connection, which may be temporary. */
 async function post(path: string, form: Record<string, string>): Promise<{ response: Response; body: TokenResponse }> {
   try {
     const response = await fetch(path, { method: "POST", body: new URLSearchParams(form), signal: AbortSignal.timeout(TOKEN_TIMEOUT_MS) });
@@ -129,7 +129,7 @@ async function post(path: string, form: Record<string, string>): Promise<{ respo
 
 const store = (grant: TokenGrant): void => sessionStorage.setItem(STORED, JSON.stringify(grant));
 
-/** Undefined for what another version of the console may have left there. */
+/** Reads the stored session. Undefined if another version of the console has stored it in a different form. */
 function readStored(): TokenGrant | undefined {
   try {
     const grant = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as TokenGrant;

@@ -1,4 +1,4 @@
-/** The session, wherever a component needs it. */
+/** Hooks that give components the session. */
 import type { Godwit } from "godwit-sdk";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

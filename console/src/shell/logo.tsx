@@ -1,4 +1,4 @@
-/** The name, with the bird. */
+/** The logo and the name. */
 import type { JSX } from "preact";
 import icon from "../icon.svg";
 

@@ -1,4 +1,4 @@
-/** The rooms of the console, in the order of the menu, with what one needs to see anything there. */
+/** The sections of the console in the order of the menu, each with the scope that it requires. */
 
 export type Section = { path: string; title: string; scope: string };
 

@@ -1,4 +1,4 @@
-/** The frame of every page: where one can go, who one is, and whether what is shown is live. */
+/** The frame of every page: the menu, the session, and the state of the event stream. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Link, useAddress } from "../lib/router.tsx";
@@ -15,7 +15,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
   const isFirst = useRef(true);
   useEffect(() => {
     setOpen(false);
-    // Whoever moves by keyboard, or listens, is on the new page and not in the menu.
+    // Users of a keyboard or a screen reader continue on the new page, not in the menu.
     if (!isFirst.current) main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [path]);

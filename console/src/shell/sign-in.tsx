@@ -1,4 +1,4 @@
-/** The door: an API key, and what becomes of it. */
+/** The sign-in page. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";

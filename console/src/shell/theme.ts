@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless a person has chosen. */
+/** The colour theme: that of the system, unless the user has chosen one. */
 import { useState } from "preact/hooks";
 
 export const THEMES = ["system", "light", "dark"] as const;
@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number];
 
 const STORED = "godwit:theme";
 
-// A browser may refuse its storage: then the system's colours, and a choice for as long as the page lasts.
+// A browser may refuse access to its storage. Then the theme of the system applies, and a choice lasts until the page is closed.
 const stored = (): Theme => {
   try {
     return THEMES.find((theme) => theme === localStorage.getItem(STORED)) ?? "system";
@@ -19,7 +19,7 @@ const keep = (theme: Theme): void => {
   try {
     localStorage.setItem(STORED, theme);
   } catch {
-    // See above.
+    // The browser refuses access to its storage.
   }
 };
 

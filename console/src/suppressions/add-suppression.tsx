@@ -1,4 +1,4 @@
-/** A recipient who is not to be written to, by hand. */
+/** The dialog that adds a suppression. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";

@@ -1,4 +1,4 @@
-/** A recipient may be written to again: asked first, since the recipient may have been the one who refused. */
+/** The dialog that lifts a suppression. It asks for confirmation, because the recipient may have opted out. */
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

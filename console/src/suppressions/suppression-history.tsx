@@ -1,4 +1,4 @@
-/** How often a recipient was suppressed and lifted, and by whom. */
+/** The history of a suppression: each time it became active or was lifted, with its source. */
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useApi } from "../session/use-session.ts";

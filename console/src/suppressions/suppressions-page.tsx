@@ -1,4 +1,4 @@
-/** Who must not be written to: found, added, lifted, and how it came about. */
+/** The list of suppressions, with the actions to add and lift them. */
 import type { Suppression } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** A template is put away: asked first, since messages can no longer use it. */
+/** The dialog that archives a template. It asks for confirmation, because messages can no longer use the template. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useAction } from "../lib/action.ts";

@@ -1,4 +1,4 @@
-/** A message as its recipient would see it. */
+/** A message in the form in which the recipient sees it. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
@@ -13,7 +13,7 @@ export const Bubble = ({ header, body, footer, buttons }: BubbleProps): JSX.Elem
     {buttons !== null && buttons.length > 0 && (
       <ul aria-label="Buttons">
         {buttons.map(({ type, text, url, phone_number: phoneNumber }, at) => (
-          // oxlint-disable-next-line react/no-array-index-key -- Two buttons may say the same.
+          // oxlint-disable-next-line react/no-array-index-key -- Two buttons may have the same text.
           <li key={at} title={url ?? phoneNumber ?? words(type)}>
             {text}
           </li>

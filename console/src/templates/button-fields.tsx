@@ -1,4 +1,4 @@
-/** The buttons below a WhatsApp message: what they say, and what they open or call. */
+/** The fields of the buttons of a WhatsApp template: text, and URL or phone number. */
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 import { SelectField, TextField } from "../ui/field.tsx";

@@ -1,4 +1,4 @@
-/** What a template says: its texts, the variables that are found in them as they are typed, and an example for each. */
+/** The fields of a template's content: its texts, and an example for each variable in them. */
 import type { JSX } from "preact";
 import { formatCount } from "../lib/format.ts";
 import { useDebounced } from "../lib/timing.ts";
@@ -10,7 +10,7 @@ import { draftVariables, isOnWhatsapp, type Draft } from "./template-draft.ts";
 
 export type DraftProps = { draft: Draft; onDraft: (draft: Draft) => void; error: unknown };
 
-// Braces are odd until they are closed: a fault is told to whoever has stopped typing.
+// Braces are unbalanced while they are typed. The fault is shown after a pause.
 const TYPING_MS = 700;
 
 export function ContentFields(props: DraftProps): JSX.Element {

@@ -1,4 +1,4 @@
-/** A template that can be changed: its form, and beside it what is saved. */
+/** The form of an existing template, with a preview of the saved version beside it. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -15,7 +15,7 @@ type EditProps = { template: Template; onSaved: (template: Template) => void };
 export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
   const api = useApi();
   const say = useToast();
-  // What nobody has touched follows the template, whoever changes it.
+  // An untouched form follows the changes of the template.
   const [touched, setTouched] = useState<Draft | undefined>(undefined);
   const draft = touched ?? toDraft(template);
   const changes = toChanges(draft, template);
@@ -62,7 +62,7 @@ export function EditTemplate({ template, onSaved }: EditProps): JSX.Element {
 
 type ButtonsProps = { status: string; isChanged: boolean; isRunning: boolean; onSubmitted: () => void };
 
-/** Enter in a field saves; it never submits a draft. */
+/** The buttons of the form. Enter in a field saves and never submits a draft. */
 function SaveButtons({ status, isChanged, isRunning, onSubmitted }: ButtonsProps): JSX.Element {
   if (status === "rejected")
     return (
@@ -88,7 +88,7 @@ function SaveButtons({ status, isChanged, isRunning, onSubmitted }: ButtonsProps
   );
 }
 
-/** What saving does to it. */
+/** Describes the effect of saving. */
 function describeSaving({ status, version }: Template, draft: Draft): string {
   if (status === "draft") return "A draft cannot be sent. Submit it when it says what it should.";
   if (!isOnWhatsapp(draft)) return `A change of the content makes version ${version + 1}, which is approved at once.`;

@@ -1,4 +1,4 @@
-/** The form of a template that is not there yet. */
+/** The form of a new template. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../lib/action.ts";
@@ -50,7 +50,7 @@ export function NewTemplatePage(): JSX.Element {
   );
 }
 
-/** What becomes of it when it is submitted. */
+/** Describes the review that follows the submission. */
 function SubmitHint({ draft }: { draft: Draft }): JSX.Element {
   const { environment } = useSession().identity;
   if (!isOnWhatsapp(draft)) return <>A template for SMS alone is approved as soon as it is submitted.</>;

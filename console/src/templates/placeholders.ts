@@ -1,19 +1,19 @@
-/** Placeholders in a text while it is typed: `{{1}}` by position or `{{code}}` by name. The service has the last word on them. */
+/** Finds placeholders in a text: `{{1}}` by position or `{{code}}` by name. The service validates them again. */
 
 const VARIABLE = /^(?:[1-9]\d?|100|[a-z][a-z0-9_]{0,39})$/;
-/** A whole placeholder, whatever it says; or two braces that belong to none. */
+/** Matches a placeholder with any content, or two braces that do not belong to one. */
 const BRACES = /\{\{([^{}]*)\}\}|\{\{|\}\}/g;
 
 const isVariable = (name: string | undefined): name is string => name !== undefined && VARIABLE.test(name);
 
-/** The variables of header and body, each once, in the order in which the API lists them. */
+/** Returns the variables of header and body, each once, in the order of the API. */
 export const findVariables = (header: string, body: string): string[] => [
   ...new Set(
     [header, body].flatMap((text) => Array.from(text.matchAll(BRACES), ([, inside]) => inside).filter((inside) => isVariable(inside))),
   ),
 ];
 
-/** The first braces of a text that are no placeholder. */
+/** Returns the first braces of a text that are not a valid placeholder. */
 export const oddBraces = (text: string): string | undefined =>
   Array.from(text.matchAll(BRACES)).find(([, inside]) => !isVariable(inside))?.[0];
 

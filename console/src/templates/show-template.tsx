@@ -1,4 +1,4 @@
-/** A template that cannot be changed, by this key or by anybody: what it says, and what it looks like. */
+/** A template that this key cannot change, or that is archived: its content and a preview. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
@@ -39,7 +39,7 @@ const Buttons = ({ of: { buttons } }: { of: Template }): JSX.Element =>
   ) : (
     <ul class="template-list">
       {buttons.map(({ type, text, url, phone_number: phoneNumber }, at) => (
-        // oxlint-disable-next-line react/no-array-index-key -- Two buttons may say the same.
+        // oxlint-disable-next-line react/no-array-index-key -- Two buttons may have the same text.
         <li key={at}>
           {text} <span class="quiet">{[words(type), url ?? phoneNumber].filter((part) => part !== null).join(" ")}</span>
         </li>

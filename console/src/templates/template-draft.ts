@@ -1,8 +1,8 @@
-/** A template as it is being written: every field a text, until the API takes it. */
+/** The draft of a template in the form, and its conversion to requests. */
 import type { EditTemplate, NewTemplate, Template } from "godwit-sdk";
 import { findVariables } from "./placeholders.ts";
 
-/** `target` is what a button opens or calls; `key` tells buttons apart while they come and go. */
+/** `target` is the URL or phone number of a button; `key` identifies a button while others are added and removed. */
 export type ButtonDraft = { key: number; type: string; text: string; target: string };
 
 export type Draft = {
@@ -14,7 +14,7 @@ export type Draft = {
   header: string;
   footer: string;
   buttons: readonly ButtonDraft[];
-  /** By the name of the variable. Those of variables that are gone stay, since they may come back with the next letter. */
+  /** The examples by variable. The examples of removed variables stay, because the variable may reappear while the user types. */
   examples: Readonly<Record<string, string>>;
 };
 
@@ -57,7 +57,8 @@ export const draftVariables = (draft: Draft): string[] => findVariables(isOnWhat
 
 type TemplateContent = Omit<NewTemplate, "name" | "status">;
 
-/** What is sent. Header, footer and buttons are WhatsApp's own: without it they are kept in the form, for whoever ticks it again. */
+/** Builds the content of the request. Header, footer and buttons exist only for WhatsApp; without it they stay in the form in case the user
+ *  selects it again. */
 function toContent(draft: Draft): TemplateContent {
   const isForWhatsapp = isOnWhatsapp(draft);
   const examples = draftVariables(draft).map((name) => [name, draft.examples[name] ?? ""] as const);
@@ -86,7 +87,7 @@ export const toNew = (draft: Draft, isSubmitted: boolean): NewTemplate => ({
   ...(isSubmitted ? {} : { status: "draft" }),
 });
 
-/** What differs from the saved template, and nothing else. */
+/** Returns only the fields that differ from the saved template. */
 export function toChanges(draft: Draft, template: Template): EditTemplate {
   const [now, before] = [toContent(draft), toContent(toDraft(template))];
   const isOther = (field: keyof TemplateContent): boolean => JSON.stringify(now[field]) !== JSON.stringify(before[field]);

@@ -1,11 +1,11 @@
-/** All fields of a template that can be written, with what the API finds wrong at each. */
+/** All form fields of a template, with the faults that the API reports. */
 import type { JSX } from "preact";
 import { CheckList, SelectField, TextField } from "../ui/field.tsx";
 import { faultAt } from "../ui/problem.tsx";
 import { ContentFields, type DraftProps } from "./content-fields.tsx";
 import { CATEGORIES, CHANNELS } from "./template-draft.ts";
 
-/** `isNew`: a template keeps the name it was made with. */
+/** `isNew`: only a new template has the name field, because the name cannot be changed. */
 export function TemplateFields({ isNew, ...props }: DraftProps & { isNew: boolean }): JSX.Element {
   const { draft, onDraft, error } = props;
   const { name, language, category, channels } = draft;
@@ -50,5 +50,5 @@ export function TemplateFields({ isNew, ...props }: DraftProps & { isNew: boolea
   );
 }
 
-/** The words of today, and what the template has beyond them. */
+/** The known values, and those of the template that the console does not know. */
 const withOwn = (known: readonly string[], own: readonly string[]): string[] => [...new Set([...known, ...own])];

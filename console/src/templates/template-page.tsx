@@ -1,4 +1,4 @@
-/** One template: written, previewed, submitted, archived. */
+/** The page of one template. */
 import type { Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -46,7 +46,7 @@ function SavedTemplate({ id }: { id: string }): JSX.Element {
   );
 }
 
-/** A decision of the carrier, unless we know of something later. */
+/** Returns the template of an event, unless the shown one is newer. */
 const newer = (before: Template | undefined, received: Template | undefined): Template | undefined =>
   before !== undefined && received?.id === before.id && received.updated_at >= before.updated_at ? received : before;
 

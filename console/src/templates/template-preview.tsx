@@ -1,4 +1,4 @@
-/** What would be sent, as the service itself fills the saved template in, with the values that are typed here. */
+/** A preview of the saved template, rendered by the service with the values that are typed here. */
 import type { Template, TemplatePreview } from "godwit-sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -37,7 +37,7 @@ export function PreviewCard({ template, isChanged = false }: { template: Templat
   );
 }
 
-/** The last one stays in sight until the next one is there. */
+/** Fetches the preview. The last one stays visible until the next one is loaded. */
 function usePreview(template: Template, channel: string, typed: Values): Resource<TemplatePreview> {
   const api = useApi();
   const values = previewValues(template, typed);
@@ -49,7 +49,7 @@ function usePreview(template: Template, channel: string, typed: Values): Resourc
   return { ...preview, data: preview.error === undefined ? last : undefined };
 }
 
-/** What is typed, else the example, else the placeholder itself: values are put in as they are, so it stays in its place. */
+/** Returns the typed value, or the example, or the placeholder itself. Values are inserted unchanged, so the placeholder stays visible. */
 const previewValues = ({ variables }: Template, typed: Values): Record<string, string> =>
   Object.fromEntries(
     variables.map(({ name, example }) => [name, [typed[name], example].find((value) => value?.trim()) ?? toPlaceholder(name)]),

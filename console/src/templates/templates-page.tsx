@@ -1,4 +1,4 @@
-/** The templates of the environment: found, and made. */
+/** The list of templates. */
 import type { QueryOf, Template } from "godwit-sdk";
 import type { JSX } from "preact";
 import { Link, replaceQuery, useAddress } from "../lib/router.tsx";

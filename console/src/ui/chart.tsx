@@ -1,4 +1,4 @@
-/** A chart over time: bars on top of each other, or lines. What it shows can also be read as a table. */
+/** A chart over time: stacked bars or lines. Its values can also be shown as a table. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
@@ -7,11 +7,11 @@ type Series = { name: string; tone: "good" | "busy" | "bad" | "wait"; values: re
 type ChartProps = {
   title: string;
   kind: "bars" | "lines";
-  /** One name for each index on the axis. */
+  /** One label for each position on the time axis. */
   times: readonly string[];
   series: readonly Series[];
   format: (value: number) => string;
-  /** Where the axis ends at least. */
+  /** The minimum upper end of the value axis. */
   top?: number;
 };
 
@@ -95,7 +95,7 @@ function Bars({ series, count, highest }: DrawProps): JSX.Element {
   return <>{rects}</>;
 }
 
-/** A value without neighbours is a dot: a line of one point would not be seen. */
+/** Draws lines. A value without neighbours becomes a dot, because a line of one point is invisible. */
 function Lines({ series, count, highest }: DrawProps): JSX.Element {
   const step = WIDTH / count;
   const toY = (value: number): number => (highest === 0 ? HEIGHT : HEIGHT - (value / highest) * HEIGHT);

@@ -1,4 +1,4 @@
-/** Texts that are made to be taken elsewhere: ids, code, secrets that are shown once. */
+/** Texts with a copy button: ids, code, and secrets that are shown once. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
@@ -17,7 +17,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   );
 }
 
-/** Puts a text on the clipboard; false where the browser does not let us (plain HTTP beyond this machine). */
+/** Copies a text to the clipboard. Returns false if the browser refuses, as it does for plain HTTP from another machine. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -36,7 +36,7 @@ export const Code = ({ text, label }: { text: string; label: string }): JSX.Elem
   </div>
 );
 
-/** A secret that no one will see again. */
+/** A secret that is shown only once. */
 export const Secret = ({ what, text }: { what: string; text: string }): JSX.Element => (
   <div class="secret">
     <p>

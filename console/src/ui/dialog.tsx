@@ -1,4 +1,4 @@
-/** A question that has to be answered before anything else: the browser's own dialog, which keeps the focus and knows Escape. */
+/** A modal dialog: the browser's own, which keeps the focus and handles Escape. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
@@ -8,7 +8,7 @@ import { Problem } from "./problem.tsx";
 type DialogProps = {
   title: string;
   onClose: () => void;
-  /** Escape does not close it: what it shows would be lost. */
+  /** Escape does not close the dialog, because its content would be lost. */
   isHeld?: boolean;
   children: ComponentChildren;
 };
@@ -17,21 +17,21 @@ export function Dialog({ title, onClose, isHeld = false, children }: DialogProps
   const dialog = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
   const headingId = useId();
-  // Before it is painted: who presses Escape at once means this dialog.
+  // A layout effect opens the dialog before it is painted, so that an immediate Escape closes this dialog.
   useLayoutEffect(() => {
     const { current } = dialog;
     if (current?.open === false) current.showModal();
     return () => {
       isGone.current = true;
       current?.close();
-      // The button that opened it may have gone with what it did.
+      // The button that opened the dialog may no longer exist. The focus then goes to the heading.
       setTimeout(() => {
         if (document.activeElement === document.body) document.querySelector<HTMLElement>("#main h1")?.focus({ preventScroll: true });
       });
     };
   }, []);
   const onClosed = (): void => {
-    // The browser says so later, when there may be another dialog already.
+    // The browser fires this event late, when another dialog may already be open.
     if (!isGone.current) onClose();
   };
   const onCancel = (event: Event): void => {
@@ -48,21 +48,21 @@ export function Dialog({ title, onClose, isHeld = false, children }: DialogProps
 type DialogFormProps = {
   submit: string;
   isDangerous?: boolean;
-  /** Where "Cancel" would be taken for what the dialog is about. */
+  /** Replaces "Cancel" where it would be ambiguous, as in a dialog that cancels a message. */
   dismiss?: string;
   action: Action<[]>;
   onClose: () => void;
   children: ComponentChildren;
 };
 
-/** What is asked for in a dialog, and the buttons below it. */
+/** The form of a dialog, with its buttons. */
 export function DialogForm({ submit, isDangerous = false, dismiss = "Cancel", action, onClose, children }: DialogFormProps): JSX.Element {
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!refusesIncomplete(form.current)) void action.run();
   };
   const form = useRef<HTMLFormElement>(null);
-  // What was refused may be out of sight.
+  // The faulty field may be outside the visible area.
   useEffect(() => {
     if (action.error === undefined) return;
     const wrong = form.current?.querySelector<HTMLElement>("[aria-invalid]");
@@ -85,7 +85,7 @@ export function DialogForm({ submit, isDangerous = false, dismiss = "Cancel", ac
   );
 }
 
-/** A dialog that does something when it is confirmed, and stays when that is refused. */
+/** A dialog that runs an action when it is confirmed, and stays open when the action fails. */
 export const FormDialog = ({ title, ...form }: DialogFormProps & { title: string }): JSX.Element => (
   <Dialog title={title} onClose={form.onClose}>
     <DialogForm {...form} />

@@ -1,4 +1,4 @@
-/** Names and values, one below the other. What is not there is left out. */
+/** A list of names and values. Empty values are omitted. */
 import type { ComponentChildren, JSX } from "preact";
 
 export const Facts = ({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }): JSX.Element => (

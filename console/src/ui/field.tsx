@@ -1,4 +1,4 @@
-/** One field of a form: label, control, hint and fault, tied together for those who do not see them side by side. */
+/** A form field: label, control, hint and fault, connected for screen readers. */
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { INCOMPLETE } from "../lib/format.ts";
@@ -10,7 +10,7 @@ type FieldProps = {
   hint?: ComponentChildren;
   error?: string | undefined;
   isOptional?: boolean;
-  /** Gets what ties the control to its label: spread it on the control. */
+  /** Receives the attributes that connect the control to its label. Spread them on the control. */
   children: (control: ControlProps) => ComponentChildren;
 };
 
@@ -47,11 +47,11 @@ type TextProps = Omit<FieldProps, "children"> & {
   onValue: (value: string) => void;
   type?: "text" | "url" | "tel" | "number" | "datetime-local" | "date" | "search";
   placeholder?: string;
-  /** Names of a `<datalist>` on the page. */
+  /** The id of a `<datalist>` on the page. */
   list?: string;
 };
 
-// Browsers take years of six digits.
+// Browsers accept years with six digits.
 const LATEST: Readonly<Partial<Record<NonNullable<TextProps["type"]>, string>>> = {
   "datetime-local": "9999-12-31T23:59",
   date: "9999-12-31",
@@ -68,7 +68,7 @@ export const TextField = ({ value, onValue, type = "text", placeholder, list, er
         list={list}
         autoComplete="off"
         spellcheck={false}
-        // What is half typed stays as it is.
+        // An incomplete date stays in the field.
         value={value === INCOMPLETE ? undefined : value}
         onInput={({ currentTarget }) => onValue(currentTarget.value)}
         onBlur={({ currentTarget }) => currentTarget.validity.badInput && onValue(INCOMPLETE)}
@@ -97,7 +97,7 @@ export const SelectField = ({ value, onValue, options, ...field }: SelectProps):
   </Field>
 );
 
-/** Several of a few. */
+/** A group of checkboxes. */
 export function CheckList({
   legend,
   options,

@@ -1,4 +1,4 @@
-/** A time: how long ago, with the exact moment for whoever wants it. */
+/** A time: relative, with the exact time as a tooltip, or absolute. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatAgo, formatMoment } from "../lib/format.ts";

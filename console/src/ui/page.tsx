@@ -1,4 +1,4 @@
-/** What every page has: its heading, and what stands in its place while there is nothing to show. */
+/** The parts of every page: its heading, and the states in which it has no content. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { isRetryable, type Resource } from "../lib/resource.ts";
@@ -33,7 +33,7 @@ export function Page({
   );
 }
 
-/** What was fetched, or how far that is. The last answer stays in sight while the next one is on its way. */
+/** Shows a resource, or its loading or error state. The last data stays visible while the next is loading. */
 export function Loaded<T>({
   resource,
   lines = 4,
@@ -71,7 +71,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** Shows its children to whoever may see them, and to others what they lack. */
+/** Shows its children if the key has the scope, and otherwise names the missing scope. */
 export function Needs({
   scope,
   what,

@@ -1,4 +1,4 @@
-/** A list that goes on: the first page, and further ones below it when they are asked for. */
+/** A paginated list: the first page, and further pages on request. */
 import type { JSX } from "preact";
 import { useAction, type Action } from "../lib/action.ts";
 import { useResource, type Resource } from "../lib/resource.ts";
@@ -9,7 +9,7 @@ type Page<T> = { data: readonly T[]; next_cursor: string | null };
 
 export type List<T> = { resource: Resource<Listed<T>>; more: Action<[]> };
 
-/** `fetchPage` gets the cursor of the page that is wanted; undefined for the first. */
+/** Fetches a list. `fetchPage` gets the cursor of the page, or undefined for the first page. */
 export function useList<T>(
   key: string | null,
   fetchPage: (cursor: string | undefined, signal: AbortSignal) => PromiseLike<Page<T>>,
@@ -21,7 +21,7 @@ export function useList<T>(
     const cursor = resource.data?.cursor;
     if (typeof cursor !== "string") return;
     const next = toListed(await fetchPage(cursor, AbortSignal.timeout(60_000)));
-    // The list may have become another one, or a fresh one, while this page was on its way.
+    // The list may have changed or been reloaded while this page was loading.
     resource.set((before) => (before?.cursor === cursor ? { items: [...before.items, ...next.items], cursor: next.cursor } : before));
   });
   return { resource, more };

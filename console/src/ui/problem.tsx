@@ -1,4 +1,4 @@
-/** What went wrong, for people: what the service said, and what can be done about it. */
+/** Shows an error: the description of the service, its code, and a button to try again. */
 import { ApiError, ConnectionError, TimeoutError } from "godwit-sdk";
 import type { ComponentChildren, JSX } from "preact";
 
@@ -17,7 +17,7 @@ function describe(error: unknown): Description {
   return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };
 }
 
-/** The first fault at one place of the request's body, such as `/recipient`. */
+/** Returns the first fault of one field of the request body, such as `/recipient`. */
 export const faultAt = (error: unknown, pointer: string): string | undefined =>
   error instanceof ApiError ? error.errors.find((fault) => "pointer" in fault && fault.pointer === pointer)?.detail : undefined;
 

@@ -1,4 +1,4 @@
-/** A dialog that makes a secret and then shows it, this once: its button closes it from then on, and Escape only for who insists. */
+/** A dialog that creates a secret and then shows it once. From then on its button closes it; a single Escape does not. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Action } from "../lib/action.ts";
@@ -10,10 +10,10 @@ type SecretDialogProps = {
   submit: string;
   action: Action<[]>;
   onClose: () => void;
-  /** What it is called, and itself once it is made. */
+  /** The kind of secret, for the texts: "key" or "secret". */
   what: string;
   secret: string | undefined;
-  /** Said below the secret. */
+  /** Shown below the secret. */
   note?: ComponentChildren;
   onDone: () => void;
   children: ComponentChildren;
@@ -21,7 +21,7 @@ type SecretDialogProps = {
 
 export function SecretDialog({ title, what, secret, note, onDone, ...form }: SecretDialogProps): JSX.Element {
   const close = (): void => {
-    // The answer to a request that is on its way would have nobody to show itself to.
+    // The response of a running request contains the secret, and a closed dialog could not show it.
     if (!form.action.isRunning) form.onClose();
   };
   return (
@@ -41,7 +41,7 @@ type ShownSecretProps = { what: string; secret: string; onDone: () => void; chil
 
 function ShownSecret({ what, secret, onDone, children }: ShownSecretProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  // The button that had the focus is gone.
+  // The button that had the focus no longer exists.
   useEffect(() => box.current?.focus(), []);
   return (
     <div class="stack shown-once" ref={box} tabIndex={-1}>

@@ -1,4 +1,4 @@
-/** What a text comes to on the wire. */
+/** The number of segments and characters of a text, with its encoding. */
 import type { Message } from "godwit-sdk";
 import type { JSX } from "preact";
 import { plural } from "../lib/format.ts";

@@ -1,4 +1,4 @@
-/** A state in one word, told by its colour and by the word itself. */
+/** A status, shown by its name and a colour. */
 import type { JSX } from "preact";
 import { words } from "../lib/format.ts";
 
@@ -46,5 +46,5 @@ const TONES: Readonly<Record<string, Tone>> = {
   written: "busy",
 };
 
-/** Words of today; others may come, and are shown as they are. */
+/** Shows the status. An unknown status is shown without a colour of its own. */
 export const Status = ({ of }: { of: string }): JSX.Element => <span class={`status ${TONES[of] ?? "flat"}`}>{words(of)}</span>;

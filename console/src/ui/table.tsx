@@ -14,7 +14,7 @@ type TableProps<Row> = {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** Of few and short columns, which have room everywhere. */
+  /** For few and short columns, which fit on every screen. */
   isNarrow?: boolean;
 };
 

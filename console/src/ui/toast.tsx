@@ -1,4 +1,4 @@
-/** A short word that something was done, toast aloud as well and gone by itself. */
+/** A short confirmation that disappears by itself. Screen readers read it aloud. */
 import { createContext, type ComponentChildren, type JSX } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 

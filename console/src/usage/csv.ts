@@ -1,4 +1,4 @@
-/** The rows of an answer as a file, made here: nothing more is asked of the service. */
+/** Usage as a CSV file, made from the loaded response without a further request. */
 import type { Usage } from "godwit-sdk";
 
 const HEAD = ["start", "channel", "status", "error_code", "messages", "segments", "p50_ms", "p95_ms"];
@@ -32,6 +32,6 @@ export function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
   link.click();
-  // The browser has the file's bytes once the click was handled; some take a moment longer.
+  // Most browsers have read the file when the click is handled; some take a moment longer.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,9 +1,9 @@
-/** The range of the usage page: what the address says, and what is asked of the API for it. Days and hours are UTC, as they are counted. */
+/** The range of the usage page: read from the address, and converted to a query. Days and hours are UTC, as the service counts them. */
 import type { QueryOf } from "godwit-sdk";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// What the API takes.
+// The limits of the API.
 const MAX_DAYS = { hour: 31, day: 400 } as const;
 
 const RANGES = ["24h", "7d", "30d", "dates"] as const;
@@ -13,9 +13,9 @@ type Interval = "hour" | "day";
 export type Range = {
   name: RangeName;
   interval: Interval;
-  /** The intervals that the range can be cut into. */
+  /** The intervals that the range can be divided into. */
   intervals: readonly Interval[];
-  /** Of `dates` alone: first and last day, both counted. */
+  /** Only for `dates`: the first and the last day, both inclusive. */
   from: string;
   to: string;
   fault: string | undefined;
@@ -45,7 +45,7 @@ function rangeFault(days: number): string | undefined {
   return days > MAX_DAYS.day ? `At most ${MAX_DAYS.day} days can be asked for.` : undefined;
 }
 
-/** The hour or day that has begun is the last of them. */
+/** Returns the start of a range. The current hour or day is the last interval. */
 const RANGE_STARTS: Readonly<Record<Exclude<RangeName, "dates">, (nowMs: number, interval: Interval) => number>> = {
   "24h": (nowMs) => floorTo(HOUR_MS, nowMs) - 23 * HOUR_MS,
   "7d": (nowMs, interval) => (interval === "day" ? floorTo(DAY_MS, nowMs) - 6 * DAY_MS : floorTo(HOUR_MS, nowMs) - 167 * HOUR_MS),

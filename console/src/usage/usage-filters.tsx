@@ -1,4 +1,4 @@
-/** Which usage is shown: the range, how it is cut, the channel. All of it is in the address. */
+/** The filters of the usage page: range, interval and channel. They are kept in the address. */
 import type { JSX } from "preact";
 import { replaceQuery } from "../lib/router.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
@@ -33,7 +33,7 @@ export function UsageFilters({ query, range }: { query: URLSearchParams; range: 
   return (
     <div class="filters" role="search" aria-label="Usage">
       <SelectField label="Range" value={name} onValue={setRange} options={RANGE_WORDS} />
-      {/* A day that is half typed is empty to the browser, and stays so in the address: a default would be typed over it. */}
+      {/* An incomplete date is an empty value. It stays empty in the address, because a default would overwrite the input. */}
       {name === "dates" && (
         <>
           <TextField label="First day" type="date" value={from} onValue={(value) => set({ from: value })} error={fault} />

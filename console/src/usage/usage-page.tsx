@@ -1,4 +1,4 @@
-/** How many messages there were, and what became of them. */
+/** The usage page: counts of messages by interval, status and error code. */
 import type { Usage } from "godwit-sdk";
 import type { JSX } from "preact";
 import { formatCount, formatDuration, formatPercent, formatUtcHour } from "../lib/format.ts";

@@ -67,7 +67,7 @@ export function ShareTable({ title, of, all, isStatus = false, none }: ShareProp
 
 type Share = { word: string; messages: number; share: number };
 
-/** The most first. */
+/** Returns counts as shares of the whole, the largest first. */
 const toShares = (counts: Readonly<Record<string, number>>, all: number): Share[] =>
   Object.entries(counts)
     .map(([word, messages]) => ({ word, messages, share: all === 0 ? 0 : messages / all }))
