@@ -1,4 +1,5 @@
-/** Whether the godwit of this container answers /livez: exit 0 or 1. Plain JavaScript, since the image has no other program for it. */
+/** Requests /livez of the service in this container, and exits with 0 if it responds, otherwise with 1. Plain
+ *  JavaScript, because the image has no other HTTP client. */
 import http from "node:http";
 import https from "node:https";
 
@@ -6,7 +7,7 @@ const TIMEOUT_MS = 3_000;
 
 const { GODWIT_PORT: port = "8080", GODWIT_TLS_CERT: certificate } = process.env;
 const isTls = certificate !== undefined && certificate !== "";
-// The certificate is for the name that clients use, and not for the loopback on which we ask ourselves.
+// The certificate is for the name that clients use, not for the loopback address of this request.
 const request = (isTls ? https : http).get({
   host: "127.0.0.1",
   port,

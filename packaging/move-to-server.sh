@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Copies everything from one godwit database to another, embedded to a server for instance, in one snapshot and one transaction.
-# Needs psql 15 or newer, of any version; pg_dump would have to be as new as the newer of the two servers.
+# Copies all data from one Godwit database to another, for example from the embedded one to a server, in one snapshot and one transaction.
+# Needs psql 15 or newer, whatever the versions of the servers are. pg_dump would have to be as new as the newer server.
 #
-#   move-to-server.sh OLD NEW      two connection strings, as psql takes them
+#   move-to-server.sh OLD NEW      two connection strings for psql
 #
-# NEW has been made ready by `godwit migrate` of the same version and has no messages. OLD is only read.
+# Run `godwit migrate` of the same version on NEW first; NEW must have no messages. OLD is only read.
 set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: move-to-server.sh OLD NEW" >&2; exit 2; }
 old=$1
@@ -16,13 +16,13 @@ version='select max(version) from schema_migrations'
 [ "$(ask "$old" "$version")" = "$(ask "$new" "$version")" ] || { echo "the two databases have different schemas: run the same godwit's migrate on both" >&2; exit 1; }
 [ "$(ask "$new" 'select count(*) from messages')" = 0 ] || { echo "the new database has messages already" >&2; exit 1; }
 
-# What others refer to comes first.
+# Tables that other tables refer to come first.
 tables=$(ask "$old" "
   select relname from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> 'schema_migrations'
    order by array_position(array['installation', 'tiers', 'accounts', 'environments', 'api_keys', 'api_key_hashes']::name[], relname) nulls last, relname")
 
-# The weeks that the old one has, so that every row lies where it lay.
+# The weekly partitions of the old database, so that every row goes to the same partition.
 weeks="
   select format('create table if not exists %I partition of %I %s%s;', part.relname, parent.relname, pg_get_expr(part.relpartbound, part.oid),
                 ' with (' || array_to_string(part.reloptions, ', ') || ')')
@@ -33,7 +33,7 @@ weeks="
 copies() {
   echo '\set ON_ERROR_STOP on'
   echo 'begin isolation level repeatable read read only;'
-  # Cut short, what follows has no commit, and nothing is changed.
+  # If this output is cut short, it lacks the commit, and the new database stays unchanged.
   echo "\\echo 'begin;'"
   echo "$weeks;"
   echo "\\echo 'truncate $(echo $tables | sed 's/ /, /g');'"

@@ -1,4 +1,4 @@
-/** Makes dist/, what the npm package runs: the source as JavaScript, and the migrations beside it. A checkout needs none of it. */
+/** Builds dist/ for the npm package: the source as JavaScript, and the migrations. A checkout does not need it. */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A real browser: the one that is here, or Debian's, installed where that is possible. */
+/** Finds Chromium on this machine, or installs Debian's if possible, and starts it. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
@@ -18,7 +18,7 @@ const ARGS = [
 
 const find = (): string | undefined => [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((path) => path !== "" && existsSync(path));
 
-/** Where it is, or why there is none, after it was tried to install it. */
+/** Returns the path of Chromium, after an attempt to install it, or the reason why there is none. */
 export function findChromium(): { path: string } | { missing: string } {
   const here = find();
   if (here !== undefined) return { path: here };
@@ -28,7 +28,7 @@ export function findChromium(): { path: string } | { missing: string } {
   const apt = (...args: string[]): void => void spawnSync(APT, args, { env, timeout: INSTALL_MS, stdio: "ignore" });
   apt("install", "-y", "-q", "--no-install-recommends", "chromium");
   if (find() === undefined) {
-    // The lists may be missing, or too old.
+    // The package lists may be missing or too old.
     apt("update", "-q");
     apt("install", "-y", "-q", "--no-install-recommends", "chromium");
   }
@@ -36,6 +36,6 @@ export function findChromium(): { path: string } | { missing: string } {
   return installed === undefined ? { missing: "Chromium could not be installed" } : { path: installed };
 }
 
-/** Root cannot have the sandbox; the pages are our own, from this machine. */
+/** Starts Chromium. The sandbox does not work for root; without it only our own local pages are opened. */
 export const launchChromium = (path: string): Promise<Browser> =>
   chromium.launch({ executablePath: path, args: process.getuid?.() === 0 ? [...ARGS, "--no-sandbox"] : ARGS });

@@ -1,4 +1,5 @@
-/** Writes docs/cli.md anew, below the line that says so: every command, from the commands themselves. A test compares the two. */
+/** Writes the part of docs/cli.md below its marker: every command, generated from the table of commands. A test fails when the page is
+ *  out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shownSettings, type Command, type FlagRow } from "../src/cli/command.ts";
@@ -8,7 +9,7 @@ import { exitCodes, flagText } from "../src/cli/help.ts";
 const PAGE = join(import.meta.dirname, "..", "docs", "cli.md");
 const MARK = "<!-- From here on: npm run cli-page -->";
 
-/** The page as it is, and as it should be. */
+/** Returns the current text of the page, and the text that it should have. */
 export async function readPage(): Promise<{ is: string; shouldBe: string }> {
   const is = readFileSync(PAGE, "utf8");
   const own = is.slice(0, is.indexOf(MARK));
@@ -27,7 +28,7 @@ function section(command: Command): string {
     ...about,
     `\`\`\`\n${usage.map((form) => `godwit ${form}\n`).join("")}\`\`\``,
     ...(flagRows.length === 0 ? [] : [table(["flag", ""], flagRows)]),
-    // There are twenty of them, and a page that has them already.
+    // The README already lists all settings of the service.
     ...(settings === "service" ? ["It takes all [settings](../README.md#settings)."] : []),
     ...(settings === "service" || settingRows.length === 0 ? [] : [table(["setting", ""], settingRows)]),
     `\`\`\`sh\n${examples.map(([does, line]) => `# ${does}\n${line}\n`).join("\n")}\`\`\``,

@@ -1,9 +1,9 @@
-/** What the Grafana dashboard shows: a panel is a row here, with the metrics that it reads. dashboard.ts draws them. */
+/** The panels of the Grafana dashboard, one row each, with the metrics that they read. dashboard.ts generates the JSON. */
 
 type Query = readonly [expr: string, legend: string];
 export type Panel = {
   title: string;
-  /** What a person sees in it, shown at the panel's corner. */
+  /** The description that Grafana shows at the corner of the panel. */
   help: string;
   unit: string;
   queries: readonly Query[];
@@ -12,15 +12,16 @@ export type Panel = {
 };
 type Section = { title: string; panels: readonly Panel[] };
 
-const OURS = 'instance=~"$instance"';
+const SELECTED = 'instance=~"$instance"';
 const perSecond = (metric: string, by: string, where = ""): string =>
-  `sum by (${by}) (rate(${metric}{${[OURS, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
-const total = (metric: string, where = ""): string => `sum(rate(${metric}{${[OURS, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
+  `sum by (${by}) (rate(${metric}{${[SELECTED, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
+const total = (metric: string, where = ""): string =>
+  `sum(rate(${metric}{${[SELECTED, where].filter(Boolean).join(",")}}[$__rate_interval]))`;
 const quantile = (share: number, histogram: string, by = "le", where = ""): string =>
   `histogram_quantile(${share}, ${perSecond(`${histogram}_bucket`, by, where)})`;
-/** The same on every node: whoever answers will do. */
-const shared = (metric: string, by = ""): string => (by === "" ? `max(${metric}{${OURS}})` : `max by (${by}) (${metric}{${OURS}})`);
-const each = (metric: string): string => `${metric}{${OURS}}`;
+/** A metric with the same value on every node, so that any node's value will do. */
+const shared = (metric: string, by = ""): string => (by === "" ? `max(${metric}{${SELECTED}})` : `max by (${by}) (${metric}{${SELECTED}})`);
+const each = (metric: string): string => `${metric}{${SELECTED}}`;
 const spread = (histogram: string): readonly Query[] => [
   [quantile(0.5, histogram), "half"],
   [quantile(0.95, histogram), "95 %"],
@@ -36,7 +37,7 @@ export const SECTIONS: readonly Section[] = [
         help: "Processes that answer Prometheus, by version.",
         unit: "short",
         kind: "stat",
-        queries: [[`count by (version) (godwit_info{${OURS}})`, "{{version}}"]],
+        queries: [[`count by (version) (godwit_info{${SELECTED}})`, "{{version}}"]],
       },
       {
         title: "Accepted",
@@ -71,7 +72,7 @@ export const SECTIONS: readonly Section[] = [
         help: "Links that no node has connected.",
         unit: "short",
         kind: "stat",
-        queries: [[`count(max by (link) (godwit_link_state{${OURS},state=~"connected|throttled"}) == 0) or vector(0)`, "links"]],
+        queries: [[`count(max by (link) (godwit_link_state{${SELECTED},state=~"connected|throttled"}) == 0) or vector(0)`, "links"]],
       },
     ],
   },
@@ -186,7 +187,7 @@ export const SECTIONS: readonly Section[] = [
         help: "In hand: claimed by a node and not settled. Held: of unknown outcome, never sent again blindly.",
         unit: "short",
         queries: [
-          [`sum by (link) (godwit_messages_in_hand{${OURS}})`, "{{link}} in hand"],
+          [`sum by (link) (godwit_messages_in_hand{${SELECTED}})`, "{{link}} in hand"],
           [shared("godwit_queue_held", "lane"), "{{lane}} held"],
         ],
       },
@@ -221,7 +222,7 @@ export const SECTIONS: readonly Section[] = [
         title: "Throttled nodes",
         help: "Nodes that a carrier wants to slow down.",
         unit: "short",
-        queries: [[`sum by (link) (godwit_link_throttled{${OURS}})`, "{{link}}"]],
+        queries: [[`sum by (link) (godwit_link_throttled{${SELECTED}})`, "{{link}}"]],
       },
       {
         title: "Visits to template reviews",
@@ -262,7 +263,7 @@ export const SECTIONS: readonly Section[] = [
         title: "Endpoints disabled",
         help: "In the last hour, by why.",
         unit: "short",
-        queries: [[`sum by (reason) (increase(godwit_webhook_endpoints_disabled_total{${OURS}}[1h]))`, "{{reason}}"]],
+        queries: [[`sum by (reason) (increase(godwit_webhook_endpoints_disabled_total{${SELECTED}}[1h]))`, "{{reason}}"]],
       },
       {
         title: "Calls under way, and readers",
@@ -294,7 +295,7 @@ export const SECTIONS: readonly Section[] = [
         title: "Connections",
         help: "Of each node's pool of 16.",
         unit: "short",
-        queries: [[`sum by (instance, state) (godwit_database_connections{${OURS}})`, "{{instance}} {{state}}"]],
+        queries: [[`sum by (instance, state) (godwit_database_connections{${SELECTED}})`, "{{instance}} {{state}}"]],
       },
       {
         title: "Waiting for a connection",
@@ -327,7 +328,7 @@ export const SECTIONS: readonly Section[] = [
         title: "Embedded database: restarts",
         help: "How often it ended unexpectedly, in the last hour.",
         unit: "short",
-        queries: [[`increase(godwit_embedded_postgres_restarts_total{${OURS}}[1h])`, "{{instance}}"]],
+        queries: [[`increase(godwit_embedded_postgres_restarts_total{${SELECTED}}[1h])`, "{{instance}}"]],
       },
     ],
   },
@@ -360,7 +361,7 @@ export const SECTIONS: readonly Section[] = [
         help: "Time until the first certificate of the chain ends, where TLS is ours.",
         unit: "s",
         kind: "stat",
-        queries: [[`min(godwit_tls_certificate_end_seconds{${OURS}}) - time()`, "left"]],
+        queries: [[`min(godwit_tls_certificate_end_seconds{${SELECTED}}) - time()`, "left"]],
       },
     ],
   },

@@ -1,4 +1,4 @@
-/** Writes packaging/grafana-dashboard.json: the panels of dashboard-panels.ts, laid out. test/tools/packaging.test.ts fails while the two differ. */
+/** Writes packaging/grafana-dashboard.json from the panels of dashboard-panels.ts. A test fails when the file is out of date. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SECTIONS, type Panel } from "./dashboard-panels.ts";
@@ -7,8 +7,8 @@ const SOURCE = { type: "prometheus", uid: "${datasource}" };
 const COLUMNS = 24;
 const SIZES = { stat: { w: 4, h: 4 }, timeseries: { w: 8, h: 8 }, "state-timeline": { w: 16, h: 8 } } as const;
 
-/** Panels from left to right, a new line where the next one does not fit. */
-function* place(): Generator<object> {
+/** Lays out the panels from left to right, with a new line when the next one does not fit. */
+function* layOut(): Generator<object> {
   let id = 0;
   let y = 0;
   for (const { title, panels } of SECTIONS) {
@@ -19,7 +19,7 @@ function* place(): Generator<object> {
     for (const panel of panels) {
       const { w, h } = SIZES[panel.kind ?? "timeseries"];
       if (x + w > COLUMNS) [x, y, height] = [0, y + height, 0];
-      yield { id: (id += 1), gridPos: { x, y, w, h }, ...draw(panel) };
+      yield { id: (id += 1), gridPos: { x, y, w, h }, ...toPanel(panel) };
       x += w;
       height = Math.max(height, h);
     }
@@ -27,7 +27,7 @@ function* place(): Generator<object> {
   }
 }
 
-const draw = ({ title, help, unit, queries, kind = "timeseries", isStacked }: Panel): object => ({
+const toPanel = ({ title, help, unit, queries, kind = "timeseries", isStacked }: Panel): object => ({
   type: kind,
   title,
   description: help,
@@ -85,7 +85,7 @@ export const dashboard = (): object => ({
       },
     ],
   },
-  panels: [...place()],
+  panels: [...layOut()],
 });
 
 export const DASHBOARD_PATH = join(import.meta.dirname, "..", "packaging", "grafana-dashboard.json");

@@ -17,17 +17,17 @@ Which of them to send again, and how, is in [Idempotency](idempotency.md#what-to
 but in [the states of a message](states.md#error-codes-of-messages).
 `;
 
-type Again = "same" | "after" | "changed" | "kept";
+type RetryAdvice = "same" | "after" | "changed" | "kept";
 
-/** Whether the same request may be sent again as it is. */
-function again(code: ErrorCode): Again {
+/** Returns how a client should retry a request with this error. */
+function retryAdvice(code: ErrorCode): RetryAdvice {
   const { status } = ERRORS[code];
   if (status === 409 || status === 429 || status === 503) return "after";
   if (status === 408 || status === 500) return "same";
   return status === 422 ? "kept" : "changed";
 }
 
-const ADVICE: Readonly<Record<Again, string>> = {
+const ADVICE: Readonly<Record<RetryAdvice, string>> = {
   same: "Send the same request again, with the same idempotency key.",
   after: "Send the same request again, with the same idempotency key, after `Retry-After` seconds.",
   changed: "The same request gets the same answer: change something first. Its idempotency key may be used again.",
@@ -39,7 +39,7 @@ export function errorsPage(): string {
   const rows = codes.map((code) => `| ${ERRORS[code].status} | [\`${code}\`](#${code}) | ${ERRORS[code].title} |`);
   const entries = codes.map((code) => {
     const { status, title, meaning } = ERRORS[code];
-    return `## ${code}\n\n**${status}** · ${title}.\n\n${meaning}\n\n${ADVICE[again(code)]}\n`;
+    return `## ${code}\n\n**${status}** · ${title}.\n\n${meaning}\n\n${ADVICE[retryAdvice(code)]}\n`;
   });
   return `${HEAD}\n| status | code | |\n|---|---|---|\n${rows.join("\n")}\n\n${entries.join("\n")}`;
 }

@@ -1,4 +1,4 @@
-/** Writes the table of log events into docs/operation.md, between its two markers, from src/lib/log-events.ts. A test compares the two. */
+/** Writes the table of log events into docs/operation.md, between two markers. A test fails when the page is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOG_EVENTS } from "../src/lib/log-events.ts";
@@ -7,7 +7,7 @@ const PAGE = join(import.meta.dirname, "..", "docs", "operation.md");
 const BEGIN = "<!-- Log events: npm run log-events -->";
 const END = "<!-- End of the log events -->";
 
-/** The page as it is, and as it should be. */
+/** Returns the current text of the page, and the text that it should have. */
 export function readPage(): { is: string; shouldBe: string } {
   const is = readFileSync(PAGE, "utf8");
   const [from, to] = [is.indexOf(BEGIN), is.indexOf(END)];

@@ -4,22 +4,22 @@ import { join } from "node:path";
 import { openApiDocument } from "../src/api/openapi.ts";
 import { allRoutes, apiSurroundings } from "../src/routes.ts";
 
-// A document needs the rows, not what their handlers work with.
-const nobody: never = undefined as never;
+// The document needs only the rows of the routes, so their handlers get nothing to work with.
+const unused: never = undefined as never;
 const routes = allRoutes({
-  db: nobody,
-  clock: nobody,
-  acceptor: nobody,
-  composer: nobody,
-  batches: nobody,
-  verifier: nobody,
-  messages: nobody,
-  endpoints: nobody,
-  keys: nobody,
-  suppressions: nobody,
-  templates: nobody,
-  streams: nobody,
-  routing: nobody,
+  db: unused,
+  clock: unused,
+  acceptor: unused,
+  composer: unused,
+  batches: unused,
+  verifier: unused,
+  messages: unused,
+  endpoints: unused,
+  keys: unused,
+  suppressions: unused,
+  templates: unused,
+  streams: unused,
+  routing: unused,
 });
 const document = openApiDocument(routes, apiSurroundings);
 writeFileSync(

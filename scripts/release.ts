@@ -1,6 +1,6 @@
-/** Makes a release: npm run release -- 0.2.0 [--dry-run]. Looks whether all is in order, dates the changelog, sets the version, runs
- *  every check and test, packs, writes checksums, commits and tags. It never pushes and never publishes: the last lines that it
- *  prints are the commands for that. Whatever fails leaves the checkout as it was. */
+/** Makes a release: npm run release -- 0.2.0 [--dry-run]. Checks the preconditions, dates the changelog, sets the version, runs every check
+ *  and test, packs, writes checksums, commits and tags. Never pushes and never publishes; prints the commands for both. A failure leaves
+ *  the checkout unchanged. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 const ROOT = join(import.meta.dirname, "..");
 const OUT = "release";
 const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/;
-/** The newest section, with what it is called before it is out. */
+/** The heading of the newest section before its release. */
 const UNRELEASED = /^## (?:(\S+) \(unreleased\)|Unreleased)$/im;
 
 class ReleaseFault extends Error {
@@ -18,31 +18,31 @@ class ReleaseFault extends Error {
 }
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const pathOf = (file: string): string => join(ROOT, file);
-const read = (file: string): string => readFileSync(pathOf(file), "utf8");
+const inRoot = (file: string): string => join(ROOT, file);
+const read = (file: string): string => readFileSync(inRoot(file), "utf8");
 
-/** What a program says; fails, with its words, when it does. */
-function ask(program: string, ...args: string[]): string {
+/** Runs a program and returns its output. Throws with the output if the program fails. */
+function readOutput(program: string, ...args: string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: ROOT, encoding: "utf8" });
   if (status !== 0) throw new ReleaseFault(`${program} ${args.join(" ")}: ${error?.message ?? (stderr || stdout).trim()}`);
   return stdout.trim();
 }
 
-/** Runs a program in sight of whoever makes the release. */
+/** Runs a program with its output on the terminal. */
 function run(program: string, ...args: string[]): void {
   say(`> ${program} ${args.join(" ")}`);
   const { status } = spawnSync(program, args, { cwd: ROOT, stdio: "inherit" });
   if (status !== 0) throw new ReleaseFault(`${program} ${args.join(" ")} failed`);
 }
 
-/** Every reason against a release, at once. */
+/** Returns all reasons against a release. */
 function findFaults(version: string): string[] {
   const faults: string[] = [];
   if (!VERSION.test(version)) faults.push(`give the version, such as 0.2.0, not "${version}"`);
-  const branch = ask("git", "branch", "--show-current");
+  const branch = readOutput("git", "branch", "--show-current");
   if (branch !== "main") faults.push(`releases are made on main, and this is ${branch === "" ? "no branch" : branch}`);
-  if (ask("git", "status", "--porcelain") !== "") faults.push("the checkout has changes that are not committed");
-  if (ask("git", "tag", "--list", `v${version}`) !== "") faults.push(`there is a tag v${version} already`);
+  if (readOutput("git", "status", "--porcelain") !== "") faults.push("the checkout has changes that are not committed");
+  if (readOutput("git", "tag", "--list", `v${version}`) !== "") faults.push(`there is a tag v${version} already`);
   return [...faults, ...findChangelogFaults(version)];
 }
 
@@ -56,14 +56,15 @@ function findChangelogFaults(version: string): string[] {
   return section.trim() === "" ? ["CHANGELOG.md says nothing of this version"] : [];
 }
 
-/** Replaces once, and insists that there is something to replace. */
+/** Replaces the first match. Throws if there is none. */
 function edit(file: string, pattern: RegExp, by: string): void {
   const text = read(file);
   if (!pattern.test(text)) throw new ReleaseFault(`${file} has nothing like ${pattern}`);
-  writeFileSync(pathOf(file), text.replace(pattern, by));
+  writeFileSync(inRoot(file), text.replace(pattern, by));
 }
 
-/** Everywhere that the version stands; src/version.ts reads it from package.json. The SDK moves along: there is one changelog. */
+/** Sets the version in every file that contains it; src/version.ts reads package.json. The SDK has the same version, because there is one
+ *  changelog. */
 function setVersion(version: string, date: string): void {
   edit("CHANGELOG.md", UNRELEASED, `## ${version} (${date})`);
   edit("package.json", /"version": "[^"]+"/, `"version": "${version}"`);
@@ -73,25 +74,25 @@ function setVersion(version: string, date: string): void {
   edit("package-lock.json", /("sdk": \{\s+"name": "[^"]+",\s+"version": )"[^"]+"/, `$1"${version}"`);
   edit("compose.yaml", /image: godwit:\S+/, `image: godwit:${version}`);
   run("npm", "run", "--silent", "openapi");
-  const told = (JSON.parse(ask(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;
-  if (told !== version) throw new ReleaseFault(`the program calls itself ${told}`);
+  const printed = (JSON.parse(readOutput(process.execPath, "src/main.ts", "version", "--json")) as { godwit: string }).godwit;
+  if (printed !== version) throw new ReleaseFault(`the program calls itself ${printed}`);
 }
 
-/** The server and the SDK, with the checksums of both. Their names. */
+/** Packs the service and the SDK, and writes the checksums of both. Returns the file names. */
 function pack(): string[] {
-  rmSync(pathOf(OUT), { recursive: true, force: true });
-  mkdirSync(pathOf(OUT));
+  rmSync(inRoot(OUT), { recursive: true, force: true });
+  mkdirSync(inRoot(OUT));
   const names = [".", "./sdk"].map((folder) => {
-    const said = JSON.parse(ask("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
-    return (Object.values(said)[0] as { filename: string }).filename;
+    const output = JSON.parse(readOutput("npm", "pack", folder, "--json", "--pack-destination", OUT)) as object;
+    return (Object.values(output)[0] as { filename: string }).filename;
   });
   const sums = names.map(
     (name) =>
       `${createHash("sha256")
-        .update(readFileSync(pathOf(join(OUT, name))))
+        .update(readFileSync(inRoot(join(OUT, name))))
         .digest("hex")}  ${name}\n`,
   );
-  writeFileSync(pathOf(join(OUT, "SHA256SUMS")), sums.join(""));
+  writeFileSync(inRoot(join(OUT, "SHA256SUMS")), sums.join(""));
   return names;
 }
 
@@ -104,8 +105,8 @@ function release(version: string): string[] {
     run("git", "tag", "--annotate", `v${version}`, "--message", `Godwit ${version}`);
     return names;
   } catch (error) {
-    // It was clean when we began, so that only our own changes go.
-    ask("git", "restore", "--staged", "--worktree", ".");
+    // The checkout was clean at the start, so this drops only our own changes.
+    readOutput("git", "restore", "--staged", "--worktree", ".");
     throw error;
   }
 }

@@ -1,5 +1,5 @@
-/** Takes a picture of every page of the console, at two widths, light and dark, to be looked at: npm run screenshots [-- folder].
- *  It starts a service of its own, with an embedded database in a temporary folder, and fills it through the API. */
+/** Takes a screenshot of every page of the console, at two widths, light and dark: npm run screenshots [-- folder].
+ *  Starts its own service with an embedded database in a temporary folder, and fills it through the API. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,13 +34,13 @@ async function startService(): Promise<Service> {
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-  const url = await urlOf(child);
+  const url = await readUrl(child);
   const args = ["src/main.ts", "keys", "create", "--environment", "test", "--name", "Pictures", "--scopes", SCOPES.join(","), "--json"];
   const made = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
   return { url, key: (JSON.parse(made.stdout) as { key: string }).key, stop };
 }
 
-const urlOf = (child: ChildProcess): Promise<string> =>
+const readUrl = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     if (child.stdout === null) return;
     const timer = setTimeout(() => reject(new Error("the service did not start")), START_MS);
@@ -53,7 +53,7 @@ const urlOf = (child: ChildProcess): Promise<string> =>
     });
   });
 
-/** Something of everything, so that no page is empty. Answers the addresses of the pages that speak of one thing. */
+/** Creates some of every resource, so that no page is empty. Returns the paths of the pages of single resources. */
 async function fill({ url, key }: Service): Promise<string[]> {
   const api = new Godwit({ baseUrl: url, apiKey: key });
   const endpoint = await api.webhookEndpoints.create({
@@ -93,29 +93,29 @@ async function fill({ url, key }: Service): Promise<string[]> {
 
 const PAGES = ["", "messages", "send", "templates", "templates/new", "endpoints", "suppressions", "usage", "links", "keys"];
 
-async function picture(page: Page, name: string): Promise<void> {
+async function takeScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
   say(`${name}.png`);
 }
 
-async function picturesOf(browser: Browser, { url, key }: Service, paths: readonly string[]): Promise<void> {
+async function takeScreenshots(browser: Browser, { url, key }: Service, paths: readonly string[]): Promise<void> {
   for (const viewport of SIZES) {
     for (const colorScheme of THEMES) {
       const context = await browser.newContext({ viewport, colorScheme, locale: "en-GB" });
       const page = await context.newPage();
-      const nameOf = (path: string): string =>
+      const toName = (path: string): string =>
         `${path === "" ? "overview" : path.replaceAll(/_[0-9a-z]{26}/g, "").replaceAll("/", "-")}-${viewport.width}-${colorScheme}`;
       await page.goto(`${url}/console`);
-      await picture(page, nameOf("sign-in"));
+      await takeScreenshot(page, toName("sign-in"));
       await page.getByLabel("API key").fill(key);
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       for (const [at, path] of paths.entries()) {
         await page.goto(`${url}/console${path === "" ? "" : `/${path}`}`);
         await page.waitForLoadState("load");
-        // What is fetched after the page is there, and drawn.
+        // The page fetches and draws its data after the load event.
         await sleep(1_200);
-        await picture(page, `${String(at).padStart(2, "0")}-${nameOf(path)}`);
+        await takeScreenshot(page, `${String(at).padStart(2, "0")}-${toName(path)}`);
       }
       await context.close();
     }
@@ -128,7 +128,7 @@ mkdirSync(OUT, { recursive: true });
 const service = await startService();
 const browser = await launchChromium(found.path);
 try {
-  await picturesOf(browser, service, [...PAGES, ...(await fill(service))]);
+  await takeScreenshots(browser, service, [...PAGES, ...(await fill(service))]);
 } finally {
   await browser.close();
   await service.stop();

@@ -12,7 +12,7 @@ import { cachedFolder } from "../test/support/cache.ts";
 import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-// Most files wait for something half of the time.
+// Most test files wait half of the time.
 const FILES_AT_ONCE = availableParallelism() * 2;
 // Many times what the slowest file takes on a busy machine: a file that hangs must not hold up the others for ever.
 const FILE_TIMEOUT_MS = 15 * 60_000;
