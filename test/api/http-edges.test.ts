@@ -143,6 +143,9 @@ describe("a client that is too slow", () => {
   }
 });
 
+// A stop waits for so long for requests under way.
+const DRAIN_MS = 12_000;
+
 describe("stopping", () => {
   const BODY = JSON.stringify(sms());
   const hold = async (server: Godwit, secret: string): Promise<Wire> => {
@@ -194,7 +197,7 @@ describe("stopping", () => {
     assert.equal((await server.request("GET", "/livez")).status, 200);
     const startedAt = performance.now();
     assert.equal(await server.stop(), 0);
-    assert.ok(performance.now() - startedAt < 5_000, "it did not wait for the one who left");
+    assert.ok(performance.now() - startedAt < DRAIN_MS, "it did not wait for the one who left");
   });
 
   test("a connection that says nothing does not hold it up", async () => {
@@ -204,7 +207,7 @@ describe("stopping", () => {
     halfway.write("GET /livez HTTP/1.1\r\n");
     const startedAt = performance.now();
     assert.equal(await server.stop(), 0);
-    assert.ok(performance.now() - startedAt < 5_000);
+    assert.ok(performance.now() - startedAt < DRAIN_MS);
     await silent.closed();
     await halfway.closed();
   });

@@ -205,7 +205,6 @@ describe("ttl_seconds", () => {
     assert.equal((await caller.read(queued["id"]))["status"], "queued", "nobody is there to see it");
 
     await using dispatching = await startGodwit({
-      asProcess: true,
       databaseUrl: accepting.databaseUrl,
       roles: "dispatch",
       env: { GODWIT_SIMULATOR_SPEED: "20" },
@@ -230,7 +229,7 @@ describe("ttl_seconds", () => {
     }
     await caller.reached(fresh["id"], "delivered");
     assert.equal((await caller.read(waiting["id"]))["status"], "scheduled", "its time to live is still before it");
-    assert.equal(dispatching.child.exitCode, null);
+    assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
 
     const found = (await caller.ask("GET", "/v1/messages?status=expired&error_code=ttl_expired")).json["data"] as Json[];
     assert.deepEqual(new Set(found.map(({ id }) => id)), new Set([queued["id"], scheduled["id"]]));
@@ -245,10 +244,10 @@ describe("ttl_seconds", () => {
     const { id } = await caller.send({ ttl_seconds: 30 });
     await shift(accepting, id);
     await accepting.rows("update delivery_queue set due_at = now() + interval '1 hour'");
-    await using dispatching = await startGodwit({ asProcess: true, databaseUrl: accepting.databaseUrl, roles: "dispatch" });
+    await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
     assert.deepEqual((await caller.reached(id, "expired"))["error"], ERROR);
     assert.deepEqual(typesOf(await caller.timeline(id)), ["message.queued", "message.expired"]);
-    assert.equal(dispatching.child.exitCode, null);
+    assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
   });
 
   test("of a campaign that waited too long nothing is handed over, and each has its event", async () => {
@@ -258,9 +257,9 @@ describe("ttl_seconds", () => {
     const messages = await Promise.all(Array.from({ length: 300 }, () => caller.send({ ttl_seconds: 30, priority: "bulk" })));
     await accepting.rows("update messages set expires_at = expires_at - interval '1 hour'");
     await accepting.rows("update delivery_queue set expires_at = expires_at - interval '1 hour'");
-    await using dispatching = await startGodwit({ asProcess: true, databaseUrl: accepting.databaseUrl, roles: "dispatch" });
+    await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
     await until("the queue is empty", async () => ((await queueOf(caller))["queued"] === 0 ? true : undefined));
-    assert.equal(dispatching.child.exitCode, null);
+    assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
     const [counts] = await accepting.rows<{ expired: number; handed_over: number; waiting: number }>(
       `select (select count(*)::integer from events where type = 'message.expired') as expired,
               (select count(*)::integer from events where type = 'message.sending') as handed_over,

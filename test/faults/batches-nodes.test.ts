@@ -23,8 +23,8 @@ describe("two nodes", () => {
   let here: BatchCaller;
   let there: BatchCaller;
   before(async () => {
-    nodeA = await startGodwit({ asProcess: true });
-    nodeB = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
+    nodeA = await startGodwit();
+    nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
     const key = await nodeA.key();
     await nodeA.unlimited();
     here = batchCaller(nodeA, key);
@@ -78,8 +78,8 @@ describe("two nodes", () => {
 describe("the end of batches on two nodes", () => {
   test("is told once each, however many look", async () => {
     await using hook = await Hook.listen();
-    await using nodeA = await startTelling({ asProcess: true });
-    await using nodeB = await startTelling({ asProcess: true, databaseUrl: nodeA.databaseUrl });
+    await using nodeA = await startTelling();
+    await using nodeB = await startTelling({ databaseUrl: nodeA.databaseUrl });
     const customer = await Customer.of(nodeA);
     const endpoint = await customer.endpoint(hook, ["batch.completed"]);
     const callers = [batchCaller(nodeA, customer.key), batchCaller(nodeB, customer.key)] as const;
@@ -127,7 +127,7 @@ async function loadUntilGone(caller: BatchCaller, random: () => number): Promise
   const all: Asked[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
-      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 900));
+      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 300));
       all.push(asked);
       if (asked.reply === undefined) return;
     }
@@ -172,7 +172,7 @@ describe("a service that is killed in the midst of batches", () => {
       node.child.kill("SIGKILL");
       all.push(...(await load));
     }
-    await using node = await startGodwit({ asProcess: true, databaseUrl });
+    await using node = await startGodwit({ databaseUrl });
     assert.ok(apiKey !== undefined);
     const caller = batchCaller(node, apiKey);
     await assertWhole(node);
@@ -211,7 +211,7 @@ describe("a service that is killed in the midst of batches", () => {
     await doomed.unlimited();
     const { id } = await batchCaller(doomed, apiKey).send(items(1_000, (index) => (index % 100 === 0 ? { send_at: afterSeconds(1) } : {})));
     await doomed.stop("SIGKILL");
-    await using node = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
+    await using node = await startGodwit({ databaseUrl, ...delivering });
     const caller = batchCaller(node, apiKey);
     assert.deepEqual((await caller.completed(id))["statuses"], { delivered: 1_000 });
     assert.equal((await caller.completions(id)).length, 1);
@@ -228,7 +228,7 @@ describe("a service that is killed in the midst of batches", () => {
       return rows.length > 0 ? true : undefined;
     });
     await doomed.stop("SIGKILL");
-    await using node = await startGodwit({ asProcess: true, databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
+    await using node = await startGodwit({ databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
     const caller = batchCaller(node, apiKey);
     // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
     await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
@@ -257,7 +257,7 @@ describe("a connection cut while a batch is stored", () => {
   let near: BatchCaller;
   let far: BatchCaller;
   before(async () => {
-    direct = await startGodwit({ asProcess: true });
+    direct = await startGodwit();
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
     apiKey = await direct.key();
@@ -269,7 +269,7 @@ describe("a connection cut while a batch is stored", () => {
   });
   beforeEach(async () => {
     // Its connections are new, so every statement's text is still on its way to the database.
-    cut = await startGodwit({ asProcess: true, databaseUrl: wire.url });
+    cut = await startGodwit({ databaseUrl: wire.url });
     near = batchCaller(cut, apiKey);
   });
   afterEach(async () => {

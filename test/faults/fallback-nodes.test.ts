@@ -144,7 +144,7 @@ describe("at the moment a step is due", () => {
 
 describe("a node that is killed", () => {
   test("in the middle of it leaves each step begun once, or for the next node to begin", async (context) => {
-    await using api = await startGodwit({ asProcess: true });
+    await using api = await startGodwit();
     await api.unlimited();
     const key = await api.key();
     const count = 160;
@@ -163,7 +163,7 @@ describe("a node that is killed", () => {
     }
     context.diagnostic(`begun before each kill: ${counts.join(", ")}`);
     assert.ok((counts[0] ?? count) < count, "it was killed in the middle");
-    await using last = await startGodwit({ asProcess: true, databaseUrl: api.databaseUrl, roles: "dispatch" });
+    await using last = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch" });
     await api.rows("update delivery_queue set due_at = now() where due_at > now()");
     await hurry(api);
     await workedOff(last);
@@ -178,13 +178,14 @@ describe("a node that is killed", () => {
     await using rig = await Rig.open();
     const [message] = await rig.acceptMany(1, () => STEPS);
     assert.ok(message !== undefined);
-    await rig.rows("update fallbacks set due_at = now() + interval '2 seconds'");
+    await rig.rows("update fallbacks set due_at = now() + interval '1 hour'");
     await twoNodes(rig);
     await rig.untilStatus(message, "sent");
     assert.deepEqual(
       (await families(rig)).map(({ children }) => children),
       [0],
     );
+    await hurry(rig);
     await workedOff(rig);
     assert.deepEqual(
       (await families(rig)).map(({ children, started }) => [children, started]),

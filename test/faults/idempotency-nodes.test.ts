@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { poll, within } from "../../src/lib/wait.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import { Hold, HELD_BODY } from "../support/hold.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import {
@@ -18,15 +19,12 @@ import {
   unique,
 } from "../support/replay.ts";
 
-// Long for a look-up, and far below the time that anything is held here.
-const AT_ONCE_MS = 2_000;
-
 let nodeA: Godwit;
 let nodeB: Godwit;
 let apiKey: string;
 before(async () => {
-  nodeA = await startGodwit({ asProcess: true });
-  nodeB = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
+  nodeA = await startGodwit();
+  nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
   await nodeA.unlimited();
   apiKey = await nodeA.key();
 });
@@ -38,8 +36,8 @@ const postTo = (node: Godwit, idempotencyKey: string, body: unknown, credential 
   node.request("POST", "/v1/messages", { key: credential, idempotencyKey, body });
 
 async function assertAtOnce(answer: Promise<Reply>): Promise<Reply> {
-  const reply = await within(answer, AT_ONCE_MS);
-  assert.ok(reply !== undefined, `no answer for ${AT_ONCE_MS} ms`);
+  const reply = await within(answer, LIMIT_MS);
+  assert.ok(reply !== undefined, `no answer for ${LIMIT_MS} ms`);
   return reply;
 }
 
@@ -156,7 +154,7 @@ describe("while the first request runs on one node", () => {
       const reply = await postTo(nodeB, key, body);
       return reply.status === 409 ? undefined : reply;
     };
-    const settled = await poll(ask, { timeoutMs: 10_000, everyMs: 50 });
+    const settled = await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 50 });
     assert.equal(settled?.status, 202);
     assert.deepEqual(await effectCount(nodeA, body), ONCE);
     assert.equal(isReplay(await postTo(nodeA, key, body)), true);

@@ -22,7 +22,7 @@ describe("a connection cut while a message is changed", () => {
   let apiKey: string;
   let caller: Caller;
   before(async () => {
-    direct = await startGodwit({ asProcess: true });
+    direct = await startGodwit();
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
     apiKey = await direct.key();
@@ -33,7 +33,7 @@ describe("a connection cut while a message is changed", () => {
   });
   beforeEach(async () => {
     // Its connections are new, so every statement's text is still on its way to the database.
-    cut = await startGodwit({ asProcess: true, databaseUrl: wire.url });
+    cut = await startGodwit({ databaseUrl: wire.url });
     caller = callerOf(cut, apiKey);
   });
   afterEach(async () => {

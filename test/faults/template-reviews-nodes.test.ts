@@ -15,7 +15,7 @@ const at = (rig: ReviewRig, waba: string, name: unknown): GraphTemplate | undefi
 
 describe("two nodes", () => {
   test("hand a template in once, and a call to one of them is seen by the other", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await using other = await rig.another("api,dispatch");
     await rig.visited();
     const made = await Promise.all(Array.from({ length: 5 }, () => rig.create()));
@@ -76,7 +76,7 @@ describe("two nodes", () => {
 
 describe("two business accounts", () => {
   test("both have to approve, and who does not is named", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true, config: twoAccounts });
+    await using rig = await ReviewRig.start({ config: twoAccounts });
     const made = await rig.create();
     const [first, second] = await until("both to have it", () => {
       const both = [at(rig, "102290129340398", made["name"]), at(rig, SECOND, made["name"])] as const;
@@ -101,7 +101,7 @@ describe("two business accounts", () => {
   });
 
   test("with one account of WhatsApp's behind two links are one", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true, config: (url) => waLink({ url }) + waLink({ url, name: "wb" }) });
+    await using rig = await ReviewRig.start({ config: (url) => waLink({ url }) + waLink({ url, name: "wb" }) });
     await rig.visited();
     const made = await rig.create();
     await rig.handedIn(made);
@@ -110,7 +110,7 @@ describe("two business accounts", () => {
   });
 
   test("a link without a business account asks nobody", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true, config: (url) => waLink({ url, waba: null }) });
+    await using rig = await ReviewRig.start({ config: (url) => waLink({ url, waba: null }) });
     const made = await rig.create();
     await rig.godwit.send(rig.key, { recipient: "+4915112345679", channel: "whatsapp", body: "hi" });
     assert.equal((await rig.hook(templateCall({ ...rig.graph.templates.add({ name: "x" }) }, "APPROVED"))).status, 200);
@@ -122,7 +122,7 @@ describe("two business accounts", () => {
 
 describe("two accounts of ours with one business account", () => {
   test("share what says the same, and do not write over each other", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await rig.visited();
     const other = templateCaller(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" }));
     const { template, theirs } = await rig.approved();
@@ -144,7 +144,7 @@ describe("two accounts of ours with one business account", () => {
   });
 
   test("a new template under the name of an archived one takes its place there", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await rig.visited();
     const { template, theirs } = await rig.approved();
     await rig.templates.archive(template["id"]);
@@ -158,7 +158,7 @@ describe("two accounts of ours with one business account", () => {
 
 describe("a carrier in trouble", () => {
   test("keeps templates as they are, is told of once, and is asked again later", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await rig.visited();
     const { template } = await rig.approved();
     const waiting = await rig.create({ status: "draft" });
@@ -198,7 +198,7 @@ describe("a carrier in trouble", () => {
   });
 
   test("that takes one and throttles the next goes on later, and is heard on what it has decided", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await rig.visited();
     const decided = await rig.create();
     const theirs = await rig.handedIn(decided);
@@ -222,7 +222,7 @@ describe("a carrier in trouble", () => {
 
 describe("what every environment begins with", () => {
   test("is handed in as WhatsApp has such templates, sent with its button, and stays sendable when WhatsApp does not take it", async () => {
-    await using rig = await ReviewRig.start({ asProcess: true });
+    await using rig = await ReviewRig.start();
     await rig.visited();
     const [creation] = rig.creations("verification_code");
     assert.equal(creation?.["category"], "AUTHENTICATION");
@@ -245,7 +245,7 @@ describe("what every environment begins with", () => {
 });
 
 test("a message from before its parts were kept is sent as it would have been then", async () => {
-  await using rig = await ReviewRig.start({ asProcess: true });
+  await using rig = await ReviewRig.start();
   const { template } = await rig.approved({ header: null, body: "Hello {{2}} and {{1}}", examples: {} });
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const body = { recipient: "+4915112345678", channel: "whatsapp", body: null, send_at: sendAt };

@@ -14,6 +14,14 @@ export function adminUrl(): string {
 /** The URL of a database beside the one that a URL names. */
 export const urlOf = (name: string, url = adminUrl()): string => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 
+// The service's connections are set up for its own statements: no joins but by index, and ten seconds at most. Statements of tests join whole
+// tables.
+const PLANNED = { options: "-c jit=off", statement_timeout: "120000", query_timeout: "120000" };
+
+/** The URL of the same database, for a look at it from a test. */
+export const lookingUrl = (url: string): string =>
+  `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(PLANNED).toString().replaceAll("+", "%20")}`;
+
 /** A new database with the current schema and this month's partitions. */
 export const createDatabase = (): Promise<string> => create(`template ${TEMPLATE} strategy file_copy`);
 

@@ -23,7 +23,7 @@ import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
 import { assertDeclared } from "./contract.ts";
-import { createDatabase } from "./database.ts";
+import { createDatabase, lookingUrl } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
@@ -83,7 +83,7 @@ export class Godwit {
     this.databaseUrl = fields.databaseUrl;
     this.logs = fields.logs;
     this.output = fields.output;
-    this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: fields.databaseUrl }, "test", () => undefined);
+    this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: lookingUrl(fields.databaseUrl) }, "test", () => undefined);
   }
 
   get child(): ChildProcess {

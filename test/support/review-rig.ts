@@ -37,9 +37,6 @@ export type Component = { type: string; text?: string; parameters?: { text: stri
 export const componentsIn = (json: Json | undefined): Component[] =>
   ((json?.["template"] as Json | undefined) ?? json ?? {})["components"] as Component[];
 
-// A look at the table each second, and two seconds between visits.
-const VISIT_MS = 12_000;
-
 export type RigOptions = {
   /** The configuration; one link to the graph, and nothing else, unless said. */
   config?: (graphUrl: string) => string;
@@ -89,7 +86,7 @@ export class ReviewRig {
 
   /** The first visit is over: what every environment begins with has been handed in. */
   async visited(times = 1): Promise<void> {
-    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined, VISIT_MS).catch((error: unknown) => {
+    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined).catch((error: unknown) => {
       const troubles = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
       throw new Error(`${String(error)}; ${JSON.stringify(troubles)}`, { cause: error });
     });
@@ -98,7 +95,7 @@ export class ReviewRig {
   /** As if the last visit had been an hour ago, and none is under way. */
   async longAgo(): Promise<void> {
     const age = "update template_syncs set synced_at = now() - interval '1 hour' where claimed_by is null returning 1";
-    await until("the visit to end", async () => (await this.godwit.rows(age))[0], VISIT_MS);
+    await until("the visit to end", async () => (await this.godwit.rows(age))[0]);
   }
 
   async sync(): Promise<{ visits: number; last_error: string | null; failures: number } | undefined> {
@@ -132,7 +129,7 @@ export class ReviewRig {
       seen = await this.templates.read(id);
       return seen["status"] === status && (version === undefined || seen["version"] === version) ? seen : undefined;
     };
-    return until(`the template to be ${status}`, ask, VISIT_MS).catch((error: unknown) => {
+    return until(`the template to be ${status}`, ask).catch((error: unknown) => {
       throw new Error(`${String(error)}; it is ${JSON.stringify(seen)}`, { cause: error });
     });
   }
@@ -144,7 +141,7 @@ export class ReviewRig {
       const theirs = this.graph.templates.find(String(template["name"]), code);
       return theirs !== undefined && isSo(theirs) ? theirs : undefined;
     };
-    return until(`${String(template["name"])} to be handed in`, find, VISIT_MS);
+    return until(`${String(template["name"])} to be handed in`, find);
   }
 
   /** Handed in, and that is on record. */
@@ -186,7 +183,7 @@ export class ReviewRig {
 
   /** Everything that went to the carrier as a message. */
   async untilSent(count = 1): Promise<Json[]> {
-    return until(`${count} messages`, () => (this.graph.messages.length >= count ? this.graph.messages : undefined), VISIT_MS);
+    return until(`${count} messages`, () => (this.graph.messages.length >= count ? this.graph.messages : undefined));
   }
 
   /** Another node on the same database. */
