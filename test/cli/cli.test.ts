@@ -1,8 +1,5 @@
 /** The command line, as a person or a script uses it: against a running service's database. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
 import { VERSION } from "../../src/version.ts";
@@ -13,23 +10,16 @@ type Json = Record<string, unknown>;
 type Result = Awaited<ReturnType<typeof runGodwit>>;
 
 let godwit: Godwit;
-let cache: string;
 before(async () => {
-  cache = mkdtempSync(join(tmpdir(), "godwit-cli-"));
   godwit = await startGodwit();
   await godwit.unlimited();
 });
-after(async () => {
-  await godwit.stop();
-  rmSync(cache, { recursive: true, force: true });
-});
+after(() => godwit.stop());
 
 const run = (...args: string[]): Promise<Result> =>
   runGodwit(args, {
     DATABASE_URL: godwit.databaseUrl ?? "",
     GODWIT_PORT: new URL(godwit.url).port,
-    // Some forty processes read the same source: they need not all compile it.
-    NODE_COMPILE_CACHE: cache,
   });
 
 /** A command that must succeed, with the JSON that it prints and nothing beside it. */

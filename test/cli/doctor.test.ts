@@ -10,24 +10,29 @@ import { onlyReading } from "../../src/storage/health.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { until } from "../support/expect.ts";
-import { createEmptyDatabase } from "../support/database.ts";
+import { TEMPLATE, urlOf } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
+import { TestServer } from "../support/test-server.ts";
 
 type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; hint: string | null };
 type Report = { code: number | null; status: string; checks: Check[]; check: (name: string) => Check | undefined; text: string };
 
 let folder: string;
+let server: TestServer;
 let godwit: Godwit;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-doctor-"));
   // The embedded database runs as another user where the tests run as root, and is to be found here.
   chmodSync(folder, 0o755);
-  godwit = await startGodwit({ env: ALLOW_LOOPBACK });
+  // The server that tests share keeps nothing through a crash, and is no database to be found well.
+  server = await TestServer.start({});
+  godwit = await startGodwit({ databaseUrl: urlOf(TEMPLATE, server.url), env: ALLOW_LOOPBACK });
   await godwit.unlimited();
 });
 after(async () => {
   await godwit.stop();
+  await server.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -46,7 +51,7 @@ const ownSettings = (): Record<string, string> => ({
 });
 
 async function doctor(env: Record<string, string> = {}, base = ownSettings()): Promise<Report> {
-  const { code, stdout, stderr } = await runGodwit(["doctor", "--json"], { ...base, NODE_COMPILE_CACHE: join(folder, "cache"), ...env });
+  const { code, stdout, stderr } = await runGodwit(["doctor", "--json"], { ...base, ...env });
   assert.equal(stdout.trimEnd().split("\n").length, 1, stderr);
   const { status, checks } = JSON.parse(stdout) as { status: string; checks: Check[] };
   for (const check of checks) assert.equal(check.hint === null, check.status === "ok", `${check.name}: who is not well is told what to do`);
@@ -142,7 +147,7 @@ describe("what can be wrong", { concurrency: 2 }, () => {
   });
 
   test("a schema of another version: its tables are not looked at", async () => {
-    const { code, checks, check } = await doctor({ DATABASE_URL: await createEmptyDatabase() });
+    const { code, checks, check } = await doctor({ DATABASE_URL: server.url });
     assert.equal(code, 0);
     assert.match(check("schema")?.detail ?? "", /version 0, this godwit brings \d+/);
     assert.ok(!checks.some(({ name }) => ["queue", "webhooks", "partitions"].includes(name)));

@@ -2,10 +2,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
@@ -15,27 +13,22 @@ import { newId, type EventId } from "../../src/lib/id.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
 import { StartupError } from "../../src/storage/startup-error.ts";
 import { insertEvents, newOwner } from "../support/event-reader.ts";
-import { until } from "../support/expect.ts";
-import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
+import { LIMIT_MS, until } from "../support/expect.ts";
+import { runGodwit, startGodwit, surroundings, type Godwit } from "../support/harness.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
 const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
 
 let godwit: Godwit;
-let cache: string;
 before(async () => {
-  cache = mkdtempSync(join(tmpdir(), "godwit-listen-"));
   godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
 });
-after(async () => {
-  await godwit.stop();
-  rmSync(cache, { recursive: true, force: true });
-});
+after(() => godwit.stop());
 
 const idsNow = (count: number): EventId[] => Array.from({ length: count }, () => newId("evt", Date.now()));
 
 const listen = (key: string, ...args: string[]): Promise<Awaited<ReturnType<typeof runGodwit>>> =>
-  runGodwit(["listen", ...args], { GODWIT_URL: godwit.url, GODWIT_KEY: key, NODE_COMPILE_CACHE: cache });
+  runGodwit(["listen", ...args], { GODWIT_URL: godwit.url, GODWIT_KEY: key });
 
 /** A listener that is connected. */
 class Listener {
@@ -53,12 +46,12 @@ class Listener {
 
   static async start(key: string, args: readonly string[] = [], url = godwit.url): Promise<Listener> {
     const child = spawn(process.execPath, [MAIN, "listen", ...args], {
-      env: { PATH: process.env["PATH"] ?? "", GODWIT_URL: url, GODWIT_KEY: key, NODE_COMPILE_CACHE: cache },
+      env: { ...surroundings(), GODWIT_URL: url, GODWIT_KEY: key },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const listener = new Listener(child);
     try {
-      await listener.says(/^listening to /m, 30_000);
+      await listener.says(/^listening to /m);
     } catch (error) {
       // Nobody has it to end it, and a test waits for its processes.
       listener[Symbol.dispose]();
@@ -80,8 +73,8 @@ class Listener {
     await until(`${count} lines`, () => this.lines.length >= count || undefined);
   }
 
-  async says(text: RegExp, timeoutMs = 10_000): Promise<RegExpExecArray> {
-    return until(`${text}`, () => text.exec(this.stderr) ?? undefined, timeoutMs);
+  async says(text: RegExp): Promise<RegExpExecArray> {
+    return until(`${text}`, () => text.exec(this.stderr) ?? undefined);
   }
 
   /** Ctrl-C, unless told otherwise; the exit code, which comes soon. */
@@ -89,7 +82,7 @@ class Listener {
     const startedAt = performance.now();
     this.child.kill(signal);
     const [code] = await this.#exit;
-    assert.ok(performance.now() - startedAt < 3_000, `it took ${performance.now() - startedAt} ms to end`);
+    assert.ok(performance.now() - startedAt < LIMIT_MS, `it took ${performance.now() - startedAt} ms to end`);
     return code;
   }
 
@@ -195,7 +188,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     { skip: hasScript ? false : "script, which makes a terminal, is not installed" },
     async () => {
       const { key } = await newOwner(godwit, "colours");
-      const env = { PATH: process.env["PATH"] ?? "", TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key, NODE_COMPILE_CACHE: cache };
+      const env = { ...surroundings(), TERM: "xterm", GODWIT_URL: godwit.url, GODWIT_KEY: key };
       const atTerminal = (more: Record<string, string>): ChildProcess =>
         spawn("script", ["-qec", `${process.execPath} ${MAIN} listen --type message.delivered`, "/dev/null"], {
           env: { ...env, ...more },
@@ -399,14 +392,14 @@ describe("wrong use", { concurrency: 2 }, () => {
   ];
   for (const [what, env, args, says] of WRONG) {
     test(`${what} ends it with 2 before anything is sent`, async () => {
-      const result = await runGodwit(["listen", ...args], { ...env, NODE_COMPILE_CACHE: cache });
+      const result = await runGodwit(["listen", ...args], env);
       assertSays(result, 2, says);
       assert.doesNotMatch(result.stderr, /quoted/);
     });
   }
 
   test("its help names its flags and where the key comes from", async () => {
-    const { code, stdout } = await runGodwit(["listen", "--help"], { NODE_COMPILE_CACHE: cache });
+    const { code, stdout } = await runGodwit(["listen", "--help"], {});
     assert.equal(code, 0);
     for (const text of ["--type", "--forward-to", "--url", "GODWIT_URL", "--json", "GODWIT_KEY"]) assert.ok(stdout.includes(text), text);
     assert.ok(!stdout.includes("--database-url"), "a client needs no database");

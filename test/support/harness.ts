@@ -261,7 +261,7 @@ export type Run = {
 };
 
 /** The environment of every process. The compile cache saves most of the time that a process takes to start. */
-const surroundings = (): Record<string, string> => ({
+export const surroundings = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? cachedFolder("compiled"),
 });

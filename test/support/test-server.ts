@@ -1,0 +1,119 @@
+/** PostgreSQL servers for tests. Each is a copy of one that was made once and kept, with the migrated template database in it. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { Database } from "../../src/storage/database.ts";
+import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
+import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
+import { makePartitions } from "../../src/storage/partitions.ts";
+import { findPrograms } from "../../src/storage/postgres-binaries.ts";
+import { cachedFolder } from "./cache.ts";
+import { TEMPLATE, urlOf } from "./database.ts";
+
+// It keeps nothing through a crash, and needs not: tests of durability run servers of their own.
+export const FAST: Readonly<Record<string, string>> = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "400",
+  // Hundreds of small databases come and go; vacuuming each of them every 15 seconds would take more time than the tests.
+  autovacuum_naptime: "5min",
+};
+
+export class TestServer {
+  /** Of the administrator's database. */
+  readonly url: string;
+  readonly #server: EmbeddedPostgres;
+  readonly #folder: string;
+
+  private constructor(server: EmbeddedPostgres, folder: string) {
+    if (!("socketDir" in server.target)) throw new Error("the embedded server listens on a socket");
+    this.url = `postgres://godwit@/postgres?host=${encodeURIComponent(server.target.socketDir)}`;
+    this.#server = server;
+    this.#folder = folder;
+  }
+
+  static async start(settings: Readonly<Record<string, string>>): Promise<TestServer> {
+    const pristine = pristineFolder();
+    if (!existsSync(pristine)) await makePristine(pristine);
+    const folder = temporaryFolder();
+    copyFolder(pristine, folder);
+    return TestServer.#run(folder, settings);
+  }
+
+  static async #run(folder: string, settings: Readonly<Record<string, string>>): Promise<TestServer> {
+    const server = await EmbeddedPostgres.start({
+      dataDir: folder,
+      command: "serve",
+      say: () => undefined,
+      onLog: () => undefined,
+      settings,
+    });
+    if (!(server instanceof EmbeddedPostgres)) throw new Error("the test database is in use");
+    return new TestServer(server, folder);
+  }
+
+  /** A server without anything, stopped again when the work is done; its folder. */
+  static async prepare(work: (url: string) => Promise<void>): Promise<string> {
+    const folder = temporaryFolder();
+    const server = await TestServer.#run(folder, FAST);
+    await work(server.url);
+    await server.#server.stop();
+    return folder;
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes the template database on a server. */
+export async function makeTemplate(url: string): Promise<void> {
+  const admin = new pg.Client(url);
+  await admin.connect();
+  await admin.query(`drop database if exists ${TEMPLATE}`);
+  await admin.query(`create database ${TEMPLATE}`);
+  await admin.end();
+  const db = new Database({ url: urlOf(TEMPLATE, url) }, "template", () => undefined);
+  await migrate(db);
+  await makePartitions(db, Date.now());
+  await db.close();
+}
+
+/** The data directory of a server with the template and nothing else. Another schema, another server, another user (a cluster
+ *  belongs to one) and another week (partitions are by week) each have another. */
+function pristineFolder(): string {
+  const hash = createHash("sha256");
+  for (const { text } of knownMigrations()) hash.update(text);
+  const week = Math.floor(Date.now() / (7 * 24 * 3_600_000));
+  hash.update(`${findPrograms(undefined, () => undefined).version} ${process.getuid?.()} ${week}`);
+  return join(cachedFolder("servers"), hash.digest("hex").slice(0, 16));
+}
+
+async function makePristine(pristine: string): Promise<void> {
+  const made = await TestServer.prepare(makeTemplate);
+  const servers = cachedFolder("servers");
+  for (const old of readdirSync(servers)) rmSync(join(servers, old), { recursive: true, force: true });
+  const unfinished = mkdtempSync(join(cachedFolder("unfinished"), "server-"));
+  copyFolder(made, unfinished);
+  // Moved and not copied: a run beside this one must never find half of it.
+  spawnSync("mv", ["-T", unfinished, pristine]);
+  rmSync(made, { recursive: true });
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "godwit-test-"));
+  // PostgreSQL's user has to get in.
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+function copyFolder(from: string, to: string): void {
+  // Node's own copy loses owners, and PostgreSQL insists on its own.
+  const copied = spawnSync("cp", ["-a", `${from}/.`, to], { encoding: "utf8" });
+  if (copied.status !== 0) throw new Error(`cp: ${copied.stderr}`);
+}
