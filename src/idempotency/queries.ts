@@ -2,7 +2,7 @@
 import type { AccountId, EventId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import { sql } from "../storage/sql.ts";
+import { prepare, sql } from "../storage/sql.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 import type { IdempotencyKey } from "./key.ts";
 
@@ -43,25 +43,27 @@ export const transactionStatus = (db: Queryable, transaction: string): Promise<{
 
 export type ForgottenSlice = { is_mine: boolean; forgotten: number; blocks: number };
 
+const forget = prepare(`
+with turn as materialized (
+  select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys}) as is_mine
+), forgotten as (
+  delete from idempotency_keys
+   where ctid = any (array(
+           select ctid
+             from idempotency_keys
+            where ctid >= $1::tid and ctid < $2::tid
+              and expires_at <= now()
+              and (select is_mine from turn)
+              for update skip locked))
+  returning 1
+)
+select turn.is_mine, (select count(*) from forgotten)::integer as forgotten,
+       (pg_relation_size('idempotency_keys') / current_setting('block_size')::integer)::integer as blocks
+  from turn`);
+
 /** Removes the expired keys that lie in a range of the table's blocks, found by reading the blocks: an index on the expiry
  *  would cost every accept. One node at a time. A key whose row is locked is being renewed, and skipped: waiting for it could
  *  be a deadlock, of which the accept might be the victim. One renewed since this statement began is looked at again, as it is
  *  now, before it is locked. */
 export const forgetExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<ForgottenSlice[]> =>
-  db.rows<ForgottenSlice>(sql`
-  with turn as materialized (
-    select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys}) as is_mine
-  ), forgotten as (
-    delete from idempotency_keys
-     where ctid = any (array(
-             select ctid
-               from idempotency_keys
-              where ctid >= ${`(${fromBlock},0)`}::tid and ctid < ${`(${toBlock},0)`}::tid
-                and expires_at <= now()
-                and (select is_mine from turn)
-                for update skip locked))
-    returning 1
-  )
-  select turn.is_mine, (select count(*) from forgotten)::integer as forgotten,
-         (pg_relation_size('idempotency_keys') / current_setting('block_size')::integer)::integer as blocks
-    from turn`);
+  db.rows<ForgottenSlice>({ ...forget, values: [`(${fromBlock},0)`, `(${toBlock},0)`] });
