@@ -264,7 +264,7 @@ describe("list", () => {
       `with made as (
          insert into templates (account_id, environment, id, name, language, category, channels, status, version, updated_at)
          select account_id, environment, ('f' || right(gen_random_uuid()::text, 35))::uuid, 'other', language, category, channels, status, 1, now()
-           from templates, generate_series(1, 2500) where id = $1
+           from templates, generate_series(1, 12500) where id = $1
          returning account_id, environment, id)
        insert into template_versions (account_id, environment, template_id, version, body, examples)
        select account_id, environment, id, 1, 'x', '{}' from made`,
