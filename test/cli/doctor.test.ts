@@ -137,10 +137,10 @@ describe("what can be wrong", { concurrency: 2 }, () => {
   });
 
   test("nobody where the settings say the service is", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    silent.close();
     const { code, check } = await doctor({ GODWIT_PORT: String(port) });
     assert.equal(code, 0);
     assert.deepEqual([check("service")?.status, check("database")?.status], ["warn", "ok"]);
