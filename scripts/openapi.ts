@@ -19,7 +19,7 @@ const routes = allRoutes({
   suppressions: unused,
   templates: unused,
   streams: unused,
-  routing: unused,
+  linkChooser: unused,
 });
 const document = openApiDocument(routes, apiSurroundings);
 writeFileSync(

@@ -13,7 +13,7 @@ import { Event } from "./events/event.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { EventStreams } from "./events/stream.ts";
 import { CHANNELS } from "./links/channel.ts";
-import type { Routes } from "./links/choose-links.ts";
+import type { LinkChooser } from "./links/choose-links.ts";
 import { linkRoutes } from "./links/routes.ts";
 import type { Acceptor } from "./messages/accept.ts";
 import type { MessageChanger } from "./messages/change-message.ts";
@@ -66,12 +66,13 @@ type RouteParts = {
   suppressions: SuppressionChanger;
   templates: TemplateChanger;
   streams: EventStreams;
-  routing: Routes;
+  linkChooser: LinkChooser;
 };
 
 /** Builds the routes. A caller that only reads the rows, such as `scripts/openapi.ts`, may leave the parts empty. */
 export const allRoutes = (parts: RouteParts): Route[] => {
-  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, routing } = parts;
+  const { db, clock, acceptor, composer, batches, verifier, messages, endpoints, keys, suppressions, templates, streams, linkChooser } =
+    parts;
   return [
     ...messageRoutes({ db, acceptor, composer, changer: messages }),
     ...batchRoutes(db, batches),
@@ -82,7 +83,7 @@ export const allRoutes = (parts: RouteParts): Route[] => {
     ...suppressionRoutes(db, suppressions),
     ...templateRoutes(db, templates),
     ...verificationRoutes(db, verifier),
-    ...linkRoutes(db, routing),
+    ...linkRoutes(db, linkChooser),
     ...usageRoutes(db, clock, { channels: CHANNELS, statuses: STATUSES }),
     ...queueRoutes(db, clock),
   ];

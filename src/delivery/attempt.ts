@@ -12,7 +12,7 @@ import { openContent } from "../messages/sealed.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
 import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./watch.ts";
@@ -46,7 +46,7 @@ export type AttemptsParts = {
   advancer: Advancer;
   receipts: Receipts;
   deadlines: Deadlines;
-  routes: Routes;
+  linkChooser: LinkChooser;
   watch: DeliveryWatch;
   box: SecretBox;
   receiptWaitMs: number;
@@ -186,10 +186,10 @@ export class Attempts {
   }
 
   #context(link: Link): SettleContext {
-    const { advancer, receiptWaitMs, routes } = this.#parts;
+    const { advancer, receiptWaitMs, linkChooser } = this.#parts;
     const next: SettleContext["next"] = (message) => {
-      const other = nextLink(routes, message, link.name);
-      return other && { link: other, sender: senderAfter(routes, message, { from: link.name, to: other }) };
+      const other = nextLink(linkChooser, message, link.name);
+      return other && { link: other, sender: senderAfter(linkChooser, message, { from: link.name, to: other }) };
     };
     return { link, receiptWaitMs, nowMs: advancer.now(), next };
   }

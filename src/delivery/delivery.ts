@@ -16,7 +16,7 @@ import type { Connection, Provider } from "../providers/provider.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import { readRecentNames } from "./receipt-queries.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -43,7 +43,7 @@ export type DeliveryParts = {
   node: string;
   doors: Doors;
   providers: Readonly<Record<string, Provider<never>>>;
-  routes: Routes;
+  linkChooser: LinkChooser;
   composer: Composer;
   /** Opens what only a carrier is to see. */
   box: SecretBox;
@@ -105,12 +105,12 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, bell, routes, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } = this.#parts;
-    for (const link of routes.links) this.#lanes.set(link.name, await this.#openLane(link));
+    const { db, clock, announcer, bell, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } = this.#parts;
+    for (const link of linkChooser.links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#reporter.start();
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
     const release = async (): Promise<number> => {
-      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, routes, leaseMs: queueLeaseMs });
+      const { lanes, released } = await releaseDue({ db, advancer: this.#advancer, linkChooser, leaseMs: queueLeaseMs });
       for (const lane of lanes) this.#wake(lane);
       return released > 0 ? 0 : POLL_MS;
     };
@@ -121,7 +121,7 @@ export class Delivery {
     this.#job.repeat(release);
     const failover = new Failover({
       db,
-      routes,
+      linkChooser,
       advancer: this.#advancer,
       receipts: this.#receipts,
       receiptWaitMs,
@@ -183,7 +183,7 @@ export class Delivery {
 
   async #follow(): Promise<void> {
     if (this.#isStopped) return;
-    const links = this.#parts.routes.links;
+    const links = this.#parts.linkChooser.links;
     const isSame = ({ link }: Lane): boolean => links.some((other) => isDeepStrictEqual(other, link));
     await Promise.all(
       [...this.#lanes].map(async ([name, lane]) => {
@@ -198,14 +198,14 @@ export class Delivery {
   }
 
   async #openLane(link: Link): Promise<Lane> {
-    const { db, box, routes, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
+    const { db, box, linkChooser, watch, receiptWaitMs, queueLeaseMs, tracing, log } = this.#parts;
     const connection = await this.#connect(link);
     const attempts = new Attempts({
       db,
       advancer: this.#advancer,
       receipts: this.#receipts,
       deadlines: this.#deadlines,
-      routes,
+      linkChooser,
       watch,
       box,
       receiptWaitMs,

@@ -6,7 +6,7 @@ import type { Bell } from "../events/bell.ts";
 import type { Host } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -17,7 +17,7 @@ import { Receipts } from "./receipts.ts";
 export type DoorsParts = {
   db: Database;
   clock: Clock;
-  routes: Routes;
+  linkChooser: LinkChooser;
   /** Rung when a change is to be told to someone. */
   bell: Bell;
   receiptWaitMs: number;
@@ -35,11 +35,11 @@ export class Doors {
   readonly #parts: DoorsParts;
 
   constructor(parts: DoorsParts) {
-    const { db, clock, routes, bell, watch, receiptWaitMs, log, tracing } = parts;
+    const { db, clock, linkChooser, bell, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, bell, watch });
     this.receipts = new Receipts({ db, advancer: this.advancer, bell, watch, receiptWaitMs, log, tracing });
-    this.#inbound = new Inbound({ db, clock, routes, bell, watch, log });
+    this.#inbound = new Inbound({ db, clock, linkChooser, bell, watch, log });
   }
 
   /** After all that speaks through them has stopped, and before the database goes. */

@@ -8,7 +8,7 @@ import type { Message } from "../messages/message.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import { listLanes, readWaiting, takeRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
 import type { Receipts } from "./receipts.ts";
@@ -24,7 +24,7 @@ const BEGINNING: QueueCursor = { priority: -1, accountId: NO_ID, dueAt: "-infini
 
 export type FailoverParts = {
   db: Database;
-  routes: Routes;
+  linkChooser: LinkChooser;
   advancer: Advancer;
   receipts: Receipts;
   receiptWaitMs: number;
@@ -48,11 +48,11 @@ export class Failover {
 
   /** Returns how many messages were moved: there may be more until it is none. */
   async turn(): Promise<number> {
-    const { db, routes } = this.#parts;
+    const { db, linkChooser } = this.#parts;
     const [up, lanes] = await Promise.all([readUpLinks(db), listLanes(db)]);
     let moved = 0;
-    for (const name of new Set([...routes.links.map((link) => link.name), ...lanes]))
-      if (name !== SCHEDULED_LANE && this.#isDown(name, up)) moved += await this.#empty({ name, link: routes.find(name) }, up);
+    for (const name of new Set([...linkChooser.links.map((link) => link.name), ...lanes]))
+      if (name !== SCHEDULED_LANE && this.#isDown(name, up)) moved += await this.#empty({ name, link: linkChooser.find(name) }, up);
     return moved;
   }
 
@@ -103,7 +103,7 @@ export class Failover {
   }
 
   #decide({ name, link }: Lane, { message, state }: Waiting, up: ReadonlySet<string>): Change | undefined {
-    const { routes, advancer, receiptWaitMs } = this.#parts;
+    const { linkChooser, advancer, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     // Nobody else is there to hold what its node left in mid-air, or to end its hold.
     if (message.status === "sending") {
@@ -112,8 +112,8 @@ export class Failover {
       return holdChange(message, "the process that handed it over ended before the answer came", { link: known, nowMs, receiptWaitMs });
     }
     if (message.status !== "queued") return undefined;
-    const next = nextLink(routes, message, name, (other) => up.has(other.name));
-    return next && movedTo(routes, message, { from: name, to: next }, nowMs);
+    const next = nextLink(linkChooser, message, name, (other) => up.has(other.name));
+    return next && movedTo(linkChooser, message, { from: name, to: next }, nowMs);
   }
 }
 
@@ -123,8 +123,8 @@ const HOLD_MS = 300_000;
 /** Stands for a link that the plan no longer has: what it may have sent is not sent again. */
 const goneLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
 
-function movedTo(routes: Routes, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
-  const sender = senderAfter(routes, message, { from, to });
+function movedTo(linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
+  const sender = senderAfter(linkChooser, message, { from, to });
   return noteOn({ ...message, sender }, nowMs, {
     type: "message.rerouted",
     isIgnored: false,

@@ -10,14 +10,14 @@ import type { InboundMessage } from "../providers/provider.ts";
 import { rememberInbound } from "./receipt-queries.ts";
 import { carrierAddress } from "../links/address.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./watch.ts";
 import { messagesNamed } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
 
-export type InboundParts = { db: Database; clock: Clock; routes: Routes; bell: Bell; watch: DeliveryWatch; log: Log };
+export type InboundParts = { db: Database; clock: Clock; linkChooser: LinkChooser; bell: Bell; watch: DeliveryWatch; log: Log };
 
 // An answer may come before the name of what it answers is on record: that is a matter of a commit.
 const NAME_WAIT_MS = 2_000;
@@ -72,7 +72,7 @@ export class Inbound {
   }
 
   async #homeOf(link: Link, { to, inReplyTo }: InboundMessage): Promise<Home | undefined> {
-    const owner = this.#parts.routes.ownerOf(link.name, to);
+    const owner = this.#parts.linkChooser.ownerOf(link.name, to);
     if (inReplyTo === null) return owner && { owner, inReplyTo: null };
     const name = { link: link.name, providerMessageId: inReplyTo };
     const look = async () => (await messagesNamed(this.#parts.db, [name])).get(0)?.message;

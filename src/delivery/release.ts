@@ -3,21 +3,21 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import type { Link } from "../links/link.ts";
-import type { NoWay, Routes } from "../links/choose-links.ts";
+import type { LinkChooser, NoRoute } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queue.ts";
 
 const BATCH = 100;
 
-export type ReleaseParts = { db: Database; advancer: Advancer; routes: Routes; leaseMs: number };
+export type ReleaseParts = { db: Database; advancer: Advancer; linkChooser: LinkChooser; leaseMs: number };
 
 /** Releases what is due; returns the lanes that have new work, and how many it were: there may be more until it is none. */
-export async function releaseDue({ db, advancer, routes, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
+export async function releaseDue({ db, advancer, linkChooser, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
   const claimed = await claimReleasable(db, leaseMs, BATCH);
   const lanes = new Set<string>();
   await Promise.all(
     claimed.map(async (message) => {
-      const { link, sender, refusal } = chooseWay(routes, message);
+      const { link, sender, refusal } = chooseLink(linkChooser, message);
       const queued = changeBy(
         message,
         {
@@ -36,26 +36,26 @@ export async function releaseDue({ db, advancer, routes, leaseMs }: ReleaseParts
   return { lanes, released: claimed.length };
 }
 
-type Chosen = { link: Link; sender: string | null; refusal: null } | { link: undefined; sender: string | null; refusal: NoWay["kind"] };
+type Chosen = { link: Link; sender: string | null; refusal: null } | { link: undefined; sender: string | null; refusal: NoRoute["kind"] };
 
 /** A sender that only came with the link of that time does not stand in the way of another now. */
-function chooseWay(routes: Routes, message: Message): Chosen {
-  const way = routes.wayFor(message);
-  if (way.kind === "way") return { link: way.links[0], sender: message.sender, refusal: null };
-  const isDefault = routes.links.some((link) => message.sender === routes.senderOn(link, message));
-  const other = isDefault ? routes.wayFor({ ...message, sender: null }) : way;
-  return other.kind === "way"
-    ? { link: other.links[0], sender: routes.senderOn(other.links[0], message), refusal: null }
+function chooseLink(linkChooser: LinkChooser, message: Message): Chosen {
+  const choice = linkChooser.choose(message);
+  if (choice.kind === "chosen") return { link: choice.links[0], sender: message.sender, refusal: null };
+  const isDefault = linkChooser.links.some((link) => message.sender === linkChooser.senderOn(link, message));
+  const other = isDefault ? linkChooser.choose({ ...message, sender: null }) : choice;
+  return other.kind === "chosen"
+    ? { link: other.links[0], sender: linkChooser.senderOn(other.links[0], message), refusal: null }
     : { link: undefined, sender: message.sender, refusal: other.kind };
 }
 
-const REFUSALS: Readonly<Record<NoWay["kind"], { message: string; permanent: boolean }>> = {
+const REFUSALS: Readonly<Record<NoRoute["kind"], { message: string; permanent: boolean }>> = {
   no_route: { message: "No link took the message when its time had come.", permanent: false },
   destination_not_permitted: { message: "The recipient's country was not allowed any more when its time had come.", permanent: true },
   sender_not_allowed: { message: "The sender belonged to somebody else when its time had come.", permanent: true },
 };
 
-async function failWithoutRoute(advancer: Advancer, message: Message, code: NoWay["kind"]): Promise<void> {
+async function failWithoutRoute(advancer: Advancer, message: Message, code: NoRoute["kind"]): Promise<void> {
   const error = { code, ...REFUSALS[code], provider_code: null };
   const failed = changeBy(message, { status: "failed", error, detail: { reason: "no route" }, move: { kind: "leave" } }, advancer.now());
   if (failed !== undefined) await advancer.submit(failed);

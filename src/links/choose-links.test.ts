@@ -4,7 +4,7 @@ import { recipientOf } from "../../test/support/recipient.ts";
 import { newId } from "../lib/id.ts";
 import { simulatorLink, type Link } from "./link.ts";
 import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
-import { Routes, type Traveller } from "./choose-links.ts";
+import { LinkChooser, type RouteQuery } from "./choose-links.ts";
 
 const HOUSE = newId("acct", 1);
 const OTHER = newId("acct", 2);
@@ -34,8 +34,8 @@ const C = link("c");
 const WA = link("wa", { provider: "whatsapp", channels: ["whatsapp"] });
 
 const planOf = (fields: Partial<Plan>): Plan => ({ ...EMPTY_PLAN, links: [A, B, C, WA], ...fields });
-const routesOf = (fields: Partial<Plan>): Routes => new Routes(SIMULATOR, planOf(fields), ACCOUNTS);
-const traveller = (fields: Partial<Traveller> = {}): Traveller => ({
+const linkChooserWith = (fields: Partial<Plan>): LinkChooser => new LinkChooser(SIMULATOR, planOf(fields), ACCOUNTS);
+const query = (fields: Partial<RouteQuery> = {}): RouteQuery => ({
   accountId: HOUSE,
   environment: "live",
   channel: "sms",
@@ -53,30 +53,30 @@ const senderAt = (number: string, at: string, fields: Partial<Sender> = {}): Sen
 });
 
 /** The names of the links in their order, or why there are none. */
-function wayOf(routes: Routes, fields: Partial<Traveller> = {}): string {
-  const way = routes.wayFor(traveller(fields));
-  return way.kind === "way" ? way.links.map(({ name }) => name).join(" ") : way.kind;
+function chosenLinks(linkChooser: LinkChooser, fields: Partial<RouteQuery> = {}): string {
+  const choice = linkChooser.choose(query(fields));
+  return choice.kind === "chosen" ? choice.links.map(({ name }) => name).join(" ") : choice.kind;
 }
 
 describe("without a route", () => {
   test("every link that carries the channel is tried, in the order of the file", () => {
-    const routes = routesOf({});
-    assert.equal(wayOf(routes), "a b c");
-    assert.equal(wayOf(routes, { channel: "whatsapp" }), "wa");
+    const linkChooser = linkChooserWith({});
+    assert.equal(chosenLinks(linkChooser), "a b c");
+    assert.equal(chosenLinks(linkChooser, { channel: "whatsapp" }), "wa");
   });
 
   test("and without a link nothing goes in live, while test has the simulator", () => {
-    const routes = new Routes(SIMULATOR);
-    assert.equal(wayOf(routes), "no_route");
-    assert.equal(wayOf(routes, { environment: "test" }), "simulator");
-    assert.deepEqual(routes.links, [SIMULATOR]);
+    const linkChooser = new LinkChooser(SIMULATOR);
+    assert.equal(chosenLinks(linkChooser), "no_route");
+    assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
+    assert.deepEqual(linkChooser.links, [SIMULATOR]);
   });
 });
 
-const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<Traveller>, way: string])[] = [
+const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<RouteQuery>, choice: string])[] = [
   ["its links are tried in their order", [sms({ links: ["c", "a"] })], {}, "c a"],
   ["another channel is not for it", [sms({ links: ["a"] })], { channel: "whatsapp" }, "no_route"],
-  ["test takes the simulator, whatever routes say", [sms({ links: ["a"] })], { environment: "test" }, "simulator"],
+  ["test takes the simulator, whatever the routes say", [sms({ links: ["a"] })], { environment: "test" }, "simulator"],
   ["of its environment", [sms({ environment: "live", links: ["b"] })], {}, "b"],
   ["of its country", [sms({ countries: ["CA", "US"], links: ["b"] })], {}, "b"],
   ["of another country", [sms({ countries: ["DE"], links: ["b"] })], {}, "no_route"],
@@ -114,122 +114,125 @@ const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<
 ];
 
 describe("a route", () => {
-  for (const [what, rows, who, way] of CHOICES) test(`${what}: ${way}`, () => assert.equal(wayOf(routesOf({ routes: rows }), who), way));
+  for (const [what, rows, who, choice] of CHOICES)
+    test(`${what}: ${choice}`, () => assert.equal(chosenLinks(linkChooserWith({ routes: rows }), who), choice));
 });
 
 describe("weights", () => {
   test("share out who is first, and the others stand behind in their order", () => {
-    const routes = routesOf({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
+    const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
     const draws = 10_000;
     const seen = new Map<string, number>();
     for (let draw = 0; draw < draws; draw += 1) {
-      const way = wayOf(routes);
-      seen.set(way, (seen.get(way) ?? 0) + 1);
+      const choice = chosenLinks(linkChooser);
+      seen.set(choice, (seen.get(choice) ?? 0) + 1);
     }
     assert.deepEqual([...seen.keys()].toSorted(), ["a b c", "b a c", "c a b"]);
     // Six standard deviations at most: one run in some hundred millions is further out.
-    for (const [way, share] of [
+    for (const [choice, share] of [
       ["a b c", 0.6],
       ["b a c", 0.3],
       ["c a b", 0.1],
     ] as const) {
-      const far = Math.abs((seen.get(way) ?? 0) - draws * share);
-      assert.ok(far < 6 * Math.sqrt(draws * share * (1 - share)), `${way}: ${seen.get(way)} of ${draws}`);
+      const far = Math.abs((seen.get(choice) ?? 0) - draws * share);
+      assert.ok(far < 6 * Math.sqrt(draws * share * (1 - share)), `${choice}: ${seen.get(choice)} of ${draws}`);
     }
   });
 
   test("of nothing are never first, and still behind", () => {
-    const routes = routesOf({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
-    for (let draw = 0; draw < 200; draw += 1) assert.equal(wayOf(routes), "b a");
+    const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
+    for (let draw = 0; draw < 200; draw += 1) assert.equal(chosenLinks(linkChooser), "b a");
   });
 });
 
 describe("allowed countries", () => {
   test("refuse every other, and those whose country nobody can tell", () => {
-    const routes = routesOf({ allowedCountries: { live: ["US"] } });
-    assert.equal(wayOf(routes), "a b c");
-    assert.equal(wayOf(routes, { recipient: DE }), "destination_not_permitted");
-    assert.equal(wayOf(routes, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
-    assert.equal(wayOf(routes, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
+    const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
+    assert.equal(chosenLinks(linkChooser), "a b c");
+    assert.equal(chosenLinks(linkChooser, { recipient: DE }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkChooser, { recipient: recipientOf("+88213012345") }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
   });
 
   test("of test hold there as well, and not in live", () => {
-    const routes = routesOf({ allowedCountries: { test: ["US"] } });
-    assert.equal(wayOf(routes, { environment: "test" }), "simulator");
-    assert.equal(wayOf(routes, { recipient: DE, environment: "test" }), "destination_not_permitted");
-    assert.equal(wayOf(routes, { recipient: DE }), "a b c");
+    const linkChooser = linkChooserWith({ allowedCountries: { test: ["US"] } });
+    assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
+    assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "destination_not_permitted");
+    assert.equal(chosenLinks(linkChooser, { recipient: DE }), "a b c");
   });
 
-  test("of an empty list are none", () => assert.equal(wayOf(routesOf({ allowedCountries: { live: [] } })), "destination_not_permitted"));
+  test("of an empty list are none", () =>
+    assert.equal(chosenLinks(linkChooserWith({ allowedCountries: { live: [] } })), "destination_not_permitted"));
 });
 
 describe("a sender", () => {
   const senders = [senderAt("+1222", "b"), senderAt("+1333", "a"), senderAt("+1333", "c"), senderAt("+1444", "a", { account: "other" })];
 
-  test("that lives on one link takes that one alone", () => assert.equal(wayOf(routesOf({ senders }), { sender: "+1222" }), "b"));
+  test("that lives on one link takes that one alone", () =>
+    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1222" }), "b"));
 
   test("that lives on two has both, in the order of the route", () => {
-    assert.equal(wayOf(routesOf({ senders }), { sender: "+1333" }), "a c");
-    assert.equal(wayOf(routesOf({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
+    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1333" }), "a c");
+    assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
   });
 
-  test("whose link is not on the route has no way", () =>
-    assert.equal(wayOf(routesOf({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
+  test("whose link is not on the route has no route", () =>
+    assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
 
   test("of another account is refused, and its owner may", () => {
-    assert.equal(wayOf(routesOf({ senders }), { sender: "+1444" }), "sender_not_allowed");
-    assert.equal(wayOf(routesOf({ senders }), { sender: "+1444", accountId: OTHER }), "a");
+    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444" }), "sender_not_allowed");
+    assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444", accountId: OTHER }), "a");
   });
 
   test("of another environment of the same account is refused", () => {
     const mine = [senderAt("+1555", "a", { environment: "test" })];
-    assert.equal(wayOf(routesOf({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
+    assert.equal(chosenLinks(linkChooserWith({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
   });
 
-  test("that is nobody's may take any link", () => assert.equal(wayOf(routesOf({ senders }), { sender: "ACME" }), "a b c"));
+  test("that is nobody's may take any link", () => assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "ACME" }), "a b c"));
 
   test("that is not said is the account's first on the link, or the link's own, or nobody", () => {
-    const routes = routesOf({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
-    assert.equal(routes.senderOn(B, traveller()), "+1222");
-    assert.equal(routes.senderOn(B, traveller({ accountId: OTHER })), "+1888");
-    assert.equal(routes.senderOn(B, traveller({ environment: "test" })), "BEE");
-    assert.equal(routes.senderOn(C, traveller({ accountId: OTHER })), null);
+    const linkChooser = linkChooserWith({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
+    assert.equal(linkChooser.senderOn(B, query()), "+1222");
+    assert.equal(linkChooser.senderOn(B, query({ accountId: OTHER })), "+1888");
+    assert.equal(linkChooser.senderOn(B, query({ environment: "test" })), "BEE");
+    assert.equal(linkChooser.senderOn(C, query({ accountId: OTHER })), null);
   });
 
   test("is its owner's on its link, and nobody's elsewhere", () => {
-    const routes = routesOf({ senders });
-    assert.deepEqual(routes.ownerOf("b", "+1222"), { accountId: HOUSE, environment: "live" });
-    assert.deepEqual(routes.ownerOf("a", "+1444"), { accountId: OTHER, environment: "live" });
-    assert.equal(routes.ownerOf("a", "+1222"), undefined);
-    assert.equal(routes.ownerOf("b", "+1999"), undefined);
+    const linkChooser = linkChooserWith({ senders });
+    assert.deepEqual(linkChooser.ownerOf("b", "+1222"), { accountId: HOUSE, environment: "live" });
+    assert.deepEqual(linkChooser.ownerOf("a", "+1444"), { accountId: OTHER, environment: "live" });
+    assert.equal(linkChooser.ownerOf("a", "+1222"), undefined);
+    assert.equal(linkChooser.ownerOf("b", "+1999"), undefined);
   });
 
   test("of an account that is not there is nobody's", () => {
-    const routes = routesOf({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
-    assert.equal(routes.ownerOf("a", "+1666"), undefined);
-    assert.equal(wayOf(routes, { sender: "+1666" }), "a b c");
+    const linkChooser = linkChooserWith({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
+    assert.equal(linkChooser.ownerOf("a", "+1666"), undefined);
+    assert.equal(chosenLinks(linkChooser, { sender: "+1666" }), "a b c");
   });
 });
 
 test("another plan holds from the next message on, and the simulator stays", () => {
-  const routes = routesOf({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
-  routes.replace({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
-  assert.equal(wayOf(routes), "c");
-  assert.equal(wayOf(routes, { recipient: DE }), "c");
-  assert.equal(wayOf(routes, { environment: "test" }), "simulator");
-  assert.equal(routes.ownerOf("b", "+1222"), undefined);
-  assert.deepEqual(routes.links, [SIMULATOR, C]);
-  assert.deepEqual([routes.find("c"), routes.find("a"), routes.find("simulator")], [C, undefined, SIMULATOR]);
+  const linkChooser = linkChooserWith({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
+  linkChooser.replace({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
+  assert.equal(chosenLinks(linkChooser), "c");
+  assert.equal(chosenLinks(linkChooser, { recipient: DE }), "c");
+  assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
+  assert.equal(linkChooser.ownerOf("b", "+1222"), undefined);
+  assert.deepEqual(linkChooser.links, [SIMULATOR, C]);
+  assert.deepEqual([linkChooser.find("c"), linkChooser.find("a"), linkChooser.find("simulator")], [C, undefined, SIMULATOR]);
 });
 
 describe("whether a link may be taken at all", () => {
   const wa = (fields: Partial<RouteRow> & { links: string[] }): RouteRow => ({ channel: "whatsapp", ...fields });
   const links = ["wa", "wb", "wc"].map((name) => link(name, { provider: "whatsapp", channels: ["whatsapp"] }));
-  const all = (rows: RouteRow[]): Routes => routesOf({ links: [A, ...links], routes: rows });
-  const taken = (routes: Routes, accountId = HOUSE): string =>
-    routes.links
+  const all = (rows: RouteRow[]): LinkChooser => linkChooserWith({ links: [A, ...links], routes: rows });
+  const taken = (linkChooser: LinkChooser, accountId = HOUSE): string =>
+    linkChooser.links
       .map(({ name }) => name)
-      .filter((name) => routes.mayTake(name, { accountId, environment: "live", channel: "whatsapp" }))
+      .filter((name) => linkChooser.mayTake(name, { accountId, environment: "live", channel: "whatsapp" }))
       .join(" ");
 
   const CASES: readonly (readonly [what: string, rows: RouteRow[], house: string, other: string])[] = [
@@ -251,28 +254,29 @@ describe("whether a link may be taken at all", () => {
       for (let to = at; to <= rows.length; to += 1)
         for (const accountId of [HOUSE, OTHER])
           for (const recipient of [US, DE]) {
-            const routes = all(rows.slice(at, to));
+            const linkChooser = all(rows.slice(at, to));
             const who = { accountId, environment: "live", channel: "whatsapp" } as const;
-            const way = routes.wayFor({ ...who, recipient, sender: null });
-            if (way.kind === "way") for (const { name } of way.links) assert.ok(routes.mayTake(name, who), `${name} of ${at} to ${to}`);
+            const choice = linkChooser.choose({ ...who, recipient, sender: null });
+            if (choice.kind === "chosen")
+              for (const { name } of choice.links) assert.ok(linkChooser.mayTake(name, who), `${name} of ${at} to ${to}`);
           }
   });
 
   test("test has the simulator alone, and live has not by itself", () => {
     const who = { accountId: HOUSE, channel: "whatsapp" } as const;
-    const routes = all([]);
-    assert.ok(routes.mayTake("simulator", { ...who, environment: "test" }));
-    assert.ok(!routes.mayTake("wa", { ...who, environment: "test" }));
-    assert.ok(!routes.mayTake("simulator", { ...who, environment: "live" }));
-    assert.ok(!routes.mayTake("nobody", { ...who, environment: "live" }));
+    const linkChooser = all([]);
+    assert.ok(linkChooser.mayTake("simulator", { ...who, environment: "test" }));
+    assert.ok(!linkChooser.mayTake("wa", { ...who, environment: "test" }));
+    assert.ok(!linkChooser.mayTake("simulator", { ...who, environment: "live" }));
+    assert.ok(!linkChooser.mayTake("nobody", { ...who, environment: "live" }));
   });
 
   test("who has a number there is known", () => {
-    const routes = routesOf({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
+    const linkChooser = linkChooserWith({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
     assert.deepEqual(
-      routes.ownersOn("wa").map(({ accountId, environment }) => [accountId, environment]),
+      linkChooser.ownersOn("wa").map(({ accountId, environment }) => [accountId, environment]),
       [[HOUSE, "live"]],
     );
-    assert.deepEqual(routes.ownersOn("nowhere"), []);
+    assert.deepEqual(linkChooser.ownersOn("nowhere"), []);
   });
 });

@@ -8,11 +8,11 @@ import { EMPTY_PLAN, type Plan, type RouteRow, type Sender } from "./plan.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** What a route is found by. */
-export type Traveller = Owner & { channel: Channel; recipient: Recipient; sender: string | null };
+export type RouteQuery = Owner & { channel: Channel; recipient: Recipient; sender: string | null };
 
 /** The links to try, the first one first, and who the message comes from on a link. */
-export type Way = { kind: "way"; links: readonly [Link, ...Link[]] };
-export type NoWay = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
+export type LinkChoice = { kind: "chosen"; links: readonly [Link, ...Link[]] };
+export type NoRoute = { kind: "no_route" | "destination_not_permitted" | "sender_not_allowed" };
 
 type Ours = Sender & { accountId: AccountId };
 
@@ -21,7 +21,7 @@ export type Accounts = ReadonlyMap<string, AccountId>;
 
 type Known = { links: ReadonlyMap<string, Link>; plan: Plan; accounts: Accounts; senders: readonly Ours[] };
 
-export class Routes {
+export class LinkChooser {
   readonly #simulator: Link;
   #known: Known;
 
@@ -44,21 +44,20 @@ export class Routes {
     return this.#known.links.get(name);
   }
 
-  wayFor(traveller: Traveller): Way | NoWay {
-    const allowed = this.#known.plan.allowedCountries[traveller.environment];
-    if (allowed !== undefined && !allowed.includes(countryOf(traveller.recipient) ?? "")) return { kind: "destination_not_permitted" };
-    if (traveller.environment === "test") return { kind: "way", links: [this.#simulator] };
-    const senders = this.#known.senders.filter(({ number }) => number === traveller.sender);
-    const isMine = ({ accountId, environment }: Ours): boolean =>
-      accountId.equals(traveller.accountId) && environment === traveller.environment;
+  choose(query: RouteQuery): LinkChoice | NoRoute {
+    const allowed = this.#known.plan.allowedCountries[query.environment];
+    if (allowed !== undefined && !allowed.includes(countryOf(query.recipient) ?? "")) return { kind: "destination_not_permitted" };
+    if (query.environment === "test") return { kind: "chosen", links: [this.#simulator] };
+    const senders = this.#known.senders.filter(({ number }) => number === query.sender);
+    const isMine = ({ accountId, environment }: Ours): boolean => accountId.equals(query.accountId) && environment === query.environment;
     // A number that is someone's is nobody else's to send from.
     if (senders.length > 0 && !senders.some(isMine)) return { kind: "sender_not_allowed" };
-    const [first, ...others] = preferring(this.#linksFor(traveller), new Set(senders.filter(isMine).map(({ link }) => link)));
-    return first === undefined ? { kind: "no_route" } : { kind: "way", links: [first, ...others] };
+    const [first, ...others] = preferring(this.#linksFor(query), new Set(senders.filter(isMine).map(({ link }) => link)));
+    return first === undefined ? { kind: "no_route" } : { kind: "chosen", links: [first, ...others] };
   }
 
   /** Who a message comes from on a link when it does not say: the link's own, or the first number of the account there. */
-  senderOn(link: Link, { accountId, environment }: Pick<Traveller, "accountId" | "environment">): string | null {
+  senderOn(link: Link, { accountId, environment }: Pick<RouteQuery, "accountId" | "environment">): string | null {
     const own = this.#known.senders.find(
       (sender) => sender.link === link.name && sender.environment === environment && sender.accountId.equals(accountId),
     );
@@ -77,7 +76,7 @@ export class Routes {
   }
 
   /** Whether a message of theirs may come to a link, whatever its recipient. */
-  mayTake(link: string, who: Pick<Traveller, "accountId" | "environment" | "channel">): boolean {
+  mayTake(link: string, who: Pick<RouteQuery, "accountId" | "environment" | "channel">): boolean {
     if (who.environment === "test") return link === this.#simulator.name;
     const { links, plan } = this.#known;
     if (plan.routes.length === 0) return links.get(link)?.channels.includes(who.channel) === true && link !== this.#simulator.name;
@@ -87,7 +86,7 @@ export class Routes {
     return rows.slice(0, last === -1 ? rows.length : last + 1).some((row) => row.links.includes(link));
   }
 
-  #isFor(row: RouteRow, { accountId, environment, channel }: Pick<Traveller, "accountId" | "environment" | "channel">): boolean {
+  #isFor(row: RouteRow, { accountId, environment, channel }: Pick<RouteQuery, "accountId" | "environment" | "channel">): boolean {
     return (
       row.channel === channel &&
       (row.environment ?? environment) === environment &&
@@ -95,16 +94,16 @@ export class Routes {
     );
   }
 
-  #linksFor(traveller: Traveller): Link[] {
+  #linksFor(query: RouteQuery): Link[] {
     const { links, plan } = this.#known;
     const fits = (row: RouteRow): boolean =>
-      this.#isFor(row, traveller) &&
-      (row.countries === undefined || row.countries.includes(countryOf(traveller.recipient) ?? "")) &&
-      (row.prefixes === undefined || row.prefixes.some((prefix) => traveller.recipient.startsWith(prefix)));
-    const found = plan.routes.filter(fits).toSorted((a, b) => rankOf(b, traveller) - rankOf(a, traveller))[0];
+      this.#isFor(row, query) &&
+      (row.countries === undefined || row.countries.includes(countryOf(query.recipient) ?? "")) &&
+      (row.prefixes === undefined || row.prefixes.some((prefix) => query.recipient.startsWith(prefix)));
+    const found = plan.routes.filter(fits).toSorted((a, b) => rankOf(b, query) - rankOf(a, query))[0];
     if (found !== undefined) return inTurn(found).flatMap((name) => links.get(name) ?? []);
     // Who has written no route at all means every link, in the order of the file.
-    return plan.routes.length > 0 ? [] : plan.links.filter(({ channels }) => channels.includes(traveller.channel));
+    return plan.routes.length > 0 ? [] : plan.links.filter(({ channels }) => channels.includes(query.channel));
   }
 }
 
@@ -119,7 +118,7 @@ const toKnown = (simulator: Link, plan: Plan, accounts: Accounts): Known => ({
 });
 
 /** By priority; among equals the one that says most of the number. */
-function rankOf(row: RouteRow, { recipient }: Traveller): number {
+function rankOf(row: RouteRow, { recipient }: RouteQuery): number {
   return rankWith(row, row.prefixes?.filter((prefix) => recipient.startsWith(prefix)) ?? []);
 }
 

@@ -1,14 +1,14 @@
 /** How every link is doing, for Prometheus: the same on every node. */
 import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
-import type { Routes } from "./choose-links.ts";
+import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { LINK_STATES } from "./link-record.ts";
 import { listLinks } from "./list-links.ts";
 
 const TRUST_MS = 5_000;
 
-export function watchLinks(registry: Registry, db: Database, routes: Routes): void {
+export function watchLinks(registry: Registry, db: Database, linkChooser: LinkChooser): void {
   const states: Gauge = new Gauge({
     name: "godwit_link_state",
     help: "1 for the state that the link is in, 0 for the others.",
@@ -18,7 +18,7 @@ export function watchLinks(registry: Registry, db: Database, routes: Routes): vo
   });
   const refresh = remembered(TRUST_MS, async () => {
     try {
-      const links = await listLinks(db, routes.links);
+      const links = await listLinks(db, linkChooser.links);
       // One that the configuration no longer names has no state.
       states.reset();
       for (const { name, state } of links) for (const each of LINK_STATES) states.set({ link: name, state: each }, each === state ? 1 : 0);

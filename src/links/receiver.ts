@@ -3,9 +3,13 @@
 import { Problem } from "../http/problem.ts";
 import type { CarrierReply, CarrierRequest, Host, Provider } from "../providers/provider.ts";
 import type { Link } from "./link.ts";
-import type { Routes } from "./choose-links.ts";
+import type { LinkChooser } from "./choose-links.ts";
 
-export type ReceiverParts = { routes: Routes; providers: Readonly<Record<string, Provider<never>>>; hostFor: (link: Link) => Host };
+export type ReceiverParts = {
+  linkChooser: LinkChooser;
+  providers: Readonly<Record<string, Provider<never>>>;
+  hostFor: (link: Link) => Host;
+};
 
 /** What carriers send comes in batches, of some hundred kilobytes at most. */
 export const MAX_CARRIER_BODY_BYTES = 1_048_576;
@@ -22,8 +26,8 @@ export class Receiver {
     { provider: name = "", link: linkName = "" }: Readonly<Record<string, string>>,
     request: CarrierRequest,
   ): Promise<CarrierReply> {
-    const { routes, providers, hostFor } = this.#parts;
-    const link = routes.find(linkName);
+    const { linkChooser, providers, hostFor } = this.#parts;
+    const link = linkChooser.find(linkName);
     const provider = link?.provider === name ? providers[name] : undefined;
     if (link === undefined || provider?.answer === undefined) throw new Problem("not_found", { detail: "no such path" });
     return provider.answer(link.settings as never, request, hostFor(link));

@@ -2,14 +2,14 @@
 import { route, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { SIMULATOR_LINK } from "./link.ts";
-import type { Routes } from "./choose-links.ts";
+import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { LinkRecord } from "./link-record.ts";
 import { listLinks } from "./list-links.ts";
 
 const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });
 
-export const linkRoutes = (db: Database, routes: Routes): Route[] => [
+export const linkRoutes = (db: Database, linkChooser: LinkChooser): Route[] => [
   route({
     method: "GET",
     path: "/v1/links",
@@ -21,7 +21,7 @@ export const linkRoutes = (db: Database, routes: Routes): Route[] => [
     reply: { status: 200, description: "The links of this environment.", schema: LinkList },
     problems: [],
     handle: async ({ credential }) => {
-      const links = routes.links.filter(({ name }) => credential.environment === "live" || name === SIMULATOR_LINK);
+      const links = linkChooser.links.filter(({ name }) => credential.environment === "live" || name === SIMULATOR_LINK);
       return { status: 200, body: JSON.stringify({ data: await listLinks(db, links) }) };
     },
   }),

@@ -1,7 +1,7 @@
 /** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. Each in one
  *  transaction with its key, event and stored answer, on the message as it then is. */
 import type { Credential } from "../access/authenticate.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { shiftFallback, takeFallback } from "./fallback-queries.ts";
@@ -26,16 +26,16 @@ import { hasEndedBadly, isFinished } from "./states.ts";
 /** Who asks for what, and how a refusal is written for them. */
 export type ChangeCall = { credential: Credential; id: MessageId | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
 
-export type ChangerParts = { db: Database; clock: Clock; bell: Bell; routes: Routes };
+export type ChangerParts = { db: Database; clock: Clock; bell: Bell; linkChooser: LinkChooser };
 
 export class MessageChanger {
   readonly #clock: Clock;
   readonly #bell: Bell;
   readonly #once: Once;
-  readonly #routes: Routes;
+  readonly #linkChooser: LinkChooser;
 
-  constructor({ db, clock, bell, routes }: ChangerParts) {
-    this.#routes = routes;
+  constructor({ db, clock, bell, linkChooser }: ChangerParts) {
+    this.#linkChooser = linkChooser;
     this.#clock = clock;
     this.#bell = bell;
     this.#once = new Once(db);
@@ -43,8 +43,8 @@ export class MessageChanger {
 
   /** Undefined where no link would take it now. */
   #partHeaderBytes(message: Message): number | undefined {
-    const way = this.#routes.wayFor(message);
-    return way.kind === "way" ? way.links[0].partHeaderBytes : undefined;
+    const choice = this.#linkChooser.choose(message);
+    return choice.kind === "chosen" ? choice.links[0].partHeaderBytes : undefined;
   }
 
   /** Before `sending`, and against a claim exactly one of the two wins: both change the message only as they found it. */

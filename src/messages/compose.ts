@@ -6,7 +6,7 @@ import { newId, type BatchId, type MessageId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes, Traveller } from "../links/choose-links.ts";
+import type { LinkChooser, RouteQuery } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
@@ -32,7 +32,7 @@ export type Judgement = {
   problems: Problem[];
 };
 
-export type ComposerParts = { clock: Clock; routes: Routes; templates: Templates };
+export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates };
 
 /** Templates by the text that names them in the request. */
 type Named = ReadonlyMap<string, Template | undefined>;
@@ -102,7 +102,7 @@ export class Composer {
       client_reference: clientReference,
       max_segments: maxSegments,
       // What was asked for on one link need not be a sender on another.
-      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.routes.senderOn(link, before),
+      sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.linkChooser.senderOn(link, before),
       ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
     };
     const problem = segmentRefusal(request, content, () => link) ?? carrierRefusal(request, content, link);
@@ -118,9 +118,9 @@ export class Composer {
     };
   }
 
-  #linkFor(traveller: Traveller): Link | Problem {
-    const way = this.#parts.routes.wayFor(traveller);
-    return way.kind === "way" ? way.links[0] : new Problem(way.kind);
+  #linkFor(query: RouteQuery): Link | Problem {
+    const choice = this.#parts.linkChooser.choose(query);
+    return choice.kind === "chosen" ? choice.links[0] : new Problem(choice.kind);
   }
 
   #judgeWith(request: NewMessage, owner: Owner, templates: Named): Judgement {
@@ -141,13 +141,13 @@ export class Composer {
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
     });
-    const way = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
-    const tooMany = content && segmentRefusal(request, content, () => way);
+    const found = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
+    const tooMany = content && segmentRefusal(request, content, () => found);
     if (tooMany !== undefined) problems.push(tooMany);
-    const link = kept(way);
+    const link = kept(found);
     const unwilling = link && content && carrierRefusal(request, content, link);
     if (unwilling !== undefined) problems.push(unwilling);
-    const sender = request.sender ?? (link === undefined ? null : this.#parts.routes.senderOn(link, owner));
+    const sender = request.sender ?? (link === undefined ? null : this.#parts.linkChooser.senderOn(link, owner));
     return { content, steps, link, sender, problems };
   }
 }

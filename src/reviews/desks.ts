@@ -3,7 +3,7 @@ import type { Log } from "../lib/log.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateDesk } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Place } from "./review.ts";
 import type { Owner } from "../storage/owner.ts";
 
@@ -12,7 +12,7 @@ export const REVIEWED = "whatsapp";
 
 export type Desk = { name: string; links: readonly [Link, ...Link[]] };
 
-export type DesksParts = { routes: Routes; providers: Readonly<Record<string, Provider<never>>> };
+export type DesksParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
 
 export class Desks {
   readonly #parts: DesksParts;
@@ -24,7 +24,7 @@ export class Desks {
   /** In the order of the configuration, which may be another each time. */
   get all(): readonly Desk[] {
     const desks = new Map<string, [Link, ...Link[]]>();
-    for (const link of this.#parts.routes.links) {
+    for (const link of this.#parts.linkChooser.links) {
       const name = this.nameOf(link);
       if (name === undefined) continue;
       const known = desks.get(name);
@@ -40,7 +40,7 @@ export class Desks {
 
   /** Whether messages of the owner may come to the desk's carrier. */
   serves({ links }: Desk, owner: Owner): boolean {
-    return links.some(({ name }) => this.#parts.routes.mayTake(name, { ...owner, channel: REVIEWED }));
+    return links.some(({ name }) => this.#parts.linkChooser.mayTake(name, { ...owner, channel: REVIEWED }));
   }
 
   /** Wherever templates of the owner are reviewed. */
@@ -50,8 +50,8 @@ export class Desks {
 
   /** Whose the templates are that the carrier has and nobody here wrote: whose the numbers are, or else the only one who may send. */
   ownerOf(desk: Desk, owners: readonly Owner[]): Owner | undefined {
-    const { routes } = this.#parts;
-    const holders = desk.links.flatMap(({ name }) => routes.ownersOn(name)).filter(({ environment }) => environment === "live");
+    const { linkChooser } = this.#parts;
+    const holders = desk.links.flatMap(({ name }) => linkChooser.ownersOn(name)).filter(({ environment }) => environment === "live");
     const isSending = ({ accountId }: Owner): boolean => owners.some((owner) => owner.accountId.equals(accountId));
     const candidates = holders.length > 0 ? holders.filter(isSending) : owners;
     const [first] = candidates;

@@ -6,7 +6,7 @@ import type { Bell } from "../events/bell.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
-import type { Routes } from "../links/choose-links.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
@@ -23,7 +23,7 @@ export type ReviewsParts = {
   node: string;
   bell: Bell;
   templates: Templates;
-  routes: Routes;
+  linkChooser: LinkChooser;
   providers: Readonly<Record<string, Provider<never>>>;
   accounts: () => Promise<readonly AccountId[]>;
   /** Whether this process goes to the desks of carriers; every process hears what they say by themselves. */

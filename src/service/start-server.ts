@@ -36,7 +36,7 @@ export async function startServer(process: Process, workers: Workers, { isReady,
   const document = openApiDocument(routes, isApi ? apiSurroundings : { ...apiSurroundings, paths: {} });
   const hostFor: Parameters<typeof carrierPages>[0]["hostFor"] = (link) => workers.doors.hostFor(link, () => undefined);
   const apiPages = [
-    ...carrierPages({ routes: workers.routing, providers: PROVIDERS, hostFor }),
+    ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),
     ...tokenPages({ db, limiter, metrics, ...access }),
   ];
   const server = new Server({
@@ -74,7 +74,7 @@ async function openAccess({ config, db, clock, box }: Process): Promise<Access> 
 
 function makeRoutes(
   { config, db, clock, box, metrics, tracing }: Process,
-  { composer, handover, bell, routing, reviews }: Workers,
+  { composer, handover, bell, linkChooser, reviews }: Workers,
   { authenticator }: Access,
 ): Route[] {
   const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics, tracing });
@@ -87,10 +87,10 @@ function makeRoutes(
     acceptor,
     composer,
     streams,
-    routing,
+    linkChooser,
     batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics, tracing }),
     verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits, tracing }),
-    messages: new MessageChanger({ db, clock, bell, routes: routing }),
+    messages: new MessageChanger({ db, clock, bell, linkChooser }),
     endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
     suppressions: new SuppressionChanger({ db, clock, bell }),

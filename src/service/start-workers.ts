@@ -10,7 +10,7 @@ import type { Bell } from "../events/bell.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
-import { Routes, type Accounts } from "../links/choose-links.ts";
+import { LinkChooser, type Accounts } from "../links/choose-links.ts";
 import { simulatorLink } from "../links/link.ts";
 import { watchLinks } from "../links/metrics.ts";
 import type { Plan } from "../links/plan.ts";
@@ -50,7 +50,7 @@ export type Process = Storage & {
 
 export type Workers = {
   bell: Bell;
-  routing: Routes;
+  linkChooser: LinkChooser;
   reviews: Reviews;
   doors: Doors;
   composer: Composer;
@@ -62,21 +62,21 @@ export type Workers = {
 export async function startWorkers(process: Process): Promise<Workers> {
   const { config, db, clock, metrics, log, tracing, stops } = process;
   const bell = startWebhooks(process);
-  const routing = new Routes(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
-  watchLinks(metrics.registry, db, routing);
+  const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
+  watchLinks(metrics.registry, db, linkChooser);
   const templates = new Templates(db);
-  const reviews = startTemplateReviews(process, { bell, routing, templates });
+  const reviews = startTemplateReviews(process, { bell, linkChooser, templates });
   const watch = deliveryWatch(metrics.registry);
-  const doors = new Doors({ db, clock, routes: routing, bell, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
+  const doors = new Doors({ db, clock, linkChooser, bell, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
   stops.push(() => doors.stop());
-  const composer = new Composer({ clock, routes: routing, templates });
-  const { handover, reload } = await startDelivery(process, { routing, doors, watch, composer, bell });
+  const composer = new Composer({ clock, linkChooser, templates });
+  const { handover, reload } = await startDelivery(process, { linkChooser, doors, watch, composer, bell });
   startUpkeep(process, bell);
   const reloadPlan = async (plan: Plan): Promise<void> => {
-    routing.replace(plan, await findAccounts(db, plan));
+    linkChooser.replace(plan, await findAccounts(db, plan));
     await reload();
   };
-  return { bell, routing, reviews, doors, composer, handover, reloadPlan };
+  return { bell, linkChooser, reviews, doors, composer, handover, reloadPlan };
 }
 
 /** The name of the webhook workers among the lanes that announcements name. */
@@ -112,11 +112,11 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   return bell;
 }
 
-type ReviewParts = Pick<Workers, "bell" | "routing"> & { templates: Templates };
+type ReviewParts = Pick<Workers, "bell" | "linkChooser"> & { templates: Templates };
 
 function startTemplateReviews(
   { config, db, clock, node, metrics, log, stops }: Process,
-  { bell, routing, templates }: ReviewParts,
+  { bell, linkChooser, templates }: ReviewParts,
 ): Reviews {
   const reviews = startReviews({
     db,
@@ -124,7 +124,7 @@ function startTemplateReviews(
     node,
     bell,
     templates,
-    routes: routing,
+    linkChooser,
     providers: PROVIDERS,
     isAsking: config.roles.has("dispatch"),
     registry: metrics.registry,
@@ -138,12 +138,12 @@ function startTemplateReviews(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const ANSWER_WITHIN_MS = 60_000;
 
-type DeliveryParts = Pick<Workers, "bell" | "routing" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+type DeliveryParts = Pick<Workers, "bell" | "linkChooser" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
 /** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
   { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
-  { routing, doors, watch, composer, bell }: DeliveryParts,
+  { linkChooser, doors, watch, composer, bell }: DeliveryParts,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
@@ -155,7 +155,7 @@ async function startDelivery(
     bell,
     doors,
     providers: PROVIDERS,
-    routes: routing,
+    linkChooser,
     composer,
     box,
     receiptWaitMs: config.receiptWaitMs,

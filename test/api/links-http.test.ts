@@ -14,7 +14,7 @@ import { createLog } from "../../src/lib/log.ts";
 import type { CarrierRequest, Host, Provider } from "../../src/providers/provider.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { linkTo } from "../support/delivery-rig.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
@@ -186,7 +186,7 @@ describe("where carriers speak to us", () => {
   let server: Server;
   let url: string;
   before(async () => {
-    const routes = new Routes(linkTo("simulator"), {
+    const linkChooser = new LinkChooser(linkTo("simulator"), {
       ...EMPTY_PLAN,
       links: [
         { ...linkTo("mine"), provider: "telling" as never },
@@ -194,7 +194,7 @@ describe("where carriers speak to us", () => {
       ],
     });
     const receiver = new Receiver({
-      routes,
+      linkChooser,
       providers: { telling, deaf },
       hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
     });

@@ -8,7 +8,7 @@ import { SecretBox } from "../../src/lib/secret-box.ts";
 import { Composer } from "../../src/messages/compose.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { NewVerification } from "../../src/verifications/new-verification.ts";
@@ -96,7 +96,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   const { db, clock, accountId } = rig;
   const environment = "test";
   await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
-  const composer = new Composer({ clock, routes: new Routes(linkTo(SIMULATOR_LINK)), templates: new Templates(db) });
+  const composer = new Composer({ clock, linkChooser: new LinkChooser(linkTo(SIMULATOR_LINK)), templates: new Templates(db) });
   const limits = { cooldownSeconds: 0, perRecipientHour: 1_000, perPrefixHour: 1_000 };
   const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, bell: deafBell });
   const credential: Credential = {

@@ -9,7 +9,7 @@ import { writtenSignal } from "../../src/delivery/settle.ts";
 import { newId } from "../../src/lib/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
@@ -21,13 +21,13 @@ const ownLink = (name: string, sender: string, fields: Partial<Link> = {}): Link
 const A = ownLink("a", "AAA");
 const B = ownLink("b", "BBB");
 
-/** Real routes, with the rig's account under the name `house`. */
-const routesOf = (rig: Rig, fields: Partial<Plan> = {}): Routes =>
-  new Routes(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
+/** Real routing, with the rig's account under the name `house`. */
+const linkChooserWith = (rig: Rig, fields: Partial<Plan> = {}): LinkChooser =>
+  new LinkChooser(SIMULATOR, { ...EMPTY_PLAN, links: [A, B], ...fields }, new Map([["house", rig.accountId]]));
 const numberOn = (number: string, link: string): Sender => ({ number, link, account: "house", environment: "live" });
 
-const send = (rig: Rig, routes: Routes, fields: Partial<NewMessage> = {}): Promise<Message> =>
-  rig.accept(fields, { routes, environment: "live" });
+const send = (rig: Rig, linkChooser: LinkChooser, fields: Partial<NewMessage> = {}): Promise<Message> =>
+  rig.accept(fields, { linkChooser, environment: "live" });
 
 const carriersOf = () => ({ simulator: new ScriptedCarrier(), a: new ScriptedCarrier(), b: new ScriptedCarrier() });
 const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
@@ -36,11 +36,11 @@ const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
 describe("a refusal for now", () => {
   test("is tried at the next link, from the sender of that link", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, routes);
+    const message = await send(rig, linkChooser);
     assert.equal(message.sender, "AAA");
-    await rig.deliver(carriers, { routes });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["b", "BBB", 2]);
     assert.deepEqual([carriers.a.sends[0]?.message.sender, carriers.b.sends[0]?.message.sender], ["AAA", "BBB"]);
@@ -50,44 +50,44 @@ describe("a refusal for now", () => {
 
   test("is tried at the next link from the account's own number there", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
+    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
     const carriers = carriersOf();
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, routes);
+    const message = await send(rig, linkChooser);
     assert.equal(message.sender, "+15550001");
-    await rig.deliver(carriers, { routes });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender], ["b", "+15550002"]);
   });
 
   test("keeps the sender that the message names", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
-    const message = await send(rig, routes, { sender: "MINE" });
-    await rig.deliver(carriers, { routes });
+    const message = await send(rig, linkChooser, { sender: "MINE" });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "MINE", "MINE"]);
   });
 
   test("of a message whose named number lives on one link stays with that link", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
+    const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
     const carriers = carriersOf();
     carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
-    const message = await send(rig, routes, { sender: "+15550009", recipient: recipientNo(1) });
-    await rig.deliver(carriers, { routes });
+    const message = await send(rig, linkChooser, { sender: "+15550009", recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "+15550009", 2, 0]);
   });
 
   test("goes round the links of the route, and back to the first", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig), carriersOf()];
+    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.answers(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
     carriers.b.otherwise = refused(false);
-    const message = await send(rig, routes, { recipient: recipientNo(1) });
-    await rig.deliver(carriers, { routes });
+    const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["a", "AAA", 3]);
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [2, 1]);
@@ -95,11 +95,11 @@ describe("a refusal for now", () => {
 
   test("where the route has no other link is tried there again", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig, { routes: [{ channel: "sms", links: ["a"] }] });
+    const linkChooser = linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] });
     const carriers = carriersOf();
     carriers.a.answers(recipientNo(1), refused(false), { kind: "accepted", providerMessageId: "x" });
-    const message = await send(rig, routes, { recipient: recipientNo(1) });
-    await rig.deliver(carriers, { routes });
+    const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.attempts, carriers.b.sends.length], ["a", 2, 0]);
     assert.deepEqual(await reasonsOf(rig, message), []);
@@ -108,10 +108,10 @@ describe("a refusal for now", () => {
 
 test("a refusal for good is the end, and no other link is asked", async () => {
   await using rig = await Rig.open();
-  const [routes, carriers] = [routesOf(rig), carriersOf()];
+  const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
   carriers.a.otherwise = refused(true);
-  const message = await send(rig, routes);
-  await rig.deliver(carriers, { routes });
+  const message = await send(rig, linkChooser);
+  await rig.deliver(carriers, { linkChooser });
   const failed = await rig.untilStatus(message, "failed");
   assert.deepEqual([failed.error?.code, failed.attempts, failed.sender], ["invalid_destination", 1, "AAA"]);
   assert.equal(carriers.b.sends.length, 0);
@@ -120,11 +120,11 @@ test("a refusal for good is the end, and no other link is asked", async () => {
 test("a message of unknown outcome stays with its link, also when it is sent again and refused", async () => {
   await using rig = await Rig.open();
   const again = { ...A, onUnknown: { holdMs: 50, policy: "resend" as const } };
-  const routes = routesOf(rig, { links: [again, B] });
+  const linkChooser = linkChooserWith(rig, { links: [again, B] });
   const carriers = carriersOf();
   carriers.a.answers(recipientNo(1), unknown, refused(false), { kind: "accepted", providerMessageId: "x" });
-  const message = await send(rig, routes, { recipient: recipientNo(1) });
-  await rig.deliver(carriers, { routes });
+  const message = await send(rig, linkChooser, { recipient: recipientNo(1) });
+  await rig.deliver(carriers, { linkChooser });
   const sent = await rig.untilStatus(message, "sent");
   assert.deepEqual([sent.provider?.link, sent.attempts, sent.hasUnknown], ["a", 3, true]);
   assert.equal(carriers.b.sends.length, 0);
@@ -143,10 +143,10 @@ describe("a link that no node has up", () => {
   test("loses what waits for it to the next one that is up, in the sender of that one", async () => {
     await using rig = await Rig.open();
     const C = ownLink("c", "CCC");
-    const routes = routesOf(rig, { links: [A, B, C] });
+    const linkChooser = linkChooserWith(rig, { links: [A, B, C] });
     const carriers = { ...carriersOf(), a: away(), b: away(), c: new ScriptedCarrier() };
-    const messages = await Promise.all([1, 2, 3].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
-    await rig.deliver(carriers, { routes, ...DOWN });
+    const messages = await Promise.all([1, 2, 3].map((index) => send(rig, linkChooser, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     for (const message of messages) {
       const sent = await rig.untilStatus(message, "sent");
       assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts], ["c", "CCC", 1]);
@@ -166,16 +166,16 @@ describe("a link that no node has up", () => {
 
   test("keeps what has no other link, in its order, and sends it when it is up again", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig, {
+    const linkChooser = linkChooserWith(rig, {
       routes: [
         { channel: "sms", links: ["a"] },
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
     const carriers = { ...carriersOf(), a: away() };
-    const stay = await send(rig, routes, { recipient: recipientNo(1) });
-    const move = await send(rig, routes, { recipient: recipientOf("+12125550123") });
-    await rig.deliver(carriers, { routes, ...DOWN });
+    const stay = await send(rig, linkChooser, { recipient: recipientNo(1) });
+    const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     await rig.untilStatus(move, "sent");
     const row = await until("it to be given back", async () => {
       const now = await rig.queueRow(stay);
@@ -192,7 +192,7 @@ describe("a link that no node has up", () => {
 
   test("loses also what a node has claimed for it and cannot hand over", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig);
+    const linkChooser = linkChooserWith(rig);
     // As a carrier that speaks HTTP: it can always be asked, and says that it wants quiet.
     const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
     paused.otherwise = () => {
@@ -200,33 +200,33 @@ describe("a link that no node has up", () => {
       return { kind: "throttled", scope: "link", retryAfterMs: 60_000, providerCode: "190" };
     };
     const carriers = { ...carriersOf(), a: paused };
-    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, routes, { recipient: recipientNo(index) })));
-    await rig.deliver(carriers, { routes, ...DOWN });
+    const messages = await Promise.all([1, 2, 3, 4].map((index) => send(rig, linkChooser, { recipient: recipientNo(index) })));
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     for (const message of messages) assert.equal((await rig.untilStatus(message, "sent")).provider?.link, "b");
   });
 
   test("loses what may go elsewhere, however much stands before it that may not", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig, {
+    const linkChooser = linkChooserWith(rig, {
       routes: [
         { channel: "sms", links: ["a"] },
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
     const carriers = { ...carriersOf(), a: away() };
-    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { routes, environment: "live" });
-    const move = await send(rig, routes, { recipient: recipientOf("+12125550123") });
-    await rig.deliver(carriers, { routes, ...DOWN });
+    const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { linkChooser, environment: "live" });
+    const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     await rig.untilStatus(move, "sent");
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
   });
 
   test("loses nothing to one that is down as well", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig), { ...carriersOf(), a: away(), b: away() }];
-    const message = await send(rig, routes);
+    const [linkChooser, carriers] = [linkChooserWith(rig), { ...carriersOf(), a: away(), b: away() }];
+    const message = await send(rig, linkChooser);
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
-    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     // What is in a lane of no link is looked at after the links: both have been by then.
     await rig.untilStatus(marker, "sent");
     assert.equal((await rig.queueRow(message))?.link, "a");
@@ -236,14 +236,14 @@ describe("a link that no node has up", () => {
   test("ends what it held by its policy, and holds first what its node left in mid-air", async () => {
     await using rig = await Rig.open();
     const brief = { ...A, onUnknown: { holdMs: 100, policy: "fail" as const } };
-    const [routes, carriers] = [routesOf(rig, { links: [brief, B] }), { ...carriersOf(), a: away() }];
-    const message = await send(rig, routes);
+    const [linkChooser, carriers] = [linkChooserWith(rig, { links: [brief, B] }), { ...carriersOf(), a: away() }];
+    const message = await send(rig, linkChooser);
     // As a process leaves it that ended after bytes may have left.
     const written = changeBy(message, writtenSignal(message, brief), rig.clock.now());
     assert.ok(written !== undefined);
     assert.deepEqual(await advance(rig.db, [written]), [true]);
     await rig.makeDue(message);
-    await rig.deliver(carriers, { routes, ...DOWN });
+    await rig.deliver(carriers, { linkChooser, ...DOWN });
     const failed = await rig.untilStatus(message, "failed");
     assert.equal(failed.error?.code, "outcome_unknown");
     assert.deepEqual(
@@ -255,11 +255,11 @@ describe("a link that no node has up", () => {
 
   test("that the plan no longer has loses what waits for it to one that it has", async () => {
     await using rig = await Rig.open();
-    const routes = routesOf(rig);
+    const linkChooser = linkChooserWith(rig);
     const carriers = carriersOf();
-    const message = await send(rig, routes);
-    routes.replace({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
-    await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { routes, ...DOWN });
+    const message = await send(rig, linkChooser);
+    linkChooser.replace({ ...EMPTY_PLAN, links: [B] }, new Map([["house", rig.accountId]]));
+    await rig.deliver({ simulator: carriers.simulator, b: carriers.b }, { linkChooser, ...DOWN });
     const sent = await rig.untilStatus(message, "sent");
     assert.equal(sent.provider?.link, "b");
     assert.equal(carriers.simulator.sends.length, 0);
@@ -267,18 +267,18 @@ describe("a link that no node has up", () => {
 
   test("loses nothing while another node has it up", async () => {
     await using rig = await Rig.open();
-    const [routes, exchange] = [routesOf(rig), new Exchange()];
+    const [linkChooser, exchange] = [linkChooserWith(rig), new Exchange()];
     const owner = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n1") };
-    const first = await rig.deliver(owner, { routes, ...DOWN });
+    const first = await rig.deliver(owner, { linkChooser, ...DOWN });
     await until(
       "the owner to have it, and to say so",
       async () => (await rig.rows("select 1 from link_states where link = 'a' and state = 'connected'")).length > 0 || undefined,
     );
     const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
-    await rig.deliver(other, { routes, ...DOWN, node: "node-2", db: rig.connect("node-2") });
+    await rig.deliver(other, { linkChooser, ...DOWN, node: "node-2", db: rig.connect("node-2") });
     // Its owner is slow: the messages wait, and the other node has looked more than once.
     owner.a.answers(recipientNo(1), "never");
-    const waiting = await send(rig, routes, { recipient: recipientNo(1) });
+    const waiting = await send(rig, linkChooser, { recipient: recipientNo(1) });
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
     await until("the marker to be looked at", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);
     assert.equal((await rig.queueRow(waiting))?.link, "a");
@@ -292,11 +292,11 @@ describe("a scheduled message", () => {
 
   test("chooses its link when its time has come", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
-    const message = await send(rig, routes, { send_at: soon() });
+    const [linkChooser, carriers] = [linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkChooser, { send_at: soon() });
     assert.equal(message.status, "scheduled");
-    routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
-    await rig.deliver(carriers, { routes });
+    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "sms", links: ["b"] }] }, new Map());
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, carriers.a.sends.length], ["b", 0]);
   });
@@ -305,21 +305,21 @@ describe("a scheduled message", () => {
     await using rig = await Rig.open();
     const accounts = new Map([["house", rig.accountId]]);
     const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
-    const [routes, carriers] = [routesOf(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
-    const message = await send(rig, routes, { send_at: soon() });
+    const [linkChooser, carriers] = [linkChooserWith(rig, { senders, routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
+    const message = await send(rig, linkChooser, { send_at: soon() });
     assert.equal(message.sender, "+15550001");
-    routes.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
-    await rig.deliver(carriers, { routes });
+    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], senders, routes: [{ channel: "sms", links: ["b"] }] }, accounts);
+    await rig.deliver(carriers, { linkChooser });
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
   });
 
   test("that has no route by then fails, and nothing is handed over", async () => {
     await using rig = await Rig.open();
-    const [routes, carriers] = [routesOf(rig), carriersOf()];
-    const message = await send(rig, routes, { send_at: soon() });
-    routes.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
-    await rig.deliver(carriers, { routes });
+    const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+    const message = await send(rig, linkChooser, { send_at: soon() });
+    linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], routes: [{ channel: "whatsapp", links: ["a"] }] }, new Map());
+    await rig.deliver(carriers, { linkChooser });
     const failed = await rig.untilStatus(message, "failed");
     assert.deepEqual([failed.error?.code, failed.attempts], ["no_route", 0]);
     assert.equal(await rig.queueRow(message), undefined);
@@ -332,11 +332,11 @@ describe("a scheduled message", () => {
   ] as const)
     test(`${what} fails for that reason, and nothing is handed over`, async () => {
       await using rig = await Rig.open();
-      const [routes, carriers] = [routesOf(rig), carriersOf()];
-      const message = await send(rig, routes, { send_at: soon(), sender: "+15550009" });
+      const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
+      const message = await send(rig, linkChooser, { send_at: soon(), sender: "+15550009" });
       const accounts = new Map([["other", newId("acct", Date.now())]]);
-      routes.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
-      await rig.deliver(carriers, { routes });
+      linkChooser.replace({ ...EMPTY_PLAN, links: [A, B], ...plan }, accounts);
+      await rig.deliver(carriers, { linkChooser });
       const failed = await rig.untilStatus(message, "failed");
       assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, 0]);
       for (const carrier of Object.values(carriers)) assert.equal(carrier.sends.length, 0);

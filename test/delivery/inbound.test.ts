@@ -1,7 +1,7 @@
 /** What people write to us, through the door that every carrier uses: stored once, told once, and with what its words mean for whether
  *  its writer may be written to. */
 import { simulatorLink } from "../../src/links/link.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { findRefusal } from "../../src/consent/refusal.ts";
@@ -400,7 +400,14 @@ describe("what belongs to nobody", () => {
     const watch = { inbound: (link: string, outcome: string) => counted.push([link, outcome]) } as unknown as DeliveryWatch;
     const bell = { ...deafBell, ring: () => (rung += 1) };
     return {
-      inbound: new Inbound({ routes: new Routes(simulatorLink(1)), db, clock: rig.clock, bell, watch, log: createLog("silent").log }),
+      inbound: new Inbound({
+        linkChooser: new LinkChooser(simulatorLink(1)),
+        db,
+        clock: rig.clock,
+        bell,
+        watch,
+        log: createLog("silent").log,
+      }),
       counted,
       rung: () => rung,
     };

@@ -7,7 +7,7 @@ import { uuidSequence } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { deleteOldRows } from "../../src/retention/queries.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { deafBell, linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { accepted, acceptedParts, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
@@ -216,7 +216,7 @@ describe("receipts of two parts at once", () => {
       return new Doors({
         db: rig.connect(name),
         clock: rig.clock,
-        routes: new Routes(linkTo(LINK)),
+        linkChooser: new LinkChooser(linkTo(LINK)),
         bell: deafBell,
         receiptWaitMs: 3_600_000,
         watch,

@@ -7,7 +7,7 @@ import { Composer } from "../../src/messages/compose.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { startFallback } from "../../src/messages/start-fallback.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { Templates } from "../../src/templates/find-template.ts";
 import { linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
@@ -77,7 +77,7 @@ describe("two nodes", () => {
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
     const composer = new Composer({
       clock: rig.clock,
-      routes: new Routes(linkTo(SIMULATOR_LINK)),
+      linkChooser: new LinkChooser(linkTo(SIMULATOR_LINK)),
       templates: new Templates(rig.db),
     });
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };

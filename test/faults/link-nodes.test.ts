@@ -7,7 +7,7 @@ import { Inbound } from "../../src/delivery/inbound.ts";
 import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { deafBell, linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
@@ -141,8 +141,11 @@ describe("another plan", () => {
     );
     const simulator = new ScriptedCarrier();
     const plan = (links: ReturnType<typeof linkTo>[]) => ({ ...EMPTY_PLAN, links });
-    const routes = new Routes({ ...linkTo("simulator"), provider: "simulator" }, plan([linkTo("same"), linkTo("other"), linkTo("gone")]));
-    const delivery = await rig.deliver({ ...carriers, simulator }, { routes });
+    const linkChooser = new LinkChooser(
+      { ...linkTo("simulator"), provider: "simulator" },
+      plan([linkTo("same"), linkTo("other"), linkTo("gone")]),
+    );
+    const delivery = await rig.deliver({ ...carriers, simulator }, { linkChooser });
     await until("three to be open", () => ["same", "other", "gone"].every((name) => carriers[name]?.exchange.open === 1) || undefined);
     const lane = delivery.lanes.get("same");
     // One is in mid-air at the link that goes: it is waited for.
@@ -151,7 +154,7 @@ describe("another plan", () => {
     const message = await rig.accept({}, { link: "gone" });
     carriers["gone"]?.changed();
     await until("it to be in mid-air", () => carriers["gone"]?.sends[0]);
-    routes.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
+    linkChooser.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
     // Twice at once: a link is opened once all the same.
     const reloads = [delivery.reload(), delivery.reload()];
     assert.equal(carriers["gone"]?.exchange.open, 1, "not while something is under way");
@@ -178,8 +181,8 @@ describe("another plan", () => {
   test("loses no message that is being stored for a link while that is closed", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    const routes = new Routes({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
-    const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { routes });
+    const linkChooser = new LinkChooser({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
+    const delivery = await rig.deliver({ [LINK]: carrier, simulator: new ScriptedCarrier() }, { linkChooser });
     await until("its queue to be known", async () => {
       const probe = await rig.accept({ recipient: recipientNo(1) }, { handover: delivery.handover });
       await rig.untilStatus(probe, "sent");
@@ -187,7 +190,7 @@ describe("another plan", () => {
     });
     // A place is kept, its message is not stored yet, and the link's settings change.
     const message = await rig.accept({ recipient: recipientNo(2) });
-    routes.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
+    linkChooser.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
     carrier.isReady = false;
     const reloading = delivery.reload();
     delivery.handover.take(LINK, message);
@@ -225,7 +228,7 @@ describe("what is written to a number of ours", () => {
     new Inbound({
       db: rig.db,
       clock: rig.clock,
-      routes: new Routes(
+      linkChooser: new LinkChooser(
         linkTo("simulator"),
         { ...EMPTY_PLAN, links: [linkTo(LINK)], senders },
         new Map([

@@ -21,7 +21,7 @@ import type { Bell } from "../../src/events/bell.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { ProviderName } from "../../src/providers/providers.ts";
 import type { Link } from "../../src/links/link.ts";
-import { Routes, type Way } from "../../src/links/choose-links.ts";
+import { LinkChooser, type LinkChoice } from "../../src/links/choose-links.ts";
 import { Announcer } from "../../src/storage/announce.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
@@ -50,7 +50,7 @@ export const linkTo = (name: string, onUnknown: Link["onUnknown"] = { holdMs: 60
 });
 
 /** Every message takes one link, the first of those there are. */
-class OneWay extends Routes {
+class OneLink extends LinkChooser {
   readonly #links: readonly [Link, ...Link[]];
 
   constructor(...links: readonly [Link, ...Link[]]) {
@@ -62,8 +62,8 @@ class OneWay extends Routes {
     return this.#links;
   }
 
-  override wayFor(): Way {
-    return { kind: "way", links: [this.#links[0]] };
+  override choose(): LinkChoice {
+    return { kind: "chosen", links: [this.#links[0]] };
   }
 }
 
@@ -91,8 +91,8 @@ const silentWatch: DeliveryWatch = {
 export type DeliveryOptions = {
   node?: string;
   links?: readonly Link[];
-  /** The real ones, in place of one way for all. */
-  routes?: Routes;
+  /** A real chooser, in place of one link for all messages. */
+  linkChooser?: LinkChooser;
   receiptWaitMs?: number;
   downAfterMs?: number;
   linkLeaseMs?: number;
@@ -122,7 +122,7 @@ export type AcceptOptions = {
   handover?: Handover;
   environment?: Environment;
   /** The real ones choose the link. */
-  routes?: Routes;
+  linkChooser?: LinkChooser;
 };
 
 export class Rig {
@@ -131,7 +131,7 @@ export class Rig {
   readonly clock: DatabaseClock;
   readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
-  readonly #acceptors: { way: string | Routes; handover: Handover; acceptor: Acceptor }[] = [];
+  readonly #acceptors: { target: string | LinkChooser; handover: Handover; acceptor: Acceptor }[] = [];
   #statements = 0;
   #closing: Promise<void> | undefined;
 
@@ -169,15 +169,15 @@ export class Rig {
     const announcer = new Announcer(db, node, log);
     this.atEnd(() => announcer.stop());
     const [first = linkTo(LINK), ...others] = all;
-    const routes = options.routes ?? new OneWay(first, ...others);
-    const shared = { db, clock: this.clock, routes, bell: deafBell, receiptWaitMs, watch: silentWatch, log };
+    const linkChooser = options.linkChooser ?? new OneLink(first, ...others);
+    const shared = { db, clock: this.clock, linkChooser, bell: deafBell, receiptWaitMs, watch: silentWatch, log };
     const delivery = new Delivery({
       ...shared,
       node,
       announcer,
       doors: new Doors(shared),
       providers: carriers,
-      composer: this.#composer(routes),
+      composer: this.#composer(linkChooser),
       box: new SecretBox(Buffer.alloc(32)),
       answerWithinMs,
       queueLeaseMs: TIMINGS.queueLeaseMs,
@@ -205,7 +205,7 @@ export class Rig {
   /** Accepts a message as a request does; it waits in the queue unless a handover takes it. */
   async accept(
     fields: Partial<NewMessage> = {},
-    { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", routes }: AcceptOptions = {},
+    { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", linkChooser }: AcceptOptions = {},
   ): Promise<Message> {
     const credential: Credential = {
       accountId,
@@ -217,7 +217,11 @@ export class Rig {
       tokenEndsAtMs: null,
     };
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
-    const answer = await this.#acceptor(routes ?? link, handover).accept(request, { credential, claim: undefined, writeProblem: () => "" });
+    const answer = await this.#acceptor(linkChooser ?? link, handover).accept(request, {
+      credential,
+      claim: undefined,
+      writeProblem: () => "",
+    });
     const id = decodeId("msg", (JSON.parse(answer.body) as { id: string }).id);
     assert.ok(id !== undefined);
     return this.message({ accountId, environment, id });
@@ -234,21 +238,21 @@ export class Rig {
     return messages;
   }
 
-  #composer(routes: Routes): Composer {
-    return new Composer({ clock: this.clock, routes, templates: new Templates(this.db) });
+  #composer(linkChooser: LinkChooser): Composer {
+    return new Composer({ clock: this.clock, linkChooser, templates: new Templates(this.db) });
   }
 
-  #acceptor(way: string | Routes, handover: Handover): Acceptor {
-    const known = this.#acceptors.find((each) => each.way === way && each.handover === handover);
+  #acceptor(target: string | LinkChooser, handover: Handover): Acceptor {
+    const known = this.#acceptors.find((each) => each.target === target && each.handover === handover);
     if (known !== undefined) return known.acceptor;
     const acceptor = new Acceptor({
       bell: deafBell,
       db: this.db,
-      composer: this.#composer(typeof way === "string" ? new OneWay(linkTo(way)) : way),
+      composer: this.#composer(typeof target === "string" ? new OneLink(linkTo(target)) : target),
       handover,
       watch: { committed: () => undefined },
     });
-    this.#acceptors.push({ way, handover, acceptor });
+    this.#acceptors.push({ target, handover, acceptor });
     return acceptor;
   }
 

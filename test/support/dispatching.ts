@@ -13,7 +13,7 @@ import { Templates } from "../../src/templates/find-template.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import { PRIORITIES } from "../../src/messages/message.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
-import { Routes } from "../../src/links/choose-links.ts";
+import { LinkChooser } from "../../src/links/choose-links.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrate.ts";
@@ -122,10 +122,10 @@ export class Scene {
     const accounts = await Promise.all(
       ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, furnish)),
     );
-    const routes = new Routes(simulatorLink(1));
+    const linkChooser = new LinkChooser(simulatorLink(1));
     const acceptor = new Acceptor({
       db: this.db,
-      composer: new Composer({ clock: this.#clock, routes, templates: new Templates(this.db) }),
+      composer: new Composer({ clock: this.#clock, linkChooser, templates: new Templates(this.db) }),
       handover: NOBODY,
       bell: { ring: () => undefined },
       watch: { committed: () => undefined },

@@ -6,7 +6,7 @@ import { SecretBox } from "../../../src/lib/secret-box.ts";
 import { Composer } from "../../../src/messages/compose.ts";
 import { simulatorLink, type Link } from "../../../src/links/link.ts";
 import { Templates } from "../../../src/templates/find-template.ts";
-import { Routes } from "../../../src/links/choose-links.ts";
+import { LinkChooser } from "../../../src/links/choose-links.ts";
 import { Announcer } from "../../../src/storage/announce.ts";
 import { DatabaseClock } from "../../../src/storage/database-clock.ts";
 import { Database } from "../../../src/storage/database.ts";
@@ -32,12 +32,12 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
   await clock.start();
   // The lane of the only kind of link that there is, with another carrier at its end.
   const link: Link = { ...simulatorLink(1), onUnknown };
-  const routes = new Routes(link);
+  const linkChooser = new LinkChooser(link);
   const announcer = new Announcer(db, node, log);
   const shared = {
     db,
     clock,
-    routes,
+    linkChooser,
     bell: { ring: () => undefined },
     receiptWaitMs: DAY_MS,
     watch: {
@@ -56,7 +56,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     announcer,
     doors: new Doors(shared),
     providers: { simulator: witnessed({ port, node, window }) },
-    composer: new Composer({ clock, routes, templates: new Templates(db) }),
+    composer: new Composer({ clock, linkChooser, templates: new Templates(db) }),
     box: new SecretBox(Buffer.alloc(32)),
     answerWithinMs,
     queueLeaseMs: TIMINGS.queueLeaseMs,
