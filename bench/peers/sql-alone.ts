@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { keyClaim, parseIdempotencyKey } from "../../src/idempotency/key.ts";
+import { idempotencyClaim, parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { newId, toId } from "../../src/lib/id.ts";
 import { uuidFromBytes } from "../../src/lib/uuid.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
@@ -33,7 +33,7 @@ function acceptance(): Acceptance {
     sender: link.sender,
     standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false, trace: null },
   });
-  const claim = keyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
+  const claim = idempotencyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
   const made = toAcceptance({ message, link, steps: [], secret: null }, claim);
   // Leased, so that the service it shares the database with leaves it alone.
   return { ...made, place: { ...made.place, leaseMs: 3_600_000 } };

@@ -5,7 +5,7 @@ import { createKeyIn, rotateKeyIn, type CreatedKey } from "./keys.ts";
 import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type WriteCall, type Written } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteCall, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, type KeyId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -118,7 +118,7 @@ function assertHolds({ scopes }: Credential, wanted: readonly Scope[]): void {
   });
 }
 
-const shownOnce = ({ secret, key }: CreatedKey, status: number): Written => ({
+const shownOnce = ({ secret, key }: CreatedKey, status: number): WriteResponse => ({
   status,
   location: `/v1/keys/${encodeId("key", key.id)}`,
   body: JSON.stringify({ key: secret, ...toRecord(key) }),

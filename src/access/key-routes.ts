@@ -1,7 +1,7 @@
 /** The HTTP face of API keys. */
 import { listKeysOf } from "./queries.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
@@ -28,7 +28,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     check: checkNewKey,
     reply: { status: 201, description: "Created.", schema: KeyWithSecret, hasLocation: true },
     problems: ["too_many_keys"],
-    handle: async (call) => toAnswer(await changer.create(call, call.body)),
+    handle: async (call) => toResponse(await changer.create(call, call.body)),
   }),
   route({
     ...READ,
@@ -71,7 +71,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     body: RotateKeyBody,
     reply: { status: 201, description: "The new key.", schema: KeyWithSecret, hasLocation: true },
     problems: ["not_found", "key_not_active", "too_many_keys"],
-    handle: async (call) => toAnswer(await changer.rotate(call, decodeId("key", call.params.id), call.body)),
+    handle: async (call) => toResponse(await changer.rotate(call, decodeId("key", call.params.id), call.body)),
   }),
   route({
     ...WRITE,

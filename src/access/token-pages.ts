@@ -1,5 +1,5 @@
 /** Where keys buy tokens, and where others find what those are signed with: pages, since one takes a form and neither a bearer. */
-import { JSON_TYPE } from "../api/answers.ts";
+import { JSON_TYPE } from "../api/responses.ts";
 import type { Page } from "../api/page.ts";
 import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";

@@ -6,8 +6,8 @@ import type { Limiter, Verdict } from "../access/limiter.ts";
 import { overQuota, quotaHeaders } from "../access/quota-answer.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { fingerprintOf, keyClaim, parseIdempotencyKey, type KeyClaim } from "../idempotency/key.ts";
-import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./answers.ts";
+import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../idempotency/key.ts";
+import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
 import { parseJsonBody } from "../http/json-body.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Call, Route } from "./route.ts";
@@ -92,8 +92,8 @@ export function createReader(route: Route): Reader {
     const faults = findFaults(route, validators, { params: request.params, query, value });
     const refused = route.tellsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
     if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
-    const claim: KeyClaim | undefined =
-      key === undefined ? undefined : keyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
+    const claim: IdempotencyClaim | undefined =
+      key === undefined ? undefined : idempotencyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
     const header = (name: string): string | undefined => {
       const found = request.headers[name];
       return typeof found === "string" ? found : undefined;

@@ -12,7 +12,7 @@ type PageRequest = {
   peer: string;
   origin: string;
 };
-export type PageAnswer = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
+export type PageResponse = { status: number; contentType: string; body: string | Buffer; headers?: Record<string, string> };
 export type Page = {
   method: "GET" | "POST";
   path: string;
@@ -20,5 +20,5 @@ export type Page = {
   maxBodyBytes?: number;
   /** For a page whose errors have a form of their own, in JSON. */
   writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
-  render: (request: PageRequest) => Promise<PageAnswer>;
+  render: (request: PageRequest) => Promise<PageResponse>;
 };

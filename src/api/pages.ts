@@ -2,12 +2,12 @@
 import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { isLoopback, type AddressSet } from "../lib/addresses.ts";
-import { JSON_TYPE } from "./answers.ts";
+import { JSON_TYPE } from "./responses.ts";
 import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Page, PageAnswer } from "./page.ts";
+import type { Page, PageResponse } from "./page.ts";
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 
@@ -39,5 +39,5 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
   ];
 }
 
-const json = (value: object): PageAnswer => ({ status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) });
-const html = (body: string): PageAnswer => ({ status: 200, contentType: HTML_TYPE, body, headers: HTML_HEADERS });
+const json = (value: object): PageResponse => ({ status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) });
+const html = (body: string): PageResponse => ({ status: 200, contentType: HTML_TYPE, body, headers: HTML_HEADERS });

@@ -6,7 +6,7 @@ import type { ErrorCode } from "../http/codes.ts";
 import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, TSchema } from "../http/schema.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -19,7 +19,7 @@ export type Call<Body, Query, Params> = {
   /** The trace that the request belongs to, where it says so and the route keeps it. */
   trace: Trace | undefined;
   /** The request's idempotency key with its fingerprint, where there is one. */
-  claim: KeyClaim | undefined;
+  claim: IdempotencyClaim | undefined;
   /** A problem as the bytes this client would get: for answers that are stored. */
   writeProblem: (problem: Problem) => string;
   /** What is wrong with the request: never anything, but for a route that tells faults rather than refuses them. */
@@ -31,13 +31,13 @@ export type Call<Body, Query, Params> = {
   gone: () => AbortSignal;
 };
 
-export type Answer = { status: number; body: string; location?: string | null; isReplay?: boolean };
+export type RouteResponse = { status: number; body: string; location?: string | null; isReplay?: boolean };
 
 /** An answer that goes on: frames of text, until they end or the client leaves. */
-export type StreamAnswer = { status: 200; contentType: string; frames: AsyncGenerator<string> };
+export type StreamResponse = { status: 200; contentType: string; frames: AsyncGenerator<string> };
 
 /** What a write became, as its answer. */
-export const toAnswer = ({ kind, status, location, body }: Executed | Replay): Answer => ({
+export const toResponse = ({ kind, status, location, body }: Executed | Replay): RouteResponse => ({
   status,
   location,
   body,
@@ -75,14 +75,14 @@ export type Route = {
   reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string; already?: Already };
   /** Codes besides those that every route of its kind can answer with. */
   problems: readonly ErrorCode[];
-  handle: (call: Call<never, never, never>) => Promise<Answer | StreamAnswer>;
+  handle: (call: Call<never, never, never>) => Promise<RouteResponse | StreamResponse>;
 };
 
 type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<Route, "body" | "query" | "params" | "handle"> & {
   body?: B;
   query?: Q;
   params?: P;
-  handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<Answer | StreamAnswer>;
+  handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<RouteResponse | StreamResponse>;
 };
 
 /** Ties the handler's types to the schemas. */

@@ -13,21 +13,21 @@ import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import {
-  answerBrokenRequest,
-  answerConnect,
+  respondToBrokenRequest,
+  respondToConnect,
   BODY_LIMIT_BYTES,
   commonHeaders,
   contentTypeFor,
   JSON_TYPE,
   newRequestId,
   toProblem,
-} from "./answers.ts";
+} from "./responses.ts";
 import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
 import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import type { Answer, Call, Route, StreamAnswer } from "./route.ts";
+import type { RouteResponse, Call, Route, StreamResponse } from "./route.ts";
 import { requestLine } from "./request-log.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
@@ -141,7 +141,7 @@ export class Server {
       forceCloseConnections: false,
       routerOptions: { maxParamLength: 200 },
       clientErrorHandler: (error, socket) => {
-        const requestId = answerBrokenRequest(error, socket, isTls);
+        const requestId = respondToBrokenRequest(error, socket, isTls);
         if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
       },
       // A URL that cannot be parsed is answered before any hook: it gets here what the hook gives to others.
@@ -256,7 +256,7 @@ export class Server {
   }
 
   /** Work counts as in flight also when its client has left: a stop waits for it. */
-  async #run(route: Route, call: Call<never, never, never>): Promise<Answer | StreamAnswer> {
+  async #run(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
       return await route.handle(call);
@@ -265,7 +265,7 @@ export class Server {
     }
   }
 
-  async #stream({ status, contentType, frames }: StreamAnswer, reply: FastifyReply): Promise<FastifyReply> {
+  async #stream({ status, contentType, frames }: StreamResponse, reply: FastifyReply): Promise<FastifyReply> {
     reply.hijack();
     reply.raw.writeHead(status, { ...(reply.getHeaders() as OutgoingHttpHeaders), "content-type": contentType });
     await pumpFrames(reply.raw, frames, { signal: this.#streaming.signal }).catch((error: unknown) => {
@@ -331,7 +331,7 @@ export class Server {
     // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would refuse it without an envelope.
     server.on("checkExpectation", (request, response) => this.#app.routing(request, response));
     server.on("connect", (request, socket) => {
-      const requestId = answerConnect(request, socket, tls !== undefined);
+      const requestId = respondToConnect(request, socket, tls !== undefined);
       log.info({ request_id: requestId, method: "CONNECT" }, "unreadable request");
     });
     if (isLoopback(host) || tls !== undefined) return;

@@ -2,8 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable, type Fault } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, newId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Watch } from "../messages/accept.ts";
@@ -34,7 +34,7 @@ export type BatchAcceptorParts = {
   watch: Watch;
   tracing?: Tracing | undefined;
 };
-export type BatchCall = { credential: Credential; claim: KeyClaim | undefined; trace?: Trace | undefined };
+export type BatchCall = { credential: Credential; claim: IdempotencyClaim | undefined; trace?: Trace | undefined };
 
 // Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
 const MAX_STORED_AT_ONCE = 4;
@@ -61,7 +61,7 @@ export class BatchAcceptor {
     const id = newId("batch", clock.now());
     const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
-    const store = async (tx: Tx): Promise<Written> => {
+    const store = async (tx: Tx): Promise<WriteResponse> => {
       const startedAt = performance.now();
       const { stored, refused } = await storeMessages(tx, decided.filter(isAcceptance));
       watch.committed(stored.length, (performance.now() - startedAt) / 1_000);

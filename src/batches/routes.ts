@@ -1,5 +1,5 @@
 /** The HTTP face of batches. */
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
@@ -39,7 +39,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
     cost: costOf,
     reply: { status: 202, description: "What became of each item.", schema: AcceptedBatch, hasLocation: true },
     problems: [],
-    handle: async (call) => toAnswer(await acceptor.accept(call.body, call)),
+    handle: async (call) => toResponse(await acceptor.accept(call.body, call)),
   }),
   route({
     method: "GET",

@@ -1,7 +1,7 @@
 /** The HTTP face of suppressions. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import { phoneNumberField, senderField } from "../links/address.ts";
@@ -50,7 +50,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
       already: { status: 200, description: "It was active already: the record as it is." },
     },
     problems: [],
-    handle: async (call) => toAnswer(await changer.add(call, call.body)),
+    handle: async (call) => toResponse(await changer.add(call, call.body)),
   }),
   route({
     ...READ,
@@ -76,7 +76,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     check: checkImport,
     reply: { status: 200, description: "What was done.", schema: ImportRecord },
     problems: [],
-    handle: async (call) => toAnswer(await changer.import(call, call.body.entries)),
+    handle: async (call) => toResponse(await changer.import(call, call.body.entries)),
   }),
   route({
     ...READ,
@@ -122,7 +122,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     params: IdParams,
     reply: { status: 200, description: "The suppression, lifted.", schema: SuppressionRecord },
     problems: ["not_found"],
-    handle: async (call) => toAnswer(await changer.lift(call, decodeId("sup", call.params.id))),
+    handle: async (call) => toResponse(await changer.lift(call, decodeId("sup", call.params.id))),
   }),
 ];
 

@@ -1,8 +1,8 @@
 /** What a client may do to suppressions. Each write is one transaction with its key, its events and its stored answer. */
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, type SuppressionId } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -13,7 +13,7 @@ import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { lockSuppression } from "./queries.ts";
 import { toRecord, type Suppression } from "./suppression.ts";
 
-export type SuppressionCall = { credential: Credential; claim: KeyClaim | undefined };
+export type SuppressionCall = { credential: Credential; claim: IdempotencyClaim | undefined };
 
 export type SuppressionChangerParts = { db: Database; clock: Clock; bell: Bell };
 
@@ -51,7 +51,7 @@ export class SuppressionChanger {
     });
   }
 
-  async #write({ credential, claim }: SuppressionCall, work: (tx: Tx) => Promise<Written>): Promise<Executed | Replay> {
+  async #write({ credential, claim }: SuppressionCall, work: (tx: Tx) => Promise<WriteResponse>): Promise<Executed | Replay> {
     const answer = await this.#once.transaction(credential, claim, work);
     if (answer.kind === "executed") this.#parts.bell.ring();
     return answer;
@@ -64,7 +64,7 @@ export class SuppressionChanger {
 
 export const noSuchSuppression = (): Problem => new Problem("not_found", { detail: "no such suppression in this environment" });
 
-const shown = (suppression: Suppression, status: number, location: string | null = null): Written => ({
+const shown = (suppression: Suppression, status: number, location: string | null = null): WriteResponse => ({
   status,
   location,
   body: JSON.stringify(toRecord(suppression)),

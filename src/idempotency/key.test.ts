@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc, { type JsonValue } from "fast-check";
 import { Problem } from "../http/problem.ts";
 import { uuidFromText } from "../lib/uuid.ts";
-import { fingerprintOf, keyClaim, parseIdempotencyKey } from "./key.ts";
+import { fingerprintOf, idempotencyClaim, parseIdempotencyKey } from "./key.ts";
 
 const KEY = "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21";
 
@@ -156,10 +156,10 @@ for (const [what, fingerprint] of OTHERS) {
 
 test("an array in another order is another request", () => assert.notEqual(of([1, 2]), of([2, 1])));
 
-test("the same key of two environments has neither name nor lock in common", () => {
+test("the same key of two environments makes two claims with different locks", () => {
   const key = parseIdempotencyKey(KEY) ?? assert.fail();
-  const [test1, test2, live] = ["a/test", "a/test", "a/live"].map((environment) => keyClaim(environment, key, Buffer.alloc(32)));
+  const [test1, test2, live] = ["a/test", "a/test", "a/live"].map((environment) => idempotencyClaim(environment, key, Buffer.alloc(32)));
   assert.deepEqual(test1, test2);
-  assert.notEqual(test1?.name, live?.name);
-  assert.notEqual(test1?.lock, live?.lock);
+  assert.notEqual(test1?.scopedKey, live?.scopedKey);
+  assert.notDeepEqual(test1?.lock, live?.lock);
 });

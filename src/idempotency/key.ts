@@ -27,12 +27,12 @@ export const fingerprintOf = (method: string, target: string, body: unknown): Bu
   Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
 
 /** One key of one environment, wherever it is asked for. */
-export type KeyClaim = { key: IdempotencyKey; lock: Buffer; name: string; fingerprint: Buffer };
+export type IdempotencyClaim = { key: IdempotencyKey; lock: Buffer; scopedKey: string; fingerprint: Buffer };
 
-export const keyClaim = (environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): KeyClaim => ({
+export const idempotencyClaim = (environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim => ({
   key,
   fingerprint,
-  name: `${environmentKey}/${idKey(key)}`,
+  scopedKey: `${environmentKey}/${idKey(key)}`,
   lock: lockOf(key, saltOf(environmentKey)),
 });
 

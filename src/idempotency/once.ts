@@ -6,14 +6,14 @@ import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
-import type { KeyClaim } from "./key.ts";
-import { beginClaim, findAnswer, storeAnswer, transactionStatus } from "./queries.ts";
+import type { IdempotencyClaim } from "./key.ts";
+import { beginClaim, findResponse, storeResponse, transactionStatus } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
 
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
 
 /** What a write answers, and what is stored of it: the bytes, or the event whose record they are. */
-export type Written = {
+export type WriteResponse = {
   status: number;
   location: string | null;
   body: string;
@@ -21,12 +21,12 @@ export type Written = {
   /** The bytes show a secret, and are not stored readable. */
   isSecret?: true;
 };
-export type Executed = Written & { kind: "executed" };
+export type Executed = WriteResponse & { kind: "executed" };
 
 /** Who asks, with which key, how a refusal is written for them, and the trace that they named. */
 export type WriteCall = {
   credential: Owner;
-  claim: KeyClaim | undefined;
+  claim: IdempotencyClaim | undefined;
   writeProblem: (problem: Problem) => string;
   trace?: Trace | undefined;
 };
@@ -56,19 +56,19 @@ export class Once {
 
   /** Runs the work as the only holder of the key in this process. The work answers "taken" when the database says that
    *  the key is another's; then, as when it runs here already, the stored answer is replayed, or there is none yet: 409. */
-  run<T>(owner: Owner, claim: KeyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
+  run<T>(owner: Owner, claim: IdempotencyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
     if (claim === undefined) return work() as Promise<T>;
-    if (this.#running.has(claim.name)) return this.#replay(owner, claim);
-    this.#running.add(claim.name);
+    if (this.#running.has(claim.scopedKey)) return this.#replay(owner, claim);
+    this.#running.add(claim.scopedKey);
     return this.#runAlone(owner, claim, work);
   }
 
-  async #runAlone<T>(owner: Owner, claim: KeyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
+  async #runAlone<T>(owner: Owner, claim: IdempotencyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
     let outcome: T | "taken";
     try {
       outcome = await work();
     } finally {
-      this.#running.delete(claim.name);
+      this.#running.delete(claim.scopedKey);
     }
     return outcome === "taken" ? this.#replay(owner, claim) : outcome;
   }
@@ -78,45 +78,45 @@ export class Once {
    *  the request meanwhile does not. */
   transaction(
     owner: Owner,
-    claim: KeyClaim | undefined,
-    work: (tx: Tx) => Promise<Written>,
+    claim: IdempotencyClaim | undefined,
+    work: (tx: Tx) => Promise<WriteResponse>,
     admit: Admit = (commit) => commit(),
   ): Promise<Executed | Replay> {
     return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
   }
 
   /** As `transaction`. A problem that the work returns is remembered as its answer; one that it throws undoes everything. */
-  write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     return this.transaction(credential, claim, async (tx) => {
       const done = await work(tx);
       return done instanceof Problem ? { status: done.status, location: null, body: writeProblem(done), eventId: null } : done;
     });
   }
 
-  async #commit(owner: Owner, claim: KeyClaim | undefined, work: (tx: Tx) => Promise<Written>): Promise<Executed | "taken"> {
+  async #commit(owner: Owner, claim: IdempotencyClaim | undefined, work: (tx: Tx) => Promise<WriteResponse>): Promise<Executed | "taken"> {
     let transaction: string | undefined;
-    let written: Written | undefined;
+    let written: WriteResponse | undefined;
     try {
       await this.#db.transaction(async (tx) => {
         const [begun] = await beginClaim(tx, claim?.lock ?? null);
         if (begun?.is_locked !== true) throw new Taken();
         // A statement of its own, whose snapshot is newer than the lock.
-        if (claim !== undefined && (await findAnswer(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
+        if (claim !== undefined && (await findResponse(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
         transaction = begun.transaction;
         written = await work(tx);
-        if (claim !== undefined) await storeAnswer(tx, { ...owner, ...claim }, { ...written, body: this.#toStore(written, claim) });
+        if (claim !== undefined) await storeResponse(tx, { ...owner, ...claim }, { ...written, body: this.#toStore(written, claim) });
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
       if (!(error instanceof ConnectionLost)) throw error;
       await this.#assertCommitted(error, written === undefined ? undefined : transaction);
     }
-    return { kind: "executed", ...(written as unknown as Written) };
+    return { kind: "executed", ...(written as unknown as WriteResponse) };
   }
 
-  #toStore({ body, eventId, isSecret }: Written, claim: KeyClaim): string | null {
+  #toStore({ body, eventId, isSecret }: WriteResponse, claim: IdempotencyClaim): string | null {
     if (eventId !== null) return null;
-    return isSecret === true ? this.#secretBox().seal(body, placeOf(claim)) : body;
+    return isSecret === true ? this.#secretBox().seal(body, sealContext(claim)) : body;
   }
 
   #secretBox(): SecretBox {
@@ -141,19 +141,19 @@ export class Once {
   }
 
   /** Whether this very answer is stored: it names its request, so no other has the same bytes. */
-  async holds({ accountId, environment }: Owner, { key }: KeyClaim, body: string | null): Promise<boolean> {
-    const [stored] = await findAnswer(this.#db, accountId, environment, key);
+  async holds({ accountId, environment }: Owner, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
+    const [stored] = await findResponse(this.#db, accountId, environment, key);
     return stored !== undefined && stored.body === body;
   }
 
-  async #replay({ accountId, environment }: Owner, { key, name, fingerprint }: KeyClaim): Promise<Replay> {
-    const [stored] = await findAnswer(this.#db, accountId, environment, key);
+  async #replay({ accountId, environment }: Owner, { key, scopedKey, fingerprint }: IdempotencyClaim): Promise<Replay> {
+    const [stored] = await findResponse(this.#db, accountId, environment, key);
     if (stored === undefined) throw new Problem("idempotency_conflict", { headers: { "retry-after": "1" } });
     if (!stored.fingerprint.equals(fingerprint))
       throw new Problem("idempotency_key_reused", { detail: "this key was first used with another method, path or body" });
-    const body = isSealed(stored.body) ? this.#secretBox().open(stored.body, placeOf({ name })) : stored.body;
+    const body = isSealed(stored.body) ? this.#secretBox().open(stored.body, sealContext({ scopedKey })) : stored.body;
     return { kind: "replay", status: stored.status, location: stored.location, body };
   }
 }
 
-const placeOf = ({ name }: Pick<KeyClaim, "name">): string => `answer ${name}`;
+const sealContext = ({ scopedKey }: Pick<IdempotencyClaim, "scopedKey">): string => `answer ${scopedKey}`;

@@ -6,11 +6,16 @@ import { prepare, sql } from "../storage/sql.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 import type { IdempotencyKey } from "./key.ts";
 
-export type StoredAnswer = { fingerprint: Buffer; status: number; location: string | null; body: string };
+export type StoredResponse = { fingerprint: Buffer; status: number; location: string | null; body: string };
 
 /** The answer stored under a key that has not expired. */
-export const findAnswer = (db: Queryable, accountId: AccountId, environment: Environment, key: IdempotencyKey): Promise<StoredAnswer[]> =>
-  db.rows<StoredAnswer>(sql`
+export const findResponse = (
+  db: Queryable,
+  accountId: AccountId,
+  environment: Environment,
+  key: IdempotencyKey,
+): Promise<StoredResponse[]> =>
+  db.rows<StoredResponse>(sql`
   select k.fingerprint, k.status, k.location, coalesce(k.body, e.record) as body
     from idempotency_keys k
     left join events e on e.account_id = k.account_id and e.environment = k.environment and e.id = k.event_id
@@ -24,7 +29,7 @@ export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: bo
          pg_current_xact_id()::text as transaction`);
 
 /** Stores the answer under a key that was found free, or expired, under its lock. */
-export const storeAnswer = (
+export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
   { status, location, body, eventId }: { status: number; location: string | null; body: string | null; eventId: EventId | null },

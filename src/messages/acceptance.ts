@@ -1,7 +1,7 @@
 /** One request to send, decided, as what is stored of it: the message with its event, place and fallback, or a refusal. */
 import type { NewFallback, Step } from "./fallback.ts";
 import type { Problem } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import { firstEventId, type AccountId, type EventId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -19,7 +19,7 @@ import type { Environment, Owner } from "../storage/owner.ts";
 export type Acceptance = {
   accountId: AccountId;
   environment: Environment;
-  claim: KeyClaim | undefined;
+  claim: IdempotencyClaim | undefined;
   message: Message | null;
   event: { id: EventId; type: string; record: string } | null;
   place: Place | null;
@@ -31,7 +31,7 @@ export type Acceptance = {
 export type MessageAcceptance = Acceptance & { message: Message; place: Place };
 
 /** Throws where the record is too large to travel. A secret needs a box to be sealed by. */
-export function toAcceptance({ message, link, steps, secret }: Composed, claim?: KeyClaim, box?: SecretBox): MessageAcceptance {
+export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
   const record = toRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw tooLarge();
@@ -73,7 +73,7 @@ export type WriteProblem = (problem: Problem) => string;
 export const toRefusal = (
   problem: Problem,
   { accountId, environment }: Owner,
-  claim: KeyClaim | undefined,
+  claim: IdempotencyClaim | undefined,
   write: WriteProblem,
 ): Acceptance => ({
   accountId,

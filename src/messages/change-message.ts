@@ -6,8 +6,8 @@ import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { shiftFallback, takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
-import type { KeyClaim } from "../idempotency/key.ts";
-import { Once, type Executed, type Replay, type Written } from "../idempotency/once.ts";
+import type { IdempotencyClaim } from "../idempotency/key.ts";
+import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, type MessageId } from "../lib/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { Bell } from "../events/bell.ts";
@@ -24,7 +24,12 @@ import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { hasEndedBadly, isFinished } from "./states.ts";
 
 /** Who asks for what, and how a refusal is written for them. */
-export type ChangeCall = { credential: Credential; id: MessageId | undefined; claim: KeyClaim | undefined; writeProblem: WriteProblem };
+export type ChangeCall = {
+  credential: Credential;
+  id: MessageId | undefined;
+  claim: IdempotencyClaim | undefined;
+  writeProblem: WriteProblem;
+};
 
 export type ChangerParts = { db: Database; clock: Clock; bell: Bell; linkChooser: LinkChooser };
 
@@ -98,7 +103,7 @@ export class MessageChanger {
     });
   }
 
-  async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const { credential, id } = call;
     const answer = await this.#once.write(call, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
@@ -126,7 +131,7 @@ async function contentAfter(tx: Tx, message: Message, { body, template_variables
 }
 
 /** Writes a change of a message that this transaction has locked, and answers with its record. */
-async function make(tx: Tx, change: Change): Promise<Written> {
+async function make(tx: Tx, change: Change): Promise<WriteResponse> {
   const [isDone] = await advance(tx, [change]);
   if (isDone !== true) throw new Error("a locked message changed");
   return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };

@@ -1,7 +1,7 @@
 /** The HTTP face of messages. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Call, type Route } from "../api/route.ts";
+import { route, toResponse, type Call, type Route } from "../api/route.ts";
 import { listEntries } from "../events/queries.ts";
 import { TimelineEntry, toTimelineEntry } from "../events/timeline.ts";
 import { Problem } from "../http/problem.ts";
@@ -146,7 +146,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
       "template_variables_mismatch",
       "template_text_too_long",
     ],
-    handle: async (call) => toAnswer(await changer.edit(toChangeCall(call), call.body)),
+    handle: async (call) => toResponse(await changer.edit(toChangeCall(call), call.body)),
   }),
   route({
     method: "POST",
@@ -159,7 +159,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     params: IdParams,
     reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
     problems: ["not_found", "message_not_cancelable"],
-    handle: async (call) => toAnswer(await changer.cancel(toChangeCall(call))),
+    handle: async (call) => toResponse(await changer.cancel(toChangeCall(call))),
   }),
   route({
     method: "POST",
@@ -173,7 +173,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     params: IdParams,
     reply: { status: 200, description: "The record after the change.", schema: MessageRecord },
     problems: ["not_found", "message_not_redactable"],
-    handle: async (call) => toAnswer(await changer.redact(toChangeCall(call))),
+    handle: async (call) => toResponse(await changer.redact(toChangeCall(call))),
   }),
   route({
     method: "GET",

@@ -1,6 +1,6 @@
 /** What a client may do to its templates. Each write is one transaction with its key, its event and its stored answer. */
 import { Problem } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";
 import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -103,7 +103,7 @@ export class TemplateChanger {
     }
   }
 
-  #change(call: WriteCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<Written | Problem>) {
+  #change(call: WriteCall, idOrName: string, work: (tx: Tx, template: Template) => Promise<WriteResponse | Problem>) {
     const which = whichTemplate(idOrName);
     return this.#write(call, async (tx) => {
       const template = which && (await lockTemplate(tx, call.credential, which));
@@ -112,7 +112,7 @@ export class TemplateChanger {
     });
   }
 
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const { bell, templates } = this.#parts;
     try {
       const answer = await this.#once.write(call, work);
@@ -153,7 +153,7 @@ function newTemplate({ accountId, environment }: Owner, request: NewTemplate, no
   };
 }
 
-const shown = (template: Template): Written => ({
+const shown = (template: Template): WriteResponse => ({
   status: 200,
   location: null,
   body: JSON.stringify(toRecord(template)),

@@ -1,6 +1,6 @@
 /** The HTTP face of templates. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { CHANNELS } from "../links/channel.ts";
 import type { Database } from "../storage/database.ts";
@@ -36,7 +36,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     check: checkNewTemplate,
     reply: { status: 201, description: "Created.", schema: TemplateRecord, hasLocation: true },
     problems: ["template_name_taken", "too_many_templates"],
-    handle: async (call) => toAnswer(await changer.create(call, call.body)),
+    handle: async (call) => toResponse(await changer.create(call, call.body)),
   }),
   route({
     ...READ,
@@ -85,7 +85,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     check: checkEditTemplate,
     reply: { status: 200, description: "The template after the change.", schema: TemplateRecord },
     problems: ["not_found", "template_not_editable"],
-    handle: async (call) => toAnswer(await changer.edit(call, call.params.id, call.body)),
+    handle: async (call) => toResponse(await changer.edit(call, call.params.id, call.body)),
   }),
   route({
     ...WRITE,
@@ -98,7 +98,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     params: TemplateParams,
     reply: { status: 200, description: "The archived template.", schema: TemplateRecord },
     problems: ["not_found"],
-    handle: async (call) => toAnswer(await changer.archive(call, call.params.id)),
+    handle: async (call) => toResponse(await changer.archive(call, call.params.id)),
   }),
   route({
     ...READ,

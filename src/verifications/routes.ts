@@ -1,5 +1,5 @@
 /** The HTTP face of verifications. */
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
@@ -37,7 +37,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
       "template_variables_mismatch",
       "template_text_too_long",
     ],
-    handle: async (call) => toAnswer(await verifier.start(call, call.body)),
+    handle: async (call) => toResponse(await verifier.start(call, call.body)),
   }),
   route({
     ...WRITE,
@@ -50,7 +50,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     body: CheckBody,
     reply: { status: 200, description: "The verification after the check.", schema: CheckedVerification },
     problems: ["not_found", "verification_not_pending"],
-    handle: async (call) => toAnswer(await verifier.check(call, decodeId("ver", call.params.id), call.body.code)),
+    handle: async (call) => toResponse(await verifier.check(call, decodeId("ver", call.params.id), call.body.code)),
   }),
   route({
     ...WRITE,
@@ -61,7 +61,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
     params: IdParams,
     reply: { status: 200, description: "The verification after the change.", schema: VerificationRecord },
     problems: ["not_found", "verification_not_pending"],
-    handle: async (call) => toAnswer(await verifier.cancel(call, decodeId("ver", call.params.id))),
+    handle: async (call) => toResponse(await verifier.cancel(call, decodeId("ver", call.params.id))),
   }),
   route({
     method: "GET",

@@ -2,7 +2,7 @@
  *  answer. The code itself is nowhere but in the message, sealed, until a carrier has it. */
 
 import { Problem, type Fault } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type MessageId, type VerificationId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
@@ -140,7 +140,7 @@ export class Verifier {
     });
   }
 
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const answer = await this.#once.write(call, work);
     if (answer.kind === "executed") this.#parts.bell.ring();
     return answer;

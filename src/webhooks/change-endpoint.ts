@@ -2,7 +2,7 @@
  *  a secret is stored sealed. */
 
 import { Problem } from "../http/problem.ts";
-import { Once, type Executed, type Replay, type Written, type WriteCall } from "../idempotency/once.ts";
+import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { encodeId, newId, type EndpointId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -22,7 +22,7 @@ const OVERLAP_MS = 24 * 3_600_000;
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; bell: Bell };
 
 /** What is done in the transaction; a problem that is returned is remembered, one that is thrown undoes it. */
-type Work = (tx: Tx, endpoint: Endpoint) => Promise<Written | Problem>;
+type Work = (tx: Tx, endpoint: Endpoint) => Promise<WriteResponse | Problem>;
 
 export class EndpointChanger {
   readonly #parts: EndpointChangerParts;
@@ -116,7 +116,7 @@ export class EndpointChanger {
     return { endpoint, secret };
   }
 
-  #shown(endpoint: Endpoint, secret: string, { status, location }: Pick<Written, "status" | "location">): Written {
+  #shown(endpoint: Endpoint, secret: string, { status, location }: Pick<WriteResponse, "status" | "location">): WriteResponse {
     return { status, location, body: JSON.stringify({ ...toRecord(endpoint), secret }), eventId: null, isSecret: true };
   }
 
@@ -134,7 +134,7 @@ export class EndpointChanger {
     return this.#write(call, async (tx) => work(tx, found(id && (await lockEndpoint(tx, call.credential, id)))));
   }
 
-  async #write(call: WriteCall, work: (tx: Tx) => Promise<Written | Problem>): Promise<Executed | Replay> {
+  async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const answer = await this.#once.write(call, work);
     if (answer.kind === "executed") this.#parts.bell.ring();
     return answer;
@@ -155,7 +155,7 @@ function found(endpoint: Endpoint | undefined): Endpoint {
   return endpoint;
 }
 
-export const shownPlain = (endpoint: Endpoint): Written => ({
+export const shownPlain = (endpoint: Endpoint): WriteResponse => ({
   status: 200,
   location: null,
   body: JSON.stringify(toRecord(endpoint)),

@@ -1,6 +1,6 @@
 /** The HTTP face of endpoints. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
@@ -33,7 +33,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     check: checkEndpoint,
     reply: { status: 201, description: "Created.", schema: EndpointWithSecret, hasLocation: true },
     problems: ["endpoint_url_refused", "too_many_endpoints"],
-    handle: async (call) => toAnswer(await changer.create(call, call.body)),
+    handle: async (call) => toResponse(await changer.create(call, call.body)),
   }),
   route({
     ...READ,
@@ -77,7 +77,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     check: checkEndpoint,
     reply: { status: 200, description: "The endpoint after the change.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_url_refused"],
-    handle: async (call) => toAnswer(await changer.edit(call, decodeId("whe", call.params.id), call.body)),
+    handle: async (call) => toResponse(await changer.edit(call, decodeId("whe", call.params.id), call.body)),
   }),
   route({
     ...WRITE,
@@ -106,7 +106,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     params: EndpointParams,
     reply: { status: 200, description: "The endpoint with its new secret.", schema: EndpointWithSecret },
     problems: ["not_found"],
-    handle: async (call) => toAnswer(await changer.rotateSecret(call, decodeId("whe", call.params.id))),
+    handle: async (call) => toResponse(await changer.rotateSecret(call, decodeId("whe", call.params.id))),
   }),
   route({
     ...WRITE,
@@ -117,6 +117,6 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     params: EndpointParams,
     reply: { status: 202, description: "On its way.", schema: TestEvent },
     problems: ["not_found", "endpoint_disabled"],
-    handle: async (call) => toAnswer(await changer.test(call, decodeId("whe", call.params.id))),
+    handle: async (call) => toResponse(await changer.test(call, decodeId("whe", call.params.id))),
   }),
 ];

@@ -1,6 +1,6 @@
 /** The HTTP face of deliveries: what became of events at their endpoints. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
-import { route, toAnswer, type Route } from "../api/route.ts";
+import { route, toResponse, type Route } from "../api/route.ts";
 import type { EndpointChanger } from "./change-endpoint.ts";
 import { EndpointRecord } from "./endpoint.ts";
 import { EndpointParams, findOwnEndpoint } from "./own-endpoint.ts";
@@ -69,7 +69,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     reply: { status: 202, description: "On its way.", schema: DeliveryRecord },
     problems: ["not_found", "endpoint_disabled"],
     handle: async (call) =>
-      toAnswer(
+      toResponse(
         await retryDelivery(changer, call, {
           endpointId: decodeId("whe", call.params.id),
           deliveryId: decodeId("dlv", call.params.delivery_id),
@@ -87,7 +87,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
     body: RecoverBody,
     reply: { status: 202, description: "Under way.", schema: EndpointRecord },
     problems: ["not_found", "endpoint_disabled"],
-    handle: async (call) => toAnswer(await beginRecovery(changer, call, decodeId("whe", call.params.id), Date.parse(call.body.since))),
+    handle: async (call) => toResponse(await beginRecovery(changer, call, decodeId("whe", call.params.id), Date.parse(call.body.since))),
   }),
   route({
     ...READ,

@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { forgetExpiredKeys, forgetSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/key.ts";
-import { findAnswer, forgetExpired } from "../../src/idempotency/queries.ts";
+import { findResponse, forgetExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { newId } from "../../src/lib/id.ts";
 import { uuidToText, type Uuid } from "../../src/lib/uuid.ts";
@@ -103,7 +103,7 @@ describe("a lap", () => {
   test("does not disturb the replay of a live key", async () => {
     const [key = ""] = await addKeys(1, "1 hour");
     await addKeys(100, "-1 hour");
-    const answer = (): Promise<unknown[]> => findAnswer(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
+    const answer = (): Promise<unknown[]> => findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
     const first = await answer();
     assert.equal(first.length, 1);
     assert.equal(await forgetExpiredKeys(db), true);
@@ -122,7 +122,7 @@ describe("beside others", () => {
     await other.client.query("commit");
     assert.equal(await forgetExpiredKeys(db), true);
     assert.deepEqual(await storedKeys(), [key]);
-    assert.equal((await findAnswer(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
+    assert.equal((await findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
   });
 
   test("a renewal that is rolled back leaves the key to the next lap", async () => {

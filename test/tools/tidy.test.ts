@@ -43,7 +43,7 @@ const RANKS: Readonly<Record<string, number>> = {
 type Exception = { from: RegExp; to: RegExp; onlyTypes?: true; why: string };
 const UPWARD: readonly Exception[] = [
   { from: /^[a-z]+\/([a-z]+-)?routes\.ts$/, to: /^api\/(route|paging)\.ts$/, why: "a feature's HTTP routes are written in rows and pages" },
-  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(page|answers)\.ts$/, why: "what is served without a credential is a page" },
+  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(page|responses)\.ts$/, why: "what is served without a credential is a page" },
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\//, to: /^events\//, why: "a message's timeline is read and redacted with the message" },

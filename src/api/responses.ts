@@ -57,7 +57,7 @@ const RAW_REASONS: Readonly<Record<number, string>> = {
 };
 
 /** The request could not be parsed, or took too long: there is no request to answer to, only a socket. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): string | undefined {
+export function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): string | undefined {
   if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
     socket.destroy();
     return undefined;
@@ -69,14 +69,14 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
         ? "request_timeout"
         : "invalid_request_payload";
   const detail = code === "invalid_request_payload" ? { detail: "this is not valid HTTP" } : {};
-  return answerOnSocket(new Problem(code, detail), socket, isTls);
+  return respondOnSocket(new Problem(code, detail), socket, isTls);
 }
 
 /** CONNECT asks for a tunnel, which Node hands over as a bare socket. */
-export const answerConnect = (_request: IncomingMessage, socket: Duplex, isTls: boolean): string =>
-  answerOnSocket(new Problem("method_not_allowed", { headers: { allow: "GET, HEAD" } }), socket, isTls);
+export const respondToConnect = (_request: IncomingMessage, socket: Duplex, isTls: boolean): string =>
+  respondOnSocket(new Problem("method_not_allowed", { headers: { allow: "GET, HEAD" } }), socket, isTls);
 
-function answerOnSocket(problem: Problem, socket: Duplex, isTls: boolean): string {
+function respondOnSocket(problem: Problem, socket: Duplex, isTls: boolean): string {
   const requestId = newRequestId();
   // Without a readable request the client's name for us is unknown: a relative reference is right wherever it is.
   const body = problem.toBody("", requestId);
