@@ -11,7 +11,6 @@ import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts"
 import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -30,7 +29,7 @@ export type BatchAcceptorParts = {
   clock: Clock;
   composer: Composer;
   handover: Handover;
-  bell: Bell;
+  wakeWebhooks: () => void;
   watch: Watch;
   tracing?: Tracing | undefined;
 };
@@ -55,7 +54,7 @@ export class BatchAcceptor {
   }
 
   async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
-    const { clock, handover, bell, watch, tracing } = this.#parts;
+    const { clock, handover, wakeWebhooks, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
     if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
     const id = newId("batch", clock.now());
@@ -79,7 +78,7 @@ export class BatchAcceptor {
       .transaction(credential, claim, store, (commit) => this.#gate.through(commit))
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
-      bell.ring();
+      wakeWebhooks();
       for (const lane of new Set(accepted.map(({ place }) => place.lane))) handover.queued(lane);
     }
     return answer;

@@ -2,7 +2,6 @@
 import { RepeatingJob } from "../lib/background-job.ts";
 import { newId } from "../lib/id.ts";
 import { isFinished, type Status } from "../messages/states.ts";
-import type { Bell } from "../events/bell.ts";
 import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -12,13 +11,13 @@ import { claimOpenBatches, completeBatch, countStatuses, type StatusCount } from
 const LOOK_EVERY_MS = 500;
 const BATCHES = 20;
 
-export type CompleterParts = { db: Database; clock: Clock; bell: Bell };
+export type CompleterParts = { db: Database; clock: Clock; wakeWebhooks: () => void };
 
 export const batchCompletion = (parts: CompleterParts, onError: (error: unknown) => void): RepeatingJob =>
   new RepeatingJob({ turns: [async () => ((await completeBatches(parts)) === BATCHES ? 0 : LOOK_EVERY_MS)], onError });
 
 /** Returns how many were looked at. */
-async function completeBatches({ db, clock, bell }: CompleterParts): Promise<number> {
+async function completeBatches({ db, clock, wakeWebhooks }: CompleterParts): Promise<number> {
   const open = await claimOpenBatches(db, BATCHES);
   for (const batch of open) {
     const statuses = await countStatuses(db, batch);
@@ -29,7 +28,7 @@ async function completeBatches({ db, clock, bell }: CompleterParts): Promise<num
       if (isCompleted) await publishCompleted(tx, { ...batch, completedAtMs: nowMs }, statuses, nowMs);
       return isCompleted;
     });
-    if (isMine) bell.ring();
+    if (isMine) wakeWebhooks();
   }
   return open.length;
 }

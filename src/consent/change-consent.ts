@@ -1,5 +1,5 @@
 /** What changes who may be written to: a recipient opts out, opts in again, or writes to us. Each is done in the caller's
- *  transaction, with its history and its event, and only where it changes something; whoever commits rings the bell. */
+ *  transaction, with its history and its event, and only where it changes something; the caller wakes the webhook workers after its commit. */
 import { assert } from "../lib/assert.ts";
 import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
 import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";

@@ -4,7 +4,6 @@ import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { encodeId, type SuppressionId } from "../lib/id.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { lift, optOut } from "./change-consent.ts";
@@ -15,7 +14,7 @@ import { toRecord, type Suppression } from "./suppression.ts";
 
 export type SuppressionCall = { credential: Credential; claim: IdempotencyClaim | undefined };
 
-export type SuppressionChangerParts = { db: Database; clock: Clock; bell: Bell };
+export type SuppressionChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void };
 
 export class SuppressionChanger {
   readonly #parts: SuppressionChangerParts;
@@ -53,7 +52,7 @@ export class SuppressionChanger {
 
   async #write({ credential, claim }: SuppressionCall, work: (tx: Tx) => Promise<WriteResponse>): Promise<Executed | Replay> {
     const answer = await this.#once.transaction(credential, claim, work);
-    if (answer.kind === "executed") this.#parts.bell.ring();
+    if (answer.kind === "executed") this.#parts.wakeWebhooks();
     return answer;
   }
 

@@ -10,7 +10,6 @@ import { StateReporter, type OpenLink } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
-import type { Bell } from "../events/bell.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
@@ -37,8 +36,8 @@ export type DeliveryParts = {
   db: Database;
   clock: DatabaseClock;
   announcer: Announcer;
-  /** Rung when a change is to be told to someone. */
-  bell: Bell;
+  /** Called when a transaction has published an event: workers here and on other nodes look for deliveries at once. */
+  wakeWebhooks: () => void;
   /** What this process is called among the others. */
   node: string;
   doors: Doors;
@@ -105,7 +104,8 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    const { db, clock, announcer, bell, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } = this.#parts;
+    const { db, clock, announcer, wakeWebhooks, linkChooser, composer, box, receiptWaitMs, queueLeaseMs, pollMs, downAfterMs } =
+      this.#parts;
     for (const link of linkChooser.links) this.#lanes.set(link.name, await this.#openLane(link));
     this.#reporter.start();
     announcer.hear((lane) => this.#lanes.get(lane)?.wake());
@@ -130,7 +130,7 @@ export class Delivery {
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
-    const fallbacks = { db, clock, composer, box, handover: this.handover, bell, leaseMs: queueLeaseMs };
+    const fallbacks = { db, clock, composer, box, handover: this.handover, wakeWebhooks, leaseMs: queueLeaseMs };
     this.#job.repeat(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
     this.#job.repeat(paced(() => expireLapsed(db, this.#advancer)));
     this.#job.repeat(paced(() => expireUnanswered(db, this.#advancer)));

@@ -2,7 +2,6 @@
  *  what comes over HTTP comes to any. */
 import type { Log } from "../lib/log.ts";
 import { Advancer } from "../messages/advance.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Host } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
@@ -19,7 +18,7 @@ export type DoorsParts = {
   clock: Clock;
   linkChooser: LinkChooser;
   /** Rung when a change is to be told to someone. */
-  bell: Bell;
+  wakeWebhooks: () => void;
   receiptWaitMs: number;
   watch: DeliveryWatch;
   log: Log;
@@ -35,11 +34,11 @@ export class Doors {
   readonly #parts: DoorsParts;
 
   constructor(parts: DoorsParts) {
-    const { db, clock, linkChooser, bell, watch, receiptWaitMs, log, tracing } = parts;
+    const { db, clock, linkChooser, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
-    this.advancer = new Advancer({ db, clock, bell, watch });
-    this.receipts = new Receipts({ db, advancer: this.advancer, bell, watch, receiptWaitMs, log, tracing });
-    this.#inbound = new Inbound({ db, clock, linkChooser, bell, watch, log });
+    this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
+    this.receipts = new Receipts({ db, advancer: this.advancer, wakeWebhooks, watch, receiptWaitMs, log, tracing });
+    this.#inbound = new Inbound({ db, clock, linkChooser, wakeWebhooks, watch, log });
   }
 
   /** After all that speaks through them has stopped, and before the database goes. */

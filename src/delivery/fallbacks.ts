@@ -3,7 +3,6 @@ import type { Handover } from "../messages/handover.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { startFallback } from "../messages/start-fallback.ts";
-import type { Bell } from "../events/bell.ts";
 import { claimDueFallbacks, type DueFallback } from "../messages/fallback-queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
@@ -16,7 +15,7 @@ export type FallbacksParts = {
   composer: Composer;
   box: SecretBox;
   handover: Handover;
-  bell: Bell;
+  wakeWebhooks: () => void;
   leaseMs: number;
 };
 
@@ -37,9 +36,9 @@ export async function startDueFallbacks(parts: FallbacksParts): Promise<number> 
   return due.length;
 }
 
-async function start({ db, clock, composer, box, handover, bell }: FallbacksParts, due: DueFallback): Promise<void> {
+async function start({ db, clock, composer, box, handover, wakeWebhooks }: FallbacksParts, due: DueFallback): Promise<void> {
   const { account_id: accountId, environment, message_id: id } = due;
   const accepted = await db.transaction((tx) => startFallback(tx, { composer, box, nowMs: clock.now() }, { accountId, environment, id }));
-  bell.ring();
+  wakeWebhooks();
   if (accepted !== undefined) handover.queued(accepted.place.lane);
 }

@@ -5,7 +5,6 @@ import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { poll } from "../lib/wait.ts";
 import { receiveMessage, storable } from "../messages/receive.ts";
-import type { Bell } from "../events/bell.ts";
 import type { InboundMessage } from "../providers/provider.ts";
 import { rememberInbound } from "./receipt-queries.ts";
 import { carrierAddress } from "../links/address.ts";
@@ -17,7 +16,14 @@ import type { DeliveryWatch } from "./watch.ts";
 import { messagesNamed } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
 
-export type InboundParts = { db: Database; clock: Clock; linkChooser: LinkChooser; bell: Bell; watch: DeliveryWatch; log: Log };
+export type InboundParts = {
+  db: Database;
+  clock: Clock;
+  linkChooser: LinkChooser;
+  wakeWebhooks: () => void;
+  watch: DeliveryWatch;
+  log: Log;
+};
 
 // An answer may come before the name of what it answers is on record: that is a matter of a commit.
 const NAME_WAIT_MS = 2_000;
@@ -47,7 +53,7 @@ export class Inbound {
   }
 
   async #take(link: Link, inbound: Readable): Promise<void> {
-    const { db, clock, bell, watch, log } = this.#parts;
+    const { db, clock, wakeWebhooks, watch, log } = this.#parts;
     const home = await this.#homeOf(link, inbound);
     if (home === undefined) {
       log.warn({ event: "delivery.inbound_unowned", link: link.name, channel: inbound.channel }, "an inbound message has no owner");
@@ -67,7 +73,7 @@ export class Inbound {
       });
       return true;
     });
-    if (isNew) bell.ring();
+    if (isNew) wakeWebhooks();
     watch.inbound(link.name, isNew ? "received" : "repeated");
   }
 

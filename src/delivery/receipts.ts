@@ -7,7 +7,6 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { workInPart } from "../messages/part-receipt.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Receipt } from "../providers/provider.ts";
 import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import type { Name, Reference } from "../messages/reference.ts";
@@ -26,7 +25,7 @@ const LOOK_AGAIN_MS = 500;
 export type ReceiptsParts = {
   db: Database;
   advancer: Advancer;
-  bell: Bell;
+  wakeWebhooks: () => void;
   watch: DeliveryWatch;
   receiptWaitMs: number;
   log: Log;
@@ -216,11 +215,11 @@ export class Receipts {
   }
 
   async #advancePart(link: string, message: Message, part: number, receipt: Receipt): Promise<void> {
-    const { db, bell, advancer, watch, receiptWaitMs } = this.#parts;
+    const { db, wakeWebhooks, advancer, watch, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     const { signal } = signalOf(link, message, receipt, { nowMs, receiptWaitMs, part });
     const change = await db.transaction((tx) => workInPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
-    bell.ring();
+    wakeWebhooks();
     if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
     watch.received(link, receipt.status, change?.entry.isIgnored ?? true);
   }

@@ -4,7 +4,6 @@ import { Problem, unavailable } from "../http/problem.ts";
 import { Once, type Replay, type WriteCall } from "../idempotency/once.ts";
 import { unreachable } from "../lib/assert.ts";
 import { encodeId, idKey } from "../lib/id.ts";
-import type { Bell } from "../events/bell.ts";
 import { ConnectionLost, isRowRefused, type Database } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
@@ -36,7 +35,7 @@ export type AcceptorParts = {
   db: Database;
   composer: Composer;
   handover: Handover;
-  bell: Bell;
+  wakeWebhooks: () => void;
   watch: Watch;
   tracing?: Tracing | undefined;
 };
@@ -45,17 +44,17 @@ export class Acceptor {
   readonly #db: Database;
   readonly #composer: Composer;
   readonly #handover: Handover;
-  readonly #bell: Bell;
+  readonly #wakeWebhooks: () => void;
   readonly #watch: Watch;
   readonly #tracing: Tracing | undefined;
   readonly #once: Once;
   readonly #commits: GroupCommit<Acceptance, Outcome>;
 
-  constructor({ db, composer, handover, bell, watch, tracing }: AcceptorParts) {
+  constructor({ db, composer, handover, wakeWebhooks, watch, tracing }: AcceptorParts) {
     this.#db = db;
     this.#composer = composer;
     this.#handover = handover;
-    this.#bell = bell;
+    this.#wakeWebhooks = wakeWebhooks;
     this.#watch = watch;
     this.#tracing = tracing;
     this.#once = new Once(db);
@@ -140,7 +139,7 @@ export class Acceptor {
     try {
       const { done, refused, isTold } = await storeAcceptances(this.#db, items);
       this.#watch.committed(items.length, (performance.now() - startedAt) / 1_000);
-      if (isTold) this.#bell.ring();
+      if (isTold) this.#wakeWebhooks();
       return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

@@ -1,7 +1,6 @@
 /** The only writer of a status. A change is decided on what is known of a message, and holds only if that is still so when
  *  it is written: status, time fields, sequence, timeline, queue and counts together, many changes in one commit. */
 import { existingEntries } from "../events/queries.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
@@ -23,21 +22,21 @@ const MAX_WAITING = 20_000;
 /** Told of every change of a status. */
 export type AdvanceWatch = { advanced(after: Message): void };
 
-export type AdvancerParts = { db: Database; clock: Clock; bell: Bell; watch: AdvanceWatch };
+export type AdvancerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; watch: AdvanceWatch };
 
 /** Advances by group commit: what comes together shares a transaction. */
 export class Advancer {
   readonly #db: Database;
   readonly #clock: Clock;
-  readonly #bell: Bell;
+  readonly #wakeWebhooks: () => void;
   readonly #watch: AdvanceWatch;
   readonly #urgent: GroupCommit<Change, boolean>;
   readonly #others: GroupCommit<Change, boolean>;
 
-  constructor({ db, clock, bell, watch }: AdvancerParts) {
+  constructor({ db, clock, wakeWebhooks, watch }: AdvancerParts) {
     this.#db = db;
     this.#clock = clock;
-    this.#bell = bell;
+    this.#wakeWebhooks = wakeWebhooks;
     this.#watch = watch;
     const options = { run: (changes: readonly Change[]) => this.#commit(changes), isItemFault: isRowRefused, maxWaiting: MAX_WAITING };
     this.#urgent = new GroupCommit({ ...options, maxBatch: 50, maxConcurrent: 2, minConcurrentBatch: 10, maxWaitMs: 10 });
@@ -67,13 +66,13 @@ export class Advancer {
     try {
       const written = await writeChanges(this.#db, sorted);
       ({ done } = written);
-      if (written.isTold) this.#bell.ring();
+      if (written.isTold) this.#wakeWebhooks();
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       const found = await findOut(this.#db, error, () => existingEntries(this.#db, sorted.map(toOwned)));
       if (found === undefined) throw error;
       done = new Set(found.map(({ ordinal }) => ordinal - 1));
-      this.#bell.ring();
+      this.#wakeWebhooks();
     }
     const outcomes: boolean[] = [];
     order.forEach((index, place) => {

@@ -10,7 +10,6 @@ import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, type MessageId } from "../lib/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";
@@ -31,18 +30,18 @@ export type ChangeCall = {
   writeProblem: WriteProblem;
 };
 
-export type ChangerParts = { db: Database; clock: Clock; bell: Bell; linkChooser: LinkChooser };
+export type ChangerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; linkChooser: LinkChooser };
 
 export class MessageChanger {
   readonly #clock: Clock;
-  readonly #bell: Bell;
+  readonly #wakeWebhooks: () => void;
   readonly #once: Once;
   readonly #linkChooser: LinkChooser;
 
-  constructor({ db, clock, bell, linkChooser }: ChangerParts) {
+  constructor({ db, clock, wakeWebhooks, linkChooser }: ChangerParts) {
     this.#linkChooser = linkChooser;
     this.#clock = clock;
-    this.#bell = bell;
+    this.#wakeWebhooks = wakeWebhooks;
     this.#once = new Once(db);
   }
 
@@ -110,7 +109,7 @@ export class MessageChanger {
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
       return work(tx, message);
     });
-    if (answer.kind === "executed") this.#bell.ring();
+    if (answer.kind === "executed") this.#wakeWebhooks();
     return answer;
   }
 

@@ -2,7 +2,6 @@
 import type { Registry } from "prom-client";
 import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
@@ -21,7 +20,7 @@ export type ReviewsParts = {
   db: Database;
   clock: Clock;
   node: string;
-  bell: Bell;
+  wakeWebhooks: () => void;
   templates: Templates;
   linkChooser: LinkChooser;
   providers: Readonly<Record<string, Provider<never>>>;
@@ -40,10 +39,10 @@ export type Reviews = {
 };
 
 export function startReviews(parts: ReviewsParts): Reviews {
-  const { db, clock, node, bell, templates, accounts, isAsking, log } = parts;
+  const { db, clock, node, wakeWebhooks, templates, accounts, isAsking, log } = parts;
   const desks = new Desks(parts);
   const requests = new SyncRequests(db, desks, log);
-  const changer = new TemplateChanger({ db, clock, bell, templates, changed: (owner) => requests.changed(owner) });
+  const changer = new TemplateChanger({ db, clock, wakeWebhooks, templates, changed: (owner) => requests.changed(owner) });
   const syncer = new TemplateSyncer({ db, clock, node, desks, changer, accounts, watch: syncWatch(parts.registry), log });
   if (isAsking) syncer.start();
   return {

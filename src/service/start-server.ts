@@ -74,10 +74,10 @@ async function openAccess({ config, db, clock, box }: Process): Promise<Access> 
 
 function makeRoutes(
   { config, db, clock, box, metrics, tracing }: Process,
-  { composer, handover, bell, linkChooser, reviews }: Workers,
+  { composer, handover, wakeWebhooks, linkChooser, reviews }: Workers,
   { authenticator }: Access,
 ): Route[] {
-  const acceptor = new Acceptor({ db, composer, handover, bell, watch: metrics, tracing });
+  const acceptor = new Acceptor({ db, composer, handover, wakeWebhooks, watch: metrics, tracing });
   metrics.gauge("godwit_accept_waiting", "Messages that wait for a commit.", () => acceptor.waiting);
   const streams = new EventStreams(db, clock);
   metrics.gauge("godwit_event_streams", "Readers that follow events from this process.", () => streams.count);
@@ -88,12 +88,12 @@ function makeRoutes(
     composer,
     streams,
     linkChooser,
-    batches: new BatchAcceptor({ db, clock, composer, handover, bell, watch: metrics, tracing }),
-    verifier: new Verifier({ db, clock, composer, handover, bell, box, limits: config.verificationLimits, tracing }),
-    messages: new MessageChanger({ db, clock, bell, linkChooser }),
-    endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, bell }),
+    batches: new BatchAcceptor({ db, clock, composer, handover, wakeWebhooks, watch: metrics, tracing }),
+    verifier: new Verifier({ db, clock, composer, handover, wakeWebhooks, box, limits: config.verificationLimits, tracing }),
+    messages: new MessageChanger({ db, clock, wakeWebhooks, linkChooser }),
+    endpoints: new EndpointChanger({ db, clock, box, allow: config.webhookAllow, wakeWebhooks }),
     keys: new KeyChanger({ db, clock, box, authenticator }),
-    suppressions: new SuppressionChanger({ db, clock, bell }),
+    suppressions: new SuppressionChanger({ db, clock, wakeWebhooks }),
     templates: reviews.changer,
   });
 }

@@ -6,7 +6,6 @@ import type { Config } from "../config.ts";
 import { announcingHandover, Delivery } from "../delivery/delivery.ts";
 import { Doors } from "../delivery/doors.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
-import type { Bell } from "../events/bell.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
@@ -49,7 +48,7 @@ export type Process = Storage & {
 };
 
 export type Workers = {
-  bell: Bell;
+  wakeWebhooks: () => void;
   linkChooser: LinkChooser;
   reviews: Reviews;
   doors: Doors;
@@ -61,43 +60,42 @@ export type Workers = {
 
 export async function startWorkers(process: Process): Promise<Workers> {
   const { config, db, clock, metrics, log, tracing, stops } = process;
-  const bell = startWebhooks(process);
+  const wakeWebhooks = startWebhooks(process);
   const linkChooser = new LinkChooser(simulatorLink(config.simulatorSpeed), config.plan, await findAccounts(db, config.plan));
   watchLinks(metrics.registry, db, linkChooser);
   const templates = new Templates(db);
-  const reviews = startTemplateReviews(process, { bell, linkChooser, templates });
+  const reviews = startTemplateReviews(process, { wakeWebhooks, linkChooser, templates });
   const watch = deliveryWatch(metrics.registry);
-  const doors = new Doors({ db, clock, linkChooser, bell, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
+  const doors = new Doors({ db, clock, linkChooser, wakeWebhooks, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
   stops.push(() => doors.stop());
   const composer = new Composer({ clock, linkChooser, templates });
-  const { handover, reload } = await startDelivery(process, { linkChooser, doors, watch, composer, bell });
-  startUpkeep(process, bell);
+  const { handover, reload } = await startDelivery(process, { linkChooser, doors, watch, composer, wakeWebhooks });
+  startUpkeep(process, wakeWebhooks);
   const reloadPlan = async (plan: Plan): Promise<void> => {
     linkChooser.replace(plan, await findAccounts(db, plan));
     await reload();
   };
-  return { bell, linkChooser, reviews, doors, composer, handover, reloadPlan };
+  return { wakeWebhooks, linkChooser, reviews, doors, composer, handover, reloadPlan };
 }
 
 /** The name of the webhook workers among the lanes that announcements name. */
 const WEBHOOK_LANE = "@webhooks";
 
 /** Delivers webhooks in this process where that is its role, and wakes the workers of the others. */
-function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): Bell {
+function startWebhooks({ config, timings, db, clock, box, announcer, metrics, log, tracing, stops }: Process): () => void {
   watchOutbox(metrics.registry, db);
-  if (!config.roles.has("webhooks")) return { ring: () => announcer.announce(WEBHOOK_LANE) };
-  const bell: Bell = {
-    ring: () => {
-      worker.wake();
-      announcer.announce(WEBHOOK_LANE);
-    },
+  const announce = (): void => announcer.announce(WEBHOOK_LANE);
+  if (!config.roles.has("webhooks")) return announce;
+  const wakeWebhooks = (): void => {
+    worker.wake();
+    announce();
   };
   const worker = new WebhookWorker({
     db,
     clock,
     outbound: new Outbound({ allow: config.webhookAllow, resolve: createResolve() }),
     signer: new Signer(box),
-    bell,
+    wakeWebhooks,
     watch: webhookWatch(metrics.registry),
     leaseMs: timings.webhookLeaseMs,
     callMs: timings.webhookCallMs,
@@ -109,20 +107,20 @@ function startWebhooks({ config, timings, db, clock, box, announcer, metrics, lo
   stops.push(() => worker.stop());
   announcer.hear((lane) => lane === WEBHOOK_LANE && worker.wake());
   worker.start();
-  return bell;
+  return wakeWebhooks;
 }
 
-type ReviewParts = Pick<Workers, "bell" | "linkChooser"> & { templates: Templates };
+type ReviewParts = Pick<Workers, "wakeWebhooks" | "linkChooser"> & { templates: Templates };
 
 function startTemplateReviews(
   { config, db, clock, node, metrics, log, stops }: Process,
-  { bell, linkChooser, templates }: ReviewParts,
+  { wakeWebhooks, linkChooser, templates }: ReviewParts,
 ): Reviews {
   const reviews = startReviews({
     db,
     clock,
     node,
-    bell,
+    wakeWebhooks,
     templates,
     linkChooser,
     providers: PROVIDERS,
@@ -138,12 +136,12 @@ function startTemplateReviews(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const ANSWER_WITHIN_MS = 60_000;
 
-type DeliveryParts = Pick<Workers, "bell" | "linkChooser" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+type DeliveryParts = Pick<Workers, "wakeWebhooks" | "linkChooser" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
 /** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
   { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
-  { linkChooser, doors, watch, composer, bell }: DeliveryParts,
+  { linkChooser, doors, watch, composer, wakeWebhooks }: DeliveryParts,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
@@ -152,7 +150,7 @@ async function startDelivery(
     clock,
     node,
     announcer,
-    bell,
+    wakeWebhooks,
     doors,
     providers: PROVIDERS,
     linkChooser,
@@ -174,7 +172,7 @@ async function startDelivery(
 }
 
 /** The jobs that keep the tables small and complete batches. */
-function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }: Process, bell: Bell): void {
+function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }: Process, wakeWebhooks: () => void): void {
   const jobs: BackgroundJob[] = [
     usageFolding(db, reportError(log, "usage.fold_failed", "counts of usage could not be folded")),
     retentionJob(db, {
@@ -187,7 +185,9 @@ function startUpkeep({ config: { roles, retentionDays }, db, clock, log, stops }
     rowCleanup({ db, clock, retentionDays }, reportError(log, "retention.cleanup_failed", "old rows could not be deleted")),
   ];
   if (roles.has("dispatch"))
-    jobs.push(batchCompletion({ db, clock, bell }, reportError(log, "batches.completion_failed", "batches could not be completed")));
+    jobs.push(
+      batchCompletion({ db, clock, wakeWebhooks }, reportError(log, "batches.completion_failed", "batches could not be completed")),
+    );
   for (const job of jobs) void job.start();
   stops.push(() => Promise.all(jobs.map((job) => job.stop())));
 }

@@ -2,7 +2,6 @@
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { assertContent } from "./content.ts";
@@ -19,7 +18,7 @@ import type { Owner } from "../storage/owner.ts";
 export type TemplateChangerParts = {
   db: Database;
   clock: Clock;
-  bell: Bell;
+  wakeWebhooks: () => void;
   templates: Templates;
   /** Told when a client has submitted, changed or archived a template: whoever reviews them may want to know. */
   changed?: (owner: Owner) => void;
@@ -93,10 +92,10 @@ export class TemplateChanger {
 
   /** A write that no client asked for. */
   async #found(owner: Owner, work: (tx: Tx) => Promise<Template | undefined>): Promise<Template | undefined> {
-    const { db, bell, templates } = this.#parts;
+    const { db, wakeWebhooks, templates } = this.#parts;
     try {
       const made = await db.transaction(work);
-      if (made !== undefined) bell.ring();
+      if (made !== undefined) wakeWebhooks();
       return made;
     } finally {
       templates.forget(owner);
@@ -113,11 +112,11 @@ export class TemplateChanger {
   }
 
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
-    const { bell, templates } = this.#parts;
+    const { wakeWebhooks, templates } = this.#parts;
     try {
       const answer = await this.#once.write(call, work);
       if (answer.kind === "executed") {
-        bell.ring();
+        wakeWebhooks();
         this.#parts.changed?.(call.credential);
       }
       return answer;

@@ -22,7 +22,7 @@ export type Judge = (tx: Tx, template: Template) => Promise<Verdict | undefined>
 const MAX_REASON = 500;
 
 /** What whoever reviews templates says of one, later than it was submitted. Undefined when that changes nothing: the template is not
- *  there, is not submitted, has another version, or is as they say. The caller rings the bell and has the template forgotten. */
+ *  there, is not submitted, has another version, or is as they say. The caller wakes the webhook workers and has the template forgotten. */
 export async function decideTemplate(
   tx: Tx,
   clock: Clock,

@@ -10,7 +10,6 @@ import { refusalOf, type Composer } from "../messages/compose.ts";
 import { dropFallback } from "../messages/drop-fallback.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -26,7 +25,7 @@ export type VerifierParts = {
   clock: Clock;
   composer: Composer;
   handover: Handover;
-  bell: Bell;
+  wakeWebhooks: () => void;
   box: SecretBox;
   limits: Limits;
   tracing?: Tracing | undefined;
@@ -142,7 +141,7 @@ export class Verifier {
 
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const answer = await this.#once.write(call, work);
-    if (answer.kind === "executed") this.#parts.bell.ring();
+    if (answer.kind === "executed") this.#parts.wakeWebhooks();
     return answer;
   }
 }

@@ -6,7 +6,6 @@ import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } 
 import type { AddressSet } from "../lib/addresses.ts";
 import { encodeId, newId, type EndpointId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import type { Bell } from "../events/bell.ts";
 import { publishEventTo } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
@@ -19,7 +18,7 @@ import type { Owner } from "../storage/owner.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;
 
-export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; bell: Bell };
+export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; wakeWebhooks: () => void };
 
 /** What is done in the transaction; a problem that is returned is remembered, one that is thrown undoes it. */
 type Work = (tx: Tx, endpoint: Endpoint) => Promise<WriteResponse | Problem>;
@@ -136,7 +135,7 @@ export class EndpointChanger {
 
   async #write(call: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const answer = await this.#once.write(call, work);
-    if (answer.kind === "executed") this.#parts.bell.ring();
+    if (answer.kind === "executed") this.#parts.wakeWebhooks();
     return answer;
   }
 

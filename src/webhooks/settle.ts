@@ -4,7 +4,6 @@ import { disableEndpoint } from "./disable-endpoint.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isRowRefused, type Database } from "../storage/database.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
@@ -13,7 +12,7 @@ import { storeSettlements, type Settlement } from "./queries.ts";
 const TRIES = 4;
 const AGAIN_MS = 500;
 
-export type SettlerParts = { db: Database; clock: Clock; bell: Bell; onDisabled: (reason: DisabledReason) => void; log: Log };
+export type SettlerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; onDisabled: (reason: DisabledReason) => void; log: Log };
 
 export class Settler {
   readonly #parts: SettlerParts;
@@ -46,11 +45,11 @@ export class Settler {
   }
 
   async disable({ accountId, environment, id }: Pick<Endpoint, "accountId" | "environment" | "id">, reason: DisabledReason): Promise<void> {
-    const { db, clock, bell, onDisabled, log } = this.#parts;
+    const { db, clock, wakeWebhooks, onDisabled, log } = this.#parts;
     if (!(await disableEndpoint(db, clock, { accountId, environment, id }, reason))) return;
     onDisabled(reason);
     log.warn({ event: "webhooks.endpoint_disabled", endpoint: encodeId("whe", id), reason }, "an endpoint was disabled");
-    bell.ring();
+    wakeWebhooks();
   }
 
   /** A database that is away for a moment is waited for. After that the delivery is due again by itself. */

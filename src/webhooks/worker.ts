@@ -6,7 +6,6 @@ import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { encodeId, idKey } from "../lib/id.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { poll } from "../lib/wait.ts";
-import type { Bell } from "../events/bell.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -33,7 +32,7 @@ export type WorkerParts = {
   clock: Clock;
   outbound: Outbound;
   signer: Signer;
-  bell: Bell;
+  wakeWebhooks: () => void;
   watch: WebhookWatch;
   /** How long a claim lasts, and how much of that time a call needs at its start. */
   leaseMs: number;
@@ -89,7 +88,7 @@ export class WebhookWorker {
   }
 
   start(): void {
-    const { db, clock, bell, pollMs } = this.#parts;
+    const { db, clock, wakeWebhooks, pollMs } = this.#parts;
     this.#job.repeat(async () => {
       this.#pace.poll();
       this.#claimSoon();
@@ -101,7 +100,7 @@ export class WebhookWorker {
     });
     this.#job.repeat(async () => {
       const step = await recoverStep(db, clock);
-      if (step.queued > 0) bell.ring();
+      if (step.queued > 0) wakeWebhooks();
       return step.hasMore ? 0 : RECOVER_POLL_MS;
     });
   }

@@ -13,7 +13,7 @@ import { Templates } from "../../src/templates/find-template.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { NewVerification } from "../../src/verifications/new-verification.ts";
 import { Verifier } from "../../src/verifications/verifier.ts";
-import { deafBell, linkTo, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing, linkTo, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
@@ -98,7 +98,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
   const composer = new Composer({ clock, linkChooser: new LinkChooser(linkTo(SIMULATOR_LINK)), templates: new Templates(db) });
   const limits = { cooldownSeconds: 0, perRecipientHour: 1_000, perPrefixHour: 1_000 };
-  const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, bell: deafBell });
+  const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, wakeWebhooks: wakeNothing });
   const credential: Credential = {
     accountId,
     keyId: newId("key", clock.now()),

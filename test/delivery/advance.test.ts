@@ -8,7 +8,7 @@ import type { Status } from "../../src/messages/states.ts";
 import { renewLeases } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { deafBell, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { seeded } from "../support/seed.ts";
 
 const silent = { advanced: () => undefined };
@@ -176,7 +176,7 @@ describe("a change that does not hold", () => {
 
 describe("an advancer", () => {
   const advancer = (rig: Rig, node: string, url?: string): Advancer =>
-    new Advancer({ db: rig.connect(node, url), clock: rig.clock, bell: deafBell, watch: silent });
+    new Advancer({ db: rig.connect(node, url), clock: rig.clock, wakeWebhooks: wakeNothing, watch: silent });
 
   test("answers each change for itself, of both priorities, many at once", async () => {
     await using rig = await Rig.open();

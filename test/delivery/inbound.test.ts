@@ -14,7 +14,7 @@ import { segmentsOf } from "../../src/lib/segments.ts";
 import type { Host, InboundMessage } from "../../src/providers/provider.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { deafBell, linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { accepted, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
@@ -394,28 +394,28 @@ describe("a text that is out of the ordinary", () => {
 
 describe("what belongs to nobody", () => {
   type Counted = [link: string, outcome: string][];
-  const watching = (db = rig.db): { inbound: Inbound; counted: Counted; rung: () => number } => {
+  const watching = (db = rig.db): { inbound: Inbound; counted: Counted; woken: () => number } => {
     const counted: Counted = [];
-    let rung = 0;
+    let woken = 0;
     const watch = { inbound: (link: string, outcome: string) => counted.push([link, outcome]) } as unknown as DeliveryWatch;
-    const bell = { ...deafBell, ring: () => (rung += 1) };
+    const wakeWebhooks = () => (woken += 1);
     return {
       inbound: new Inbound({
         linkChooser: new LinkChooser(simulatorLink(1)),
         db,
         clock: rig.clock,
-        bell,
+        wakeWebhooks,
         watch,
         log: createLog("silent").log,
       }),
       counted,
-      rung: () => rung,
+      woken: () => woken,
     };
   };
   const inboundCount = async (): Promise<number> => (await rig.rows("select from messages where direction = 'inbound'")).length;
 
   test("is counted, acknowledged and not stored: nothing is said of what it answers, or what nobody knows", async () => {
-    const { inbound, counted, rung } = watching();
+    const { inbound, counted, woken } = watching();
     const message = await sent();
     const already = await inboundCount();
     await inbound.receive(linkTo(LINK), [
@@ -426,7 +426,7 @@ describe("what belongs to nobody", () => {
       [LINK, "unowned"],
       [LINK, "unowned"],
     ]);
-    assert.equal(rung(), 0);
+    assert.equal(woken(), 0);
     assert.equal(await inboundCount(), already);
     assert.deepEqual(await rig.rows("select from suppressions where recipient = '+14155550999'"), []);
     assert.deepEqual(await rig.rows("select from inbound_names where provider_message_id = 'nobody-knows'"), []);
@@ -440,8 +440,8 @@ describe("what belongs to nobody", () => {
     assert.deepEqual(await writtenBy(message), []);
   });
 
-  test("what is known is counted as received, then as repeated, and the bell is rung for the first alone", async () => {
-    const { inbound, counted, rung } = watching();
+  test("what is known is counted as received, then as repeated, and only the first wakes the webhook workers", async () => {
+    const { inbound, counted, woken } = watching();
     const message = await sent();
     const brought = reply(message);
     await inbound.receive(linkTo(LINK), [brought]);
@@ -450,7 +450,7 @@ describe("what belongs to nobody", () => {
       [LINK, "received"],
       [LINK, "repeated"],
     ]);
-    assert.equal(rung(), 1);
+    assert.equal(woken(), 1);
   });
 
   test("an answer that is quicker than the name of what it answers finds it", async () => {

@@ -8,7 +8,7 @@ import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { deleteOldRows } from "../../src/retention/queries.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import { deafBell, linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing, linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { accepted, acceptedParts, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 
@@ -217,7 +217,7 @@ describe("receipts of two parts at once", () => {
         db: rig.connect(name),
         clock: rig.clock,
         linkChooser: new LinkChooser(linkTo(LINK)),
-        bell: deafBell,
+        wakeWebhooks: wakeNothing,
         receiptWaitMs: 3_600_000,
         watch,
         log: createLog("silent").log,

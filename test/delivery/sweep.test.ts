@@ -17,7 +17,7 @@ before(async () => {
   const advancer = new Advancer({
     db,
     clock: { now: () => Date.now() },
-    bell: { ring: () => undefined },
+    wakeWebhooks: () => undefined,
     watch: { advanced: () => undefined },
   });
   sweep = () => expireLapsed(db, advancer);

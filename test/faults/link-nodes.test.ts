@@ -8,7 +8,7 @@ import { newId, type AccountId, type MessageId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { EMPTY_PLAN, type Sender } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import { deafBell, linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing, linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { Exchange, ExclusiveCarrier } from "../support/exclusive-carrier.ts";
 import { until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier, type Send } from "../support/scripted-carrier.ts";
@@ -236,7 +236,7 @@ describe("what is written to a number of ours", () => {
           ["other", OTHER],
         ]),
       ),
-      bell: deafBell,
+      wakeWebhooks: wakeNothing,
       watch: { inbound: (_link: string, outcome: string) => outcomes.push(outcome) } as unknown as DeliveryWatch,
       log: createLog("silent").log,
     });

@@ -17,7 +17,6 @@ import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import { findMessage } from "../../src/messages/queries.ts";
 import type { Status } from "../../src/messages/states.ts";
-import type { Bell } from "../../src/events/bell.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { ProviderName } from "../../src/providers/providers.ts";
 import type { Link } from "../../src/links/link.ts";
@@ -77,7 +76,7 @@ export const queueOnly: Handover = {
 };
 
 /** Nobody waits to be told. */
-export const deafBell: Bell = { ring: () => undefined };
+export const wakeNothing = (): void => undefined;
 
 const silentWatch: DeliveryWatch = {
   handedOver: () => undefined,
@@ -170,7 +169,7 @@ export class Rig {
     this.atEnd(() => announcer.stop());
     const [first = linkTo(LINK), ...others] = all;
     const linkChooser = options.linkChooser ?? new OneLink(first, ...others);
-    const shared = { db, clock: this.clock, linkChooser, bell: deafBell, receiptWaitMs, watch: silentWatch, log };
+    const shared = { db, clock: this.clock, linkChooser, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
     const delivery = new Delivery({
       ...shared,
       node,
@@ -246,7 +245,7 @@ export class Rig {
     const known = this.#acceptors.find((each) => each.target === target && each.handover === handover);
     if (known !== undefined) return known.acceptor;
     const acceptor = new Acceptor({
-      bell: deafBell,
+      wakeWebhooks: wakeNothing,
       db: this.db,
       composer: this.#composer(typeof target === "string" ? new OneLink(linkTo(target)) : target),
       handover,

@@ -127,7 +127,7 @@ export class Scene {
       db: this.db,
       composer: new Composer({ clock: this.#clock, linkChooser, templates: new Templates(this.db) }),
       handover: NOBODY,
-      bell: { ring: () => undefined },
+      wakeWebhooks: () => undefined,
       watch: { committed: () => undefined },
     });
     const acceptOne = (index: number): Promise<unknown> => {

@@ -38,7 +38,7 @@ function reviewer() {
   const changer = new TemplateChanger({
     db: godwit.db,
     clock: { now: () => Date.now() },
-    bell: { ring: () => (rings.count += 1) },
+    wakeWebhooks: () => (rings.count += 1),
     templates,
   });
   return { rings, templates, changer };

@@ -38,7 +38,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     db,
     clock,
     linkChooser,
-    bell: { ring: () => undefined },
+    wakeWebhooks: () => undefined,
     receiptWaitMs: DAY_MS,
     watch: {
       handedOver: () => undefined,
