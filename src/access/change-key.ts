@@ -10,7 +10,7 @@ import { encodeId, type KeyId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { toRecord } from "./key-record.ts";
+import { keyRecord } from "./key-record.ts";
 import { DEFAULT_OVERLAP_SECONDS, type NewKey, type RotateKey } from "./new-key.ts";
 
 // Enough for a key each for many services; few enough to be looked through.
@@ -121,7 +121,7 @@ function assertHolds({ scopes }: Credential, wanted: readonly Scope[]): void {
 const shownOnce = ({ secret, key }: CreatedKey, status: number): WriteResponse => ({
   status,
   location: `/v1/keys/${encodeId("key", key.id)}`,
-  body: JSON.stringify({ key: secret, ...toRecord(key) }),
+  body: JSON.stringify({ key: secret, ...keyRecord(key) }),
   eventId: null,
   isSecret: true,
 });

@@ -1,6 +1,6 @@
 /** An API key as the outside sees it: its secret is shown when it is made, and never again. */
 import type { KeyRow } from "./queries.ts";
-import { keyRecord } from "./keys.ts";
+import { keyFields } from "./keys.ts";
 import { SCOPES } from "./scope.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 
@@ -26,4 +26,4 @@ export const KeyWithSecret = Type.Object(
   { title: "KeyWithSecret" },
 );
 
-export const toRecord = (row: KeyRow): KeyRecord => ({ ...keyRecord(row), object: "key" });
+export const keyRecord = (row: KeyRow): KeyRecord => ({ ...keyFields(row), object: "key" });

@@ -7,7 +7,7 @@ import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { findOwn, type KeyChanger } from "./change-key.ts";
 import { CredentialRecord, readCredential } from "./credential.ts";
-import { KeyRecord, KeyWithSecret, toRecord } from "./key-record.ts";
+import { KeyRecord, KeyWithSecret, keyRecord } from "./key-record.ts";
 import { checkNewKey, NewKeyBody, RotateKeyBody } from "./new-key.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
@@ -43,7 +43,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
       const limit = query.limit ?? DEFAULT_LIMIT;
       const found = await listKeysOf(db, credential, idRange(query).before, limit + 1);
       const page = found.slice(0, limit);
-      return { status: 200, body: JSON.stringify(toPage(page.map(toRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null)) };
+      return { status: 200, body: JSON.stringify(toPage(page.map(keyRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null)) };
     },
   }),
   route({
@@ -57,7 +57,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(toRecord(await findOwn(db, credential, decodeId("key", params.id)))),
+      body: JSON.stringify(keyRecord(await findOwn(db, credential, decodeId("key", params.id)))),
     }),
   }),
   route({
@@ -85,7 +85,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(toRecord(await changer.revoke(credential, decodeId("key", params.id)))),
+      body: JSON.stringify(keyRecord(await changer.revoke(credential, decodeId("key", params.id)))),
     }),
   }),
   route({

@@ -47,7 +47,7 @@ export async function rotateKeyIn(tx: Tx, clock: Clock, old: KeyRow, { overlapSe
 }
 
 /** A key as the outside sees it. */
-export const keyRecord = (key: KeyRow) => ({
+export const keyFields = (key: KeyRow) => ({
   id: encodeId("key", key.id),
   object: "key",
   account_id: encodeId("acct", key.account_id),

@@ -78,4 +78,4 @@ export const toFields = ({ environment, id, accepted, refused, completedAtMs }: 
     completed_at: completedAtMs === null ? null : isoTime(completedAtMs),
   }) as const;
 
-export const toRecord = (batch: Batch, statuses: Record<string, number>): BatchRecord => ({ ...toFields(batch), statuses });
+export const batchRecord = (batch: Batch, statuses: Record<string, number>): BatchRecord => ({ ...toFields(batch), statuses });

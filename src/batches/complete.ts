@@ -5,7 +5,7 @@ import { isFinished, type Status } from "../messages/states.ts";
 import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { toRecord, type Batch } from "./batch.ts";
+import { batchRecord, type Batch } from "./batch.ts";
 import { claimOpenBatches, completeBatch, countStatuses, type StatusCount } from "./queries.ts";
 
 const LOOK_EVERY_MS = 500;
@@ -39,7 +39,7 @@ export const publishCompleted = (tx: Tx, batch: Batch, statuses: readonly Status
     environment: batch.environment,
     id: newId("evt", nowMs),
     type: "batch.completed",
-    record: JSON.stringify(toRecord(batch, toCounts(statuses))),
+    record: JSON.stringify(batchRecord(batch, toCounts(statuses))),
   });
 
 export const toCounts = (statuses: readonly StatusCount[]): Record<string, number> =>

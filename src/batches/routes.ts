@@ -5,7 +5,7 @@ import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import type { BatchAcceptor } from "./accept-batch.ts";
-import { AcceptedBatch, BatchRecord, MAX_ITEMS, toRecord } from "./batch.ts";
+import { AcceptedBatch, BatchRecord, MAX_ITEMS, batchRecord } from "./batch.ts";
 import { toCounts } from "./complete.ts";
 import { DocumentedBatch, NewBatchBody } from "./new-batch.ts";
 import { countStatuses, findBatch } from "./queries.ts";
@@ -56,7 +56,7 @@ export const batchRoutes = (db: Database, acceptor: BatchAcceptor): Route[] => [
       const id = decodeId("batch", params.id);
       const batch = id && (await findBatch(db, credential, id));
       if (batch === undefined) throw new Problem("not_found", { detail: "no such batch in this environment" });
-      return { status: 200, body: JSON.stringify(toRecord(batch, toCounts(await countStatuses(db, batch)))) };
+      return { status: 200, body: JSON.stringify(batchRecord(batch, toCounts(await countStatuses(db, batch)))) };
     },
   }),
 ];

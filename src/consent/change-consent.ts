@@ -6,7 +6,7 @@ import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";
 import { publishEvents } from "../events/publish.ts";
 import type { Tx } from "../storage/database.ts";
 import { insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
-import { pairName, toRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
+import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";
 
 export type Cause = { source: Source; keyword?: string | null; messageId?: MessageId | null; note?: string | null };
 
@@ -97,6 +97,6 @@ const publish = (tx: Tx, changes: readonly Changed[]): Promise<void> =>
       environment: suppression.environment,
       id: changeId,
       type: suppression.isActive ? "recipient.opted_out" : "recipient.opted_in",
-      record: JSON.stringify(toRecord(suppression)),
+      record: JSON.stringify(suppressionRecord(suppression)),
     })),
   );

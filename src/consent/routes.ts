@@ -10,7 +10,7 @@ import { ImportRecord } from "./import-suppressions.ts";
 import { checkImport, checkSuppression, ImportBody, NewSuppressionBody } from "./new-suppression.ts";
 import { findSuppression, listChanges, listSuppressions } from "./queries.ts";
 import { noSuchSuppression, type SuppressionChanger } from "./suppression-changer.ts";
-import { ChangeRecord, SUPPRESSION_STATUSES, SuppressionRecord, toChangeRecord, toRecord, type Suppression } from "./suppression.ts";
+import { ChangeRecord, SUPPRESSION_STATUSES, SuppressionRecord, changeRecord, suppressionRecord, type Suppression } from "./suppression.ts";
 
 const ListQuery = Type.Object(
   {
@@ -89,7 +89,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(toRecord(await findOwn(db, credential, params.id))),
+      body: JSON.stringify(suppressionRecord(await findOwn(db, credential, params.id))),
     }),
   }),
   route({
@@ -108,7 +108,7 @@ export const suppressionRoutes = (db: Database, changer: SuppressionChanger): Ro
       const found = await listChanges(db, await findOwn(db, credential, params.id), before, limit + 1);
       const page = found.slice(0, limit);
       const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-      return { status: 200, body: JSON.stringify(toPage(page.map(toChangeRecord), next)) };
+      return { status: 200, body: JSON.stringify(toPage(page.map(changeRecord), next)) };
     },
   }),
   route({
@@ -141,5 +141,5 @@ async function listPage(db: Database, credential: Credential, query: Static<type
     isActive: (query.status ?? "active") === "active",
   };
   const { items, next } = await listSuppressions(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-  return toPage(items.map(toRecord), next);
+  return toPage(items.map(suppressionRecord), next);
 }

@@ -10,7 +10,7 @@ import { lift, optOut } from "./change-consent.ts";
 import { importSuppressions } from "./import-suppressions.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { lockSuppression } from "./queries.ts";
-import { toRecord, type Suppression } from "./suppression.ts";
+import { suppressionRecord, type Suppression } from "./suppression.ts";
 
 export type SuppressionCall = { credential: Credential; claim: IdempotencyClaim | undefined };
 
@@ -66,6 +66,6 @@ export const noSuchSuppression = (): Problem => new Problem("not_found", { detai
 const shown = (suppression: Suppression, status: number, location: string | null = null): WriteResponse => ({
   status,
   location,
-  body: JSON.stringify(toRecord(suppression)),
+  body: JSON.stringify(suppressionRecord(suppression)),
   eventId: null,
 });

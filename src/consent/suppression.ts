@@ -86,7 +86,7 @@ const toReason = ({ isActive, source, keyword, messageId, note }: Reason) => ({
   note,
 });
 
-export function toRecord(suppression: Suppression): SuppressionRecord {
+export function suppressionRecord(suppression: Suppression): SuppressionRecord {
   const { id, environment, recipient, sender, updatedAtMs } = suppression;
   return {
     id: encodeId("sup", id),
@@ -100,7 +100,7 @@ export function toRecord(suppression: Suppression): SuppressionRecord {
   };
 }
 
-export const toChangeRecord = (change: ConsentChange): Static<typeof ChangeRecord> => ({
+export const changeRecord = (change: ConsentChange): Static<typeof ChangeRecord> => ({
   id: encodeId("evt", change.id),
   ...toReason(change),
   at: isoTime(uuidTimeMs(change.id)),

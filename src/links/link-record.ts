@@ -32,7 +32,7 @@ export type LinkRecord = Static<typeof LinkRecord>;
 const RANK = ["connected", "throttled", "connecting", "paused"];
 
 /** What nodes say of the link, as one: the best of it, since one that works is enough. */
-export function toRecord({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkRecord {
+export function linkRecord({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkRecord {
   const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   const [best] = own;
   const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];

@@ -10,7 +10,7 @@ import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { startOf, type Composed } from "./compose.ts";
 import type { Content } from "./content.ts";
-import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { tooLarge } from "./new-message.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
@@ -32,7 +32,7 @@ export type MessageAcceptance = Acceptance & { message: Message; place: Place };
 
 /** Throws where the record is too large to travel. A secret needs a box to be sealed by. */
 export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
-  const record = toRecord(message);
+  const record = messageRecord(message);
   const text = JSON.stringify(record);
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw tooLarge();
   return {

@@ -18,7 +18,7 @@ import { changeBy, noteOn, type Change } from "./change.ts";
 import type { WriteProblem } from "./acceptance.ts";
 import type { Content } from "./content.ts";
 import { applyEdit, type EditMessage } from "./edit-message.ts";
-import { toRecord, type Message, type MessageRecord } from "./message.ts";
+import { messageRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { hasEndedBadly, isFinished } from "./states.ts";
 
@@ -92,7 +92,7 @@ export class MessageChanger {
         detail: { reason: "redacted by request" },
         move: { kind: "stay" },
       });
-      const record = JSON.stringify(toRecord(note.after));
+      const record = JSON.stringify(messageRecord(note.after));
       await redactEntries(tx, message);
       // What has ended badly may still be sent in another way; of what has not, nothing is left to say.
       if (!hasEndedBadly(message)) await takeFallback(tx, message.id);

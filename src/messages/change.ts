@@ -6,7 +6,7 @@ import { newId } from "../lib/id.ts";
 import type { QueueMove } from "./queue-entry.ts";
 import type { Reference } from "./reference.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
-import { toRecord, type Message } from "./message.ts";
+import { messageRecord, type Message } from "./message.ts";
 import { mayBecome, type Status } from "./states.ts";
 
 /** One change of a message, decided on what was known of it: it holds only if that is still so. */
@@ -84,7 +84,7 @@ const toChange = (before: Message, after: Message, { type, isEvent, isIgnored, d
   entry: {
     id: newId("evt", after.updatedAtMs),
     type,
-    record: isEvent ? JSON.stringify(toRecord(after)) : null,
+    record: isEvent ? JSON.stringify(messageRecord(after)) : null,
     previousStatus: before.status,
     detail: JSON.stringify(detail),
     isIgnored,

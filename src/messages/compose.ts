@@ -11,7 +11,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { contentOf, type Content } from "./content.ts";
-import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -181,7 +181,7 @@ function assertStepsFit(message: Message, steps: readonly Step<Content>[]): void
   const errors = steps.flatMap(({ channel, content, shown }, index) => {
     const { body, template } = shown ?? content;
     const segments = channel === "sms" ? segmentsOf(content.body) : null;
-    const record = toRecord({ ...message, channel, body, template, segments, fallbackOf: message.id });
+    const record = messageRecord({ ...message, channel, body, template, segments, fallbackOf: message.id });
     if (Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES) return [];
     const detail = `the message that this step makes must not exceed ${MAX_RECORD_BYTES} bytes; shorten metadata or its body`;
     return [{ pointer: `/fallback/${index}`, code: "too_large", detail }];

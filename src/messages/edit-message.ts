@@ -4,7 +4,7 @@ import { Type, type Static } from "../http/schema.ts";
 import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
-import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import { MAX_BODY } from "../links/channel.ts";
@@ -53,7 +53,7 @@ export function applyEdit(
     sendAtMs,
     expiresAtMs: sendAtMs + ttlMs,
   };
-  if (Buffer.byteLength(JSON.stringify(toRecord(message))) > MAX_RECORD_BYTES) throw tooLarge();
+  if (Buffer.byteLength(JSON.stringify(messageRecord(message))) > MAX_RECORD_BYTES) throw tooLarge();
   const move: QueueMove = {
     kind: "wait",
     state: "waiting",

@@ -27,7 +27,7 @@ type PartRecord = Static<typeof PartRecord>;
 export async function listParts(db: Queryable, message: Message): Promise<PartRecord[]> {
   if (message.channel !== "sms" || message.direction !== "outbound") return [];
   const parts = await readParts<Status, MessageError>(db, message);
-  if (parts.length > 0) return parts.map(toRecord);
+  if (parts.length > 0) return parts.map(partRecord);
   return isKnownToCarrier(message) ? [asOnePart(message)] : [];
 }
 
@@ -45,7 +45,7 @@ const asOnePart = ({ provider, status, error, updatedAtMs }: Message): PartRecor
   updated_at: isoTime(updatedAtMs),
 });
 
-const toRecord = ({ number, provider_message_id, status, error, updated_at }: KnownPart<Status, MessageError>): PartRecord => ({
+const partRecord = ({ number, provider_message_id, status, error, updated_at }: KnownPart<Status, MessageError>): PartRecord => ({
   object: "part",
   number,
   provider_message_id,

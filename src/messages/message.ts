@@ -125,7 +125,7 @@ export type Message = {
 const idOrNull = <P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>> | null): string | null => (id === null ? null : encodeId(prefix, id));
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
-export function toRecord(message: Message): MessageRecord {
+export function messageRecord(message: Message): MessageRecord {
   const { provider, template } = message;
   return {
     id: encodeId("msg", message.id),

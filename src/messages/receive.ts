@@ -4,7 +4,7 @@ import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Tx } from "../storage/database.ts";
-import { MAX_RECORD_BYTES, toRecord, type Message } from "./message.ts";
+import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { newId, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -25,7 +25,7 @@ export type Received = {
 
 export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, received: Received): Promise<Message> {
   const message = fitting(toMessage(nowMs, owner, received));
-  await storeReceived(tx, message, JSON.stringify(toRecord(message)));
+  await storeReceived(tx, message, JSON.stringify(messageRecord(message)));
   const { channel, sender, recipient, text } = received;
   // Whoever writes to us is the recipient of what we send, and the number they wrote to is its sender.
   const pair = { ...owner, recipient: sender, sender: recipient };
@@ -87,7 +87,7 @@ const HALF_AT_END = /[\ud800-\udbff]$/;
 /** Longer than any carrier's message would be, and still to be kept: cut, and marked as cut. */
 function fitting(message: Message): Message {
   let fitted = message;
-  while (fitted.body && Buffer.byteLength(JSON.stringify(toRecord(fitted))) > MAX_RECORD_BYTES) {
+  while (fitted.body && Buffer.byteLength(JSON.stringify(messageRecord(fitted))) > MAX_RECORD_BYTES) {
     const length = Math.min(MAX_RECORD_BYTES, Math.floor(fitted.body.length * 0.9));
     const body = fitted.body.slice(0, length).replace(HALF_AT_END, "");
     fitted = { ...message, body, segments: message.segments && segmentsOf(body), metadata: { truncated: "true" } };

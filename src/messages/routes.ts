@@ -14,7 +14,7 @@ import type { ChangeCall, MessageChanger } from "./change-message.ts";
 import type { Composer } from "./compose.ts";
 import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
 import { listParts, PartRecord } from "./list-parts.ts";
-import { DIRECTIONS, MessageRecord, toRecord, type Message } from "./message.ts";
+import { DIRECTIONS, MessageRecord, messageRecord, type Message } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";
 import { E164_PATTERN } from "../lib/phone-number.ts";
@@ -109,7 +109,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     problems: ["not_found"],
     handle: async ({ params, credential }) => {
       const message = await findOwn(db, credential, params.id);
-      return { status: 200, body: JSON.stringify(toRecord(message)) };
+      return { status: 200, body: JSON.stringify(messageRecord(message)) };
     },
   }),
   route({
@@ -233,7 +233,7 @@ const toChangeCall = ({ credential, params, claim, writeProblem }: Call<unknown,
 
 async function listPage(db: Database, credential: Credential, query: Static<typeof ListQuery>): Promise<object> {
   const { items, next } = await listMessages(db, credential, toFilter(query), query.limit ?? DEFAULT_LIMIT);
-  return toPage(items.map(toRecord), next);
+  return toPage(items.map(messageRecord), next);
 }
 
 function toFilter(query: Static<typeof ListQuery>): MessageFilter {

@@ -11,7 +11,7 @@ import { noteOn, type Change } from "./change.ts";
 import type { Composed, Composer } from "./compose.ts";
 import type { Content } from "./content.ts";
 import type { Step } from "./fallback.ts";
-import { toRecord, type Message } from "./message.ts";
+import { messageRecord, type Message } from "./message.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { lockMessage } from "./queries.ts";
 import { readSteps } from "./sealed.ts";
@@ -100,7 +100,7 @@ function startedNote(message: Message, { message: { id } }: MessageAcceptance, n
     detail: { reason: "not delivered in time, or ended badly", fallback_message_id: encodeId("msg", id) },
     move: { kind: "stay" },
   });
-  return { ...note, entry: { ...note.entry, record: JSON.stringify(toRecord(note.after)) } };
+  return { ...note, entry: { ...note.entry, record: JSON.stringify(messageRecord(note.after)) } };
 }
 
 /** Left out, and the next one tried. */

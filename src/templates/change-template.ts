@@ -12,7 +12,7 @@ import type { EditTemplate, NewTemplate } from "./new-template.ts";
 import { noSuchTemplate, whichTemplate } from "./own-template.ts";
 import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate } from "./queries.ts";
 import { review, type Review } from "./review.ts";
-import { MAX_TEMPLATES_EACH, toRecord, type Template } from "./template.ts";
+import { MAX_TEMPLATES_EACH, templateRecord, type Template } from "./template.ts";
 import type { Owner } from "../storage/owner.ts";
 
 export type TemplateChangerParts = {
@@ -155,7 +155,7 @@ function newTemplate({ accountId, environment }: Owner, request: NewTemplate, no
 const shown = (template: Template): WriteResponse => ({
   status: 200,
   location: null,
-  body: JSON.stringify(toRecord(template)),
+  body: JSON.stringify(templateRecord(template)),
   eventId: null,
 });
 

@@ -3,7 +3,7 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { variableFaults, variablesOf } from "./placeholders.ts";
-import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, toRecord, type Template } from "./template.ts";
+import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, templateRecord, type Template } from "./template.ts";
 
 /** What a template says and where. What is undefined was not said in a form that could be judged. */
 export type Content = {
@@ -49,7 +49,7 @@ const exampleFaults = (examples: Readonly<Record<string, unknown>>, variables: r
 /** Throws what is wrong with a template as a whole. */
 export function assertContent(template: Template): void {
   const faults = contentFaults(template);
-  if (Buffer.byteLength(JSON.stringify(toRecord({ ...template, statusReason: null }))) > MAX_RECORD_BYTES) {
+  if (Buffer.byteLength(JSON.stringify(templateRecord({ ...template, statusReason: null }))) > MAX_RECORD_BYTES) {
     const detail = `the template as a whole must not exceed ${MAX_RECORD_BYTES} bytes; shorten examples or buttons`;
     faults.push({ pointer: "", code: "too_large", detail });
   }

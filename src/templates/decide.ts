@@ -4,7 +4,7 @@ import { newId, type TemplateId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";
-import { toRecord, type Template, type TemplateStatus } from "./template.ts";
+import { templateRecord, type Template, type TemplateStatus } from "./template.ts";
 import type { Owner } from "../storage/owner.ts";
 
 export type Verdict = {
@@ -56,6 +56,6 @@ const REVIEWED: ReadonlySet<TemplateStatus> = new Set(["approved", "rejected", "
 export async function publishReview(tx: Tx, template: Template): Promise<void> {
   const { accountId, environment, status, updatedAtMs } = template;
   if (!REVIEWED.has(status)) return;
-  const event = { id: newId("evt", updatedAtMs), type: `template.${status}`, record: JSON.stringify(toRecord(template)) };
+  const event = { id: newId("evt", updatedAtMs), type: `template.${status}`, record: JSON.stringify(templateRecord(template)) };
   await publishEvent(tx, { accountId, environment, ...event });
 }

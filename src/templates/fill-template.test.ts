@@ -4,7 +4,7 @@ import { Problem } from "../http/problem.ts";
 import { newId, NO_ID } from "../lib/id.ts";
 import type { Channel } from "../links/channel.ts";
 import { fillTemplate, usableFor } from "./fill-template.ts";
-import { TEMPLATE_STATUSES, toRecord, type Template } from "./template.ts";
+import { TEMPLATE_STATUSES, templateRecord, type Template } from "./template.ts";
 
 const template = (fields: Partial<Template> = {}): Template => ({
   accountId: NO_ID,
@@ -144,7 +144,7 @@ test("a template is sent on the channels it lists", () => {
 });
 
 test("the record has the variables with their examples, the header's first, and the time of creation of its id", () => {
-  const record = toRecord(
+  const record = templateRecord(
     template({ header: "{{b}}", body: "{{a}} {{constructor}}", examples: { a: "1" }, updatedAtMs: 1_900_000_000_001 }),
   );
   assert.deepEqual(record.variables, [

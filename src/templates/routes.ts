@@ -9,7 +9,7 @@ import { checkEditTemplate, checkNewTemplate, EditTemplateBody, NewTemplateBody 
 import { findOwnTemplate, TemplateParams } from "./own-template.ts";
 import { previewOf, PreviewBody, TemplatePreview } from "./preview.ts";
 import { listTemplates } from "./queries.ts";
-import { TEMPLATE_STATUSES, TemplateRecord, toRecord } from "./template.ts";
+import { TEMPLATE_STATUSES, TemplateRecord, templateRecord } from "./template.ts";
 
 const ListQuery = Type.Object(
   {
@@ -56,7 +56,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
         name: query.name ?? null,
       };
       const { items, next } = await listTemplates(db, credential, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: JSON.stringify(toPage(items.map(toRecord), next)) };
+      return { status: 200, body: JSON.stringify(toPage(items.map(templateRecord), next)) };
     },
   }),
   route({
@@ -70,7 +70,7 @@ export const templateRoutes = (db: Database, changer: TemplateChanger): Route[] 
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(toRecord(await findOwnTemplate(db, credential, params.id))),
+      body: JSON.stringify(templateRecord(await findOwnTemplate(db, credential, params.id))),
     }),
   }),
   route({

@@ -85,7 +85,7 @@ export const TemplateRecord = Type.Object(
 );
 export type TemplateRecord = Static<typeof TemplateRecord>;
 
-export function toRecord(template: Template): TemplateRecord {
+export function templateRecord(template: Template): TemplateRecord {
   const { id, environment, name, language, category, channels, body, header, footer, buttons, examples, status, version } = template;
   return {
     id: encodeId("tmpl", id),

@@ -5,7 +5,7 @@ import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { CheckBody, checkNewVerification, NewVerificationBody } from "./new-verification.ts";
 import { findVerification } from "./queries.ts";
-import { CheckedVerification, toRecord, VerificationRecord } from "./verification.ts";
+import { CheckedVerification, verificationRecord, VerificationRecord } from "./verification.ts";
 import { noSuchVerification, type Verifier } from "./verifier.ts";
 
 const IdParams = Type.Object({ id: Type.String({ description: "The verification's id." }) });
@@ -78,7 +78,7 @@ export const verificationRoutes = (db: Database, verifier: Verifier): Route[] =>
       const id = decodeId("ver", params.id);
       const found = id && (await findVerification(db, credential, id));
       if (found === undefined) throw noSuchVerification();
-      return { status: 200, body: JSON.stringify(toRecord(found, verifier.now())) };
+      return { status: 200, body: JSON.stringify(verificationRecord(found, verifier.now())) };
     },
   }),
 ];

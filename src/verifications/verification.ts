@@ -58,7 +58,7 @@ export type Verification = {
 export const statusOf = ({ status, expiresAtMs }: Verification, nowMs: number): Status =>
   status === "pending" && nowMs >= expiresAtMs ? "expired" : status;
 
-export const toRecord = (verification: Verification, nowMs: number): VerificationRecord => ({
+export const verificationRecord = (verification: Verification, nowMs: number): VerificationRecord => ({
   id: encodeId("ver", verification.id),
   object: "verification",
   environment: verification.environment,

@@ -17,7 +17,7 @@ import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
-import { MAX_ATTEMPTS, statusOf, toRecord, type Verification } from "./verification.ts";
+import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification } from "./verification.ts";
 import type { Owner } from "../storage/owner.ts";
 
 export type VerifierParts = {
@@ -61,7 +61,7 @@ export class Verifier {
       const problem = await this.#send(tx, verification, message);
       if (problem !== undefined) return problem;
       sent = message;
-      const record = toRecord(verification, this.now());
+      const record = verificationRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
     if (answer.kind === "executed" && sent !== undefined) handover.queued(sent.place.lane);
@@ -135,7 +135,7 @@ export class Verifier {
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);
       if (changed.status !== "pending") await dropFallback(tx, changed.messageId);
-      return { status: 200, location: null, body: JSON.stringify({ ...toRecord(changed, nowMs), ...more }), eventId: null };
+      return { status: 200, location: null, body: JSON.stringify({ ...verificationRecord(changed, nowMs), ...more }), eventId: null };
     });
   }
 

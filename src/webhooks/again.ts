@@ -7,7 +7,7 @@ import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
 import type { DeliveryId, EndpointId } from "../lib/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
-import { toDeliveryRecord } from "./delivery-record.ts";
+import { deliveryRecord } from "./delivery-record.ts";
 import { queueAgain } from "./queries.ts";
 
 export const RecoverBody = Type.Object(
@@ -30,7 +30,7 @@ export const retryDelivery = (
   changer.doForEnabled(call, endpointId, async (tx, endpoint) => {
     const [delivery] = deliveryId === undefined ? [] : await queueAgain(tx, endpoint, deliveryId);
     if (delivery === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
-    return { status: 202, location: null, body: JSON.stringify(toDeliveryRecord(delivery)), eventId: null };
+    return { status: 202, location: null, body: JSON.stringify(deliveryRecord(delivery)), eventId: null };
   });
 
 /** From here on `recover.ts` looks through the events, page by page. One that is under way is given a new beginning. */

@@ -9,7 +9,7 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { publishEventTo } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { MAX_ENDPOINTS_EACH, secretPlace, toRecord, type Endpoint } from "./endpoint.ts";
+import { MAX_ENDPOINTS_EACH, secretPlace, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import { noSuchEndpoint } from "./own-endpoint.ts";
 import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
@@ -85,7 +85,7 @@ export class EndpointChanger {
     return this.changeEnabled(call, id, async (tx, endpoint) => {
       const { accountId, environment } = endpoint;
       const eventId = newId("evt", this.now());
-      const record = JSON.stringify(toRecord(endpoint));
+      const record = JSON.stringify(endpointRecord(endpoint));
       await publishEventTo(tx, { accountId, environment, id: eventId, type: "webhook.test", record }, endpoint.id);
       return { status: 202, location: null, body: JSON.stringify({ event_id: encodeId("evt", eventId) }), eventId: null };
     });
@@ -116,7 +116,7 @@ export class EndpointChanger {
   }
 
   #shown(endpoint: Endpoint, secret: string, { status, location }: Pick<WriteResponse, "status" | "location">): WriteResponse {
-    return { status, location, body: JSON.stringify({ ...toRecord(endpoint), secret }), eventId: null, isSecret: true };
+    return { status, location, body: JSON.stringify({ ...endpointRecord(endpoint), secret }), eventId: null, isSecret: true };
   }
 
   /** A change of an endpoint that is told of events. */
@@ -157,7 +157,7 @@ function found(endpoint: Endpoint | undefined): Endpoint {
 export const shownPlain = (endpoint: Endpoint): WriteResponse => ({
   status: 200,
   location: null,
-  body: JSON.stringify(toRecord(endpoint)),
+  body: JSON.stringify(endpointRecord(endpoint)),
   eventId: null,
 });
 

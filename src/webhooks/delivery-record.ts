@@ -48,7 +48,7 @@ export type DeliveryRow = {
   updated_at: Date;
 };
 
-export const toDeliveryRecord = (row: DeliveryRow): DeliveryRecord => ({
+export const deliveryRecord = (row: DeliveryRow): DeliveryRecord => ({
   id: encodeId("dlv", row.id),
   object: "webhook_delivery",
   endpoint_id: encodeId("whe", row.endpoint_id),

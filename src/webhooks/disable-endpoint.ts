@@ -3,7 +3,7 @@ import { publishEvent } from "../events/publish.ts";
 import { newId, type EndpointId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { toRecord, type DisabledReason, type Endpoint } from "./endpoint.ts";
+import { endpointRecord, type DisabledReason, type Endpoint } from "./endpoint.ts";
 import { lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
 import type { Owner } from "../storage/owner.ts";
 
@@ -24,7 +24,12 @@ export async function disableEndpoint(db: Database, clock: Clock, { id, ...owner
       updatedAtMs: nowMs,
     };
     await storeEndpoint(tx, disabled);
-    await publishEvent(tx, { ...owner, id: newId("evt", nowMs), type: "endpoint.disabled", record: JSON.stringify(toRecord(disabled)) });
+    await publishEvent(tx, {
+      ...owner,
+      id: newId("evt", nowMs),
+      type: "endpoint.disabled",
+      record: JSON.stringify(endpointRecord(disabled)),
+    });
     return true;
   });
 }

@@ -5,7 +5,7 @@ import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import type { EndpointChanger } from "./change-endpoint.ts";
-import { EndpointRecord, EndpointWithSecret, toRecord } from "./endpoint.ts";
+import { EndpointRecord, EndpointWithSecret, endpointRecord } from "./endpoint.ts";
 import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
 import { EndpointParams, findOwnEndpoint, noSuchEndpoint } from "./own-endpoint.ts";
 import { deleteEndpoint, listEndpoints } from "./endpoint-queries.ts";
@@ -48,7 +48,10 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
       const limit = query.limit ?? DEFAULT_LIMIT;
       const found = await listEndpoints(db, credential, idRange(query).before, limit + 1);
       const page = found.slice(0, limit);
-      return { status: 200, body: JSON.stringify(toPage(page.map(toRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null)) };
+      return {
+        status: 200,
+        body: JSON.stringify(toPage(page.map(endpointRecord), found.length > limit ? (page.at(-1)?.id ?? null) : null)),
+      };
     },
   }),
   route({
@@ -62,7 +65,7 @@ export const endpointRoutes = (db: Database, changer: EndpointChanger): Route[] 
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(toRecord(await findOwnEndpoint(db, credential, params.id))),
+      body: JSON.stringify(endpointRecord(await findOwnEndpoint(db, credential, params.id))),
     }),
   }),
   route({

@@ -80,7 +80,7 @@ export const EndpointWithSecret = Type.Object(
 
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
-export function toRecord(endpoint: Endpoint): EndpointRecord {
+export function endpointRecord(endpoint: Endpoint): EndpointRecord {
   const { id, environment, url, description, eventTypes, status, disabledReason, failingSinceMs, recoverAfter, recoverUntil } = endpoint;
   return {
     id: encodeId("whe", id),

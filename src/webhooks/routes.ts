@@ -10,7 +10,7 @@ import { oneOf, optional, Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { beginRecovery, RecoverBody, retryDelivery } from "./again.ts";
-import { DELIVERY_STATUSES, DeliveryRecord, toDeliveryRecord } from "./delivery-record.ts";
+import { DELIVERY_STATUSES, DeliveryRecord, deliveryRecord } from "./delivery-record.ts";
 import { deliveriesOfEvent, findDelivery, listDeliveries } from "./queries.ts";
 
 const DeliveryParams = Type.Object({
@@ -39,7 +39,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
       const endpoint = await findOwnEndpoint(db, credential, params.id);
       const filter = { before: idRange(query).before, status: query.status ?? null };
       const { items, next } = await listDeliveries(db, endpoint, filter, query.limit ?? DEFAULT_LIMIT);
-      return { status: 200, body: JSON.stringify(toPage(items.map(toDeliveryRecord), next)) };
+      return { status: 200, body: JSON.stringify(toPage(items.map(deliveryRecord), next)) };
     },
   }),
   route({
@@ -56,7 +56,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
       const id = decodeId("dlv", params.delivery_id);
       const [delivery] = id === undefined ? [] : await findDelivery(db, endpoint, id);
       if (delivery === undefined) throw new Problem("not_found", { detail: "no such delivery of this endpoint" });
-      return { status: 200, body: JSON.stringify(toDeliveryRecord(delivery)) };
+      return { status: 200, body: JSON.stringify(deliveryRecord(delivery)) };
     },
   }),
   route({
@@ -104,7 +104,7 @@ export const webhookRoutes = (db: Database, changer: EndpointChanger): Route[] =
       const [event] = id === undefined ? [] : await findEvent(db, credential.accountId, credential.environment, id);
       if (event === undefined) throw new Problem("not_found", { detail: "no such event in this environment" });
       const rows = await deliveriesOfEvent(db, credential, event.id);
-      return { status: 200, body: JSON.stringify(toPage(rows.map(toDeliveryRecord), null)) };
+      return { status: 200, body: JSON.stringify(toPage(rows.map(deliveryRecord), null)) };
     },
   }),
 ];

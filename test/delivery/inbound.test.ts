@@ -9,7 +9,7 @@ import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { Inbound } from "../../src/delivery/inbound.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
-import { toRecord, type Message } from "../../src/messages/message.ts";
+import { messageRecord, type Message } from "../../src/messages/message.ts";
 import { segmentsOf } from "../../src/lib/segments.ts";
 import type { Host, InboundMessage } from "../../src/providers/provider.ts";
 import type { Delivery } from "../../src/delivery/delivery.ts";
@@ -104,7 +104,7 @@ describe("a message that someone wrote", () => {
       const [inbound, ...more] = await writtenBy(message);
       assert.ok(inbound !== undefined);
       assert.deepEqual(more, []);
-      const { id, created_at: createdAt, updated_at: updatedAt, ...record } = toRecord(inbound);
+      const { id, created_at: createdAt, updated_at: updatedAt, ...record } = messageRecord(inbound);
       assert.match(id, /^msg_/);
       assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 10_000);
       assert.equal(updatedAt, createdAt);
@@ -142,7 +142,7 @@ describe("a message that someone wrote", () => {
         "select type, sequence, record from events where message_id = $1",
         [inbound.id],
       );
-      assert.deepEqual(events, [{ type: "message.received", sequence: 1, record: JSON.stringify(toRecord(inbound)) }]);
+      assert.deepEqual(events, [{ type: "message.received", sequence: 1, record: JSON.stringify(messageRecord(inbound)) }]);
       assert.equal(await rig.queueRow(inbound), undefined, "nothing is sent");
       assert.deepEqual(await rig.message(message), message, "what it answers is as it was");
     });
@@ -370,7 +370,7 @@ describe("a text that is out of the ordinary", () => {
       await carrier.bring([reply(message, { text })]);
       const [inbound] = await writtenBy(message);
       assert.ok(inbound !== undefined && inbound.body !== null);
-      const record = toRecord(inbound);
+      const record = messageRecord(inbound);
       assert.ok(Buffer.byteLength(JSON.stringify(record)) <= 16_384);
       assert.ok(Buffer.byteLength(JSON.stringify(record)) > 12_000, "no more is cut than has to be");
       assert.ok(text.startsWith(inbound.body) && inbound.body.isWellFormed(), "what is kept is its beginning, whole characters");
