@@ -36,16 +36,16 @@ export const queueDeliveries = (events: string): string => `
   returning 1`;
 
 /** The result of a statement that names its items by their ordinals, counted from one, and has a zero if it queued a delivery. */
-export type Ordinals = { done: ReadonlySet<number>; isTold: boolean };
+export type Ordinals = { done: ReadonlySet<number>; hasDeliveries: boolean };
 
 export function readOrdinals(rows: readonly { ordinal: number }[]): Ordinals {
   const done = new Set<number>();
-  let isTold = false;
+  let hasDeliveries = false;
   for (const { ordinal } of rows) {
-    if (ordinal === 0) isTold = true;
+    if (ordinal === 0) hasDeliveries = true;
     else done.add(ordinal - 1);
   }
-  return { done, isTold };
+  return { done, hasDeliveries };
 }
 
 export type NewEvent = Owner & { id: EventId; type: string; record: string };

@@ -137,9 +137,9 @@ export class Acceptor {
   async #commit(items: readonly Acceptance[]): Promise<readonly Outcome[]> {
     const startedAt = performance.now();
     try {
-      const { done, refused, isTold } = await storeAcceptances(this.#db, items);
+      const { done, refused, hasDeliveries } = await storeAcceptances(this.#db, items);
       this.#watch.committed(items.length, (performance.now() - startedAt) / 1_000);
-      if (isTold) this.#wakeWebhooks();
+      if (hasDeliveries) this.#wakeWebhooks();
       return items.map((_, index) => (done.has(index) ? "done" : (refused.get(index) ?? "taken")));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;

@@ -66,7 +66,7 @@ export class Advancer {
     try {
       const written = await writeChanges(this.#db, sorted);
       ({ done } = written);
-      if (written.isTold) this.#wakeWebhooks();
+      if (written.hasDeliveries) this.#wakeWebhooks();
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       const found = await findOut(this.#db, error, () => existingEntries(this.#db, sorted.map(toOwned)));
