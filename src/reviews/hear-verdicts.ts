@@ -12,8 +12,8 @@ export type VerdictParts = NoteParts & { db: Queryable; requests: SyncRequests; 
 
 /** Resolves when all of them are committed, or known to be about nothing of ours. */
 export async function hearVerdicts(parts: VerdictParts, verdicts: readonly TemplateVerdict[]): Promise<void> {
-  const { desks, log } = parts;
-  const known = new Set(desks.all.map(({ name }) => name));
+  const { businessAccounts, log } = parts;
+  const known = new Set(businessAccounts.all.map(({ name }) => name));
   for (const verdict of verdicts) {
     if (known.has(verdict.account)) await hearVerdict(parts, verdict);
     else log.info({ account: verdict.account }, "a carrier reported on a template of a business account that no link has");
@@ -30,5 +30,5 @@ async function hearVerdict(parts: VerdictParts, { account, name, code, status, r
       const told = { status: reviewStatus(status), reason };
       isClear = (await noteReview(parts, review, told, isMeant)) !== undefined && isClear;
     }
-  if (!isClear) parts.requests.doubtDesk(account);
+  if (!isClear) parts.requests.doubtAccount(account);
 }

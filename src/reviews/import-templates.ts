@@ -4,24 +4,24 @@ import { readImport } from "../templates/import-template.ts";
 import type { NewTemplate } from "../templates/new-template.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { TemplateStatus } from "../templates/template.ts";
-import { REVIEWED } from "./desks.ts";
+import { REVIEWED } from "./business-accounts.ts";
 import { findNamed, storeReview } from "./queries.ts";
 import { reviewStatus } from "./review.ts";
-import { asked, type Visit } from "./visit.ts";
+import { asked, type TemplateSync } from "./sync.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** False when the desk was lost meanwhile. */
-export async function importTemplates(visit: Visit, owner: Owner): Promise<boolean> {
-  const { listed, desk, db, tally } = visit;
+export async function importTemplates(sync: TemplateSync, owner: Owner): Promise<boolean> {
+  const { listed, businessAccount, db, tally } = sync;
   const names = new Set((await readTemplates(db, owner)).map(({ name }) => name));
   const byName = Map.groupBy(listed.values(), ({ name }) => name);
   for (const [name, [theirs, ...others]] of byName) {
     if (theirs === undefined || names.has(name) || theirs.status === "deleted") continue;
-    if (!visit.isHeld()) return false;
+    if (!sync.isHeld()) return false;
     // Someone here has it, or had it: archived, it is not to come back.
-    if ((await findNamed(db, desk.name, theirs)).length > 0) continue;
+    if ((await findNamed(db, businessAccount.name, theirs)).length > 0) continue;
     const request = others.length > 0 || theirs.template === undefined ? undefined : readImport(requestOf(theirs.template));
-    const isImported = request !== undefined && (await importOne(visit, owner, theirs, request));
+    const isImported = request !== undefined && (await importOne(sync, owner, theirs, request));
     if (isImported) tally.imported += 1;
     else tally.skipped += 1;
   }
@@ -48,13 +48,13 @@ const STATUSES = {
   paused: "paused",
 } as const satisfies Record<string, TemplateStatus>;
 
-async function importOne(visit: Visit, owner: Owner, theirs: CarrierTemplate, request: NewTemplate): Promise<boolean> {
+async function importOne(sync: TemplateSync, owner: Owner, theirs: CarrierTemplate, request: NewTemplate): Promise<boolean> {
   if (theirs.status === "deleted") return false;
   const review = { status: STATUSES[theirs.status], statusReason: theirs.reason };
-  const imported = await visit.changer.import(owner, request, review, async (tx, template) => {
+  const imported = await sync.changer.import(owner, request, review, async (tx, template) => {
     const status = reviewStatus(theirs.status);
     const { id: carrierId, reason } = theirs;
-    await storeReview(tx, { ...asked(visit, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
+    await storeReview(tx, { ...asked(sync, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
   });
   return imported !== undefined;
 }

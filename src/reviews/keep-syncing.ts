@@ -3,10 +3,10 @@ import { unreachable } from "../lib/assert.ts";
 import { errorFields, reportError } from "../lib/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import type { Trouble } from "../providers/template-desk.ts";
-import type { Desk } from "./desks.ts";
+import type { BusinessAccount } from "./business-accounts.ts";
 import { claimSync, failSync, finishSync, holdSync, leaveSync, makeSyncs, type Claimed } from "./queries.ts";
-import { syncDesk } from "./sync-desk.ts";
-import type { Stop, SyncParts, Tally, Visited } from "./visit.ts";
+import { syncTemplates } from "./sync-templates.ts";
+import type { Stop, SyncParts, Tally, SyncResult } from "./sync.ts";
 
 /** Told of every visit. */
 export type SyncWatch = { synced(link: string, outcome: string): void };
@@ -22,9 +22,9 @@ const RENEW_EVERY_MS = 5_000;
 // What is left of it has to be enough for a call that begins now.
 const CALL_MS = 20_000;
 // A carrier that hangs at one desk keeps the others waiting only if it does so at both.
-const DESKS_AT_ONCE = 2;
+const CONCURRENT_SYNCS = 2;
 // Beyond what a visit of the largest account takes.
-const VISIT_MS = 15 * 60_000;
+const SYNC_TIMEOUT_MS = 15 * 60_000;
 
 const FIRST_WAIT_MS = 15_000;
 
@@ -49,7 +49,7 @@ export class TemplateSyncer {
   }
 
   start(): void {
-    for (let line = 0; line < DESKS_AT_ONCE; line += 1) this.#job.repeat(() => this.#turn());
+    for (let index = 0; index < CONCURRENT_SYNCS; index += 1) this.#job.repeat(() => this.#turn());
   }
 
   async stop(): Promise<void> {
@@ -58,15 +58,15 @@ export class TemplateSyncer {
   }
 
   async #turn(): Promise<number> {
-    const { db, desks, node } = this.#parts;
-    const all = desks.all;
+    const { db, businessAccounts, node } = this.#parts;
+    const all = businessAccounts.all;
     if (all.length === 0 || this.#stopping.signal.aborted) return LOOK_EVERY_MS;
     const names = all.map(({ name }) => name);
     await this.#make(names);
     const claimed = await claimSync(db, names, node, { claimMs: CLAIM_MS, againMs: EVERY_MS });
-    const desk = all.find(({ name }) => name === claimed?.desk);
-    if (claimed === undefined || desk === undefined) return LOOK_EVERY_MS;
-    await this.#visit(desk, claimed);
+    const businessAccount = all.find(({ name }) => name === claimed?.desk);
+    if (claimed === undefined || businessAccount === undefined) return LOOK_EVERY_MS;
+    await this.#sync(businessAccount, claimed);
     return 0;
   }
 
@@ -78,26 +78,26 @@ export class TemplateSyncer {
     this.#known = known;
   }
 
-  async #visit(desk: Desk, claimed: Claimed): Promise<void> {
+  async #sync(businessAccount: BusinessAccount, claimed: Claimed): Promise<void> {
     const { db, node, watch } = this.#parts;
-    const { name, links } = desk;
-    const holding = new Holding(this.#parts, name);
-    const signal = AbortSignal.any([this.#stopping.signal, holding.signal, AbortSignal.timeout(VISIT_MS)]);
-    let outcome: Visited | Stop;
+    const { name, links } = businessAccount;
+    const claim = new SyncClaim(this.#parts, name);
+    const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]);
+    let outcome: SyncResult | Stop;
     try {
-      outcome = await syncDesk(this.#parts, desk, { isHeld: () => holding.isHeld && !signal.aborted, signal });
+      outcome = await syncTemplates(this.#parts, businessAccount, { isHeld: () => claim.isHeld && !signal.aborted, signal });
     } finally {
-      await holding.end();
+      await claim.end();
     }
     // What was broken off says nothing about the carrier.
-    const isBrokenOff = this.#stopping.signal.aborted || holding.signal.aborted;
-    const end: Visited | Stop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
+    const isBrokenOff = this.#stopping.signal.aborted || claim.signal.aborted;
+    const end: SyncResult | Stop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
     watch.synced(links[0].name, end.kind);
     switch (end.kind) {
       case "lost":
         return leaveSync(db, name, node);
       case "synced":
-        this.#tell(desk, end.tally, claimed);
+        this.#tell(businessAccount, end.tally, claimed);
         return finishSync(db, name, node, end.tally.left > 0 ? MORE_MS : EVERY_MS);
       case "unavailable":
       case "throttled":
@@ -113,7 +113,7 @@ export class TemplateSyncer {
     }
   }
 
-  #tell({ name, links }: Desk, tally: Tally, { last_error: error }: Claimed): void {
+  #tell({ name, links }: BusinessAccount, tally: Tally, { last_error: error }: Claimed): void {
     const { log } = this.#parts;
     if (error !== null) log.info({ link: links[0].name }, "templates are synced with the carrier again");
     const isNews = tally.submitted + tally.removed + tally.imported > 0 || tally.skipped !== (this.#skipped.get(name) ?? 0);
@@ -123,20 +123,20 @@ export class TemplateSyncer {
 }
 
 /** The claim of a desk while it is visited. */
-class Holding {
+class SyncClaim {
   readonly #lost = new AbortController();
   readonly #renewing: RepeatingJob;
   /** On this process's own steady clock, counted from before it asked: one that was frozen does not believe that it still has it. */
   #heldAt = performance.now();
 
-  constructor({ db, node, log }: SyncerParts, desk: string) {
+  constructor({ db, node, log }: SyncerParts, businessAccount: string) {
     this.#renewing = new RepeatingJob({
       onError: (error) =>
         log.warn({ event: "templates.claim_not_renewed", ...errorFields(error) }, "the claim of a business account could not be renewed"),
     });
     this.#renewing.repeat(async () => {
       const askedAt = performance.now();
-      if (await holdSync(db, desk, node, CLAIM_MS)) this.#heldAt = askedAt;
+      if (await holdSync(db, businessAccount, node, CLAIM_MS)) this.#heldAt = askedAt;
       else this.#lost.abort();
       return RENEW_EVERY_MS;
     });

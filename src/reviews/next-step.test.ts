@@ -43,7 +43,7 @@ const OTHER = { body: "Something else" };
 const review = (template: Template, fields: Partial<Review> = {}): Review => ({
   ...OWNER,
   templateId: template.id,
-  desk: "desk",
+  businessAccount: "account",
   version: template.version,
   language: template.language,
   category: template.category,

@@ -7,10 +7,10 @@ import type { Review, ReviewStatus } from "./review.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** Those that are there stay as they are. */
-export const makeSyncs = async (db: Queryable, desks: readonly string[]): Promise<void> => {
+export const makeSyncs = async (db: Queryable, businessAccounts: readonly string[]): Promise<void> => {
   await db.rows(sql`
   insert into template_syncs (desk)
-  select unnest(${desks}::text[])
+  select unnest(${businessAccounts}::text[])
   on conflict (desk) do nothing`);
 };
 
@@ -20,7 +20,7 @@ export type Claimed = { desk: string; failures: number; last_error: string | nul
  *  under way says so by that. */
 export const claimSync = async (
   db: Queryable,
-  desks: readonly string[],
+  businessAccounts: readonly string[],
   node: string,
   { claimMs, againMs }: { claimMs: number; againMs: number },
 ): Promise<Claimed | undefined> => {
@@ -31,7 +31,7 @@ export const claimSync = async (
    where desk = any (array(
            select desk
              from template_syncs
-            where desk = any (${desks}::text[])
+            where desk = any (${businessAccounts}::text[])
               and (due_at <= now() or claimed_by is not null)
               and claimed_until <= now()
             order by due_at
@@ -42,47 +42,52 @@ export const claimSync = async (
 };
 
 /** Whether it is still this node's, and stays so for a while. */
-export const holdSync = async (db: Queryable, desk: string, node: string, claimMs: number): Promise<boolean> =>
+export const holdSync = async (db: Queryable, businessAccount: string, node: string, claimMs: number): Promise<boolean> =>
   (
     await db.rows(sql`
   update template_syncs
      set claimed_until = now() + ${claimMs}::integer * interval '1 millisecond'
-   where desk = ${desk} and claimed_by = ${node}
+   where desk = ${businessAccount} and claimed_by = ${node}
   returning 1`)
   ).length > 0;
 
 /** All went well; due again when it was, or sooner. */
-export const finishSync = async (db: Queryable, desk: string, node: string, againMs: number): Promise<void> => {
+export const finishSync = async (db: Queryable, businessAccount: string, node: string, againMs: number): Promise<void> => {
   await db.rows(sql`
   update template_syncs
      set claimed_by = null, claimed_until = '-infinity', synced_at = now(), failures = 0, last_error = null, last_error_at = null,
          due_at = least(due_at, now() + ${againMs}::integer * interval '1 millisecond')
-   where desk = ${desk} and claimed_by = ${node}`);
+   where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
 /** It did not go well; nobody is to try again before its time. */
-export const failSync = async (db: Queryable, desk: string, node: string, failed: { error: string; againMs: number }): Promise<void> => {
+export const failSync = async (
+  db: Queryable,
+  businessAccount: string,
+  node: string,
+  failed: { error: string; againMs: number },
+): Promise<void> => {
   await db.rows(sql`
   update template_syncs
      set claimed_by = null, claimed_until = '-infinity', failures = failures + 1, last_error = ${failed.error}, last_error_at = now(),
          due_at = now() + ${failed.againMs}::integer * interval '1 millisecond'
-   where desk = ${desk} and claimed_by = ${node}`);
+   where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
 /** Given back unfinished: another may go on at once. */
-export const leaveSync = async (db: Queryable, desk: string, node: string): Promise<void> => {
+export const leaveSync = async (db: Queryable, businessAccount: string, node: string): Promise<void> => {
   await db.rows(sql`
   update template_syncs
      set claimed_by = null, claimed_until = '-infinity', due_at = now()
-   where desk = ${desk} and claimed_by = ${node}`);
+   where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
 /** Due as soon as may be: so long after the last time, at least. Those that fail keep their own time. */
-export const hastenSyncs = async (db: Queryable, desks: readonly string[], gapMs: number): Promise<void> => {
+export const hastenSyncs = async (db: Queryable, businessAccounts: readonly string[], gapMs: number): Promise<void> => {
   await db.rows(sql`
   update template_syncs
      set due_at = least(due_at, greatest(now(), coalesce(synced_at, now()) + ${gapMs}::integer * interval '1 millisecond'))
-   where desk = any (${desks}::text[]) and failures = 0`);
+   where desk = any (${businessAccounts}::text[]) and failures = 0`);
 };
 
 type ReviewRow = {
@@ -112,7 +117,7 @@ const toReview = (row: ReviewRow): Review => ({
   accountId: row.account_id,
   environment: row.environment,
   templateId: row.template_id,
-  desk: row.desk,
+  businessAccount: row.desk,
   version: row.version,
   language: row.language,
   category: row.category,
@@ -143,8 +148,8 @@ select ${COLUMNS}
  where account_id = $1 and environment = $2 and desk = $3`);
 
 /** What a desk makes of the templates of an environment. */
-export const readReviewsAt = async (db: Queryable, { accountId, environment }: Owner, desk: string): Promise<Review[]> =>
-  (await db.rows<ReviewRow>({ ...ofOwner, values: [accountId, environment, desk] })).map(toReview);
+export const readReviewsAt = async (db: Queryable, { accountId, environment }: Owner, businessAccount: string): Promise<Review[]> =>
+  (await db.rows<ReviewRow>({ ...ofOwner, values: [accountId, environment, businessAccount] })).map(toReview);
 
 // One business account has few environments that call a template alike.
 const MAX_NAMESAKES = 100;
@@ -156,14 +161,14 @@ select ${COLUMNS}
  limit ${MAX_NAMESAKES}`);
 
 /** Whoever has a template of this name at the desk, in this language. */
-export const findNamed = async (db: Queryable, desk: string, { name, code }: Pick<Review, "name" | "code">): Promise<Review[]> =>
-  (await db.rows<ReviewRow>({ ...byName, values: [desk, name, code] })).map(toReview);
+export const findNamed = async (db: Queryable, businessAccount: string, { name, code }: Pick<Review, "name" | "code">): Promise<Review[]> =>
+  (await db.rows<ReviewRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
 
 export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
   tx.rows(sql`
   insert into template_reviews (account_id, environment, template_id, desk, version, language, category, asked_for, asked_at, name, code,
                                 carrier_id, status, reason, noted_at, is_ours, was_approved)
-  values (${review.accountId}, ${review.environment}, ${review.templateId}, ${review.desk}, ${review.version}, ${review.language},
+  values (${review.accountId}, ${review.environment}, ${review.templateId}, ${review.businessAccount}, ${review.version}, ${review.language},
           ${review.category}, to_timestamp(${review.askedForMs / 1_000}::float8), to_timestamp(${review.askedAtMs / 1_000}::float8),
           ${review.name}, ${review.code}, ${review.carrierId}, ${review.status}, ${review.reason},
           to_timestamp(${review.notedAtMs / 1_000}::float8), ${review.isOurs}, ${review.wasApproved})
@@ -172,18 +177,18 @@ export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
          asked_at = excluded.asked_at, name = excluded.name, code = excluded.code, carrier_id = excluded.carrier_id,
          status = excluded.status, reason = excluded.reason, noted_at = excluded.noted_at, is_ours = excluded.is_ours, was_approved = excluded.was_approved`);
 
-type Key = Owner & Pick<Review, "templateId" | "desk">;
+type Key = Owner & Pick<Review, "templateId" | "businessAccount">;
 
 /** From now on it is theirs to take away. */
-export const makeOurs = async (db: Queryable, { accountId, environment, templateId, desk }: Key): Promise<void> => {
+export const makeOurs = async (db: Queryable, { accountId, environment, templateId, businessAccount }: Key): Promise<void> => {
   await db.rows(sql`
   update template_reviews
      set is_ours = true
-   where account_id = ${accountId} and environment = ${environment} and template_id = ${templateId} and desk = ${desk}`);
+   where account_id = ${accountId} and environment = ${environment} and template_id = ${templateId} and desk = ${businessAccount}`);
 };
 
-export const dropReview = async (db: Queryable, { accountId, environment, templateId, desk }: Key): Promise<void> => {
+export const dropReview = async (db: Queryable, { accountId, environment, templateId, businessAccount }: Key): Promise<void> => {
   await db.rows(sql`
   delete from template_reviews
-   where account_id = ${accountId} and environment = ${environment} and template_id = ${templateId} and desk = ${desk}`);
+   where account_id = ${accountId} and environment = ${environment} and template_id = ${templateId} and desk = ${businessAccount}`);
 };

@@ -24,10 +24,10 @@ const template = (status: TemplateStatus): Template => ({
   updatedAtMs: 1,
 });
 
-const review = (desk: string, status: ReviewStatus, fields: Partial<Review> = {}): Review => ({
+const review = (businessAccount: string, status: ReviewStatus, fields: Partial<Review> = {}): Review => ({
   ...OWNER,
   templateId: newId("tmpl", 1),
-  desk,
+  businessAccount,
   version: 3,
   language: "en",
   category: "utility",
@@ -38,14 +38,14 @@ const review = (desk: string, status: ReviewStatus, fields: Partial<Review> = {}
   code: "en",
   carrierId: "7",
   status,
-  reason: status === "rejected" || status === "paused" || status === "refused" ? `why ${desk}` : null,
+  reason: status === "rejected" || status === "paused" || status === "refused" ? `why ${businessAccount}` : null,
   isOurs: true,
   wasApproved: status === "approved" || status === "paused",
   ...fields,
 });
 
-const ONE = [{ desk: "a", link: "wa" }];
-const TWO = [...ONE, { desk: "b", link: "wb" }];
+const ONE = [{ businessAccount: "a", link: "wa" }];
+const TWO = [...ONE, { businessAccount: "b", link: "wb" }];
 
 const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: Review[], verdict: string | undefined])[] = [
   ["approved by both", "pending", [review("a", "approved"), review("b", "approved")], "approved null"],
@@ -61,7 +61,7 @@ const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: 
   ["of another category", "pending", [review("a", "approved", { category: "marketing" }), review("b", "approved")], undefined],
   ["of another time that it waited", "pending", [review("a", "rejected", { askedForMs: 0 }), review("b", "approved")], undefined],
   [
-    "of a desk that is asked no more",
+    "of a business account that is asked no more",
     "pending",
     [review("a", "approved"), review("b", "approved"), review("c", "rejected")],
     "approved null",

@@ -11,7 +11,7 @@ export type Review = {
   accountId: AccountId;
   environment: Template["environment"];
   templateId: TemplateId;
-  desk: string;
+  businessAccount: string;
   version: number;
   language: string;
   category: Category;
@@ -42,19 +42,19 @@ export const isCurrent = (template: Template, review: Review): boolean =>
 export const reviewStatus = (status: DeskStatus): ReviewStatus => (status === "deleted" ? "rejected" : status);
 
 /** Where a template is sent, and what that desk is called for people: by a link to it. */
-export type Place = { desk: string; link: string };
+export type Reviewer = { businessAccount: string; link: string };
 
 /** What the reviews of a template make of it; undefined while that is open. It is as good as its worst review. Once it can be sent,
  *  only a desk that had approved it can stop it: neither a link that is new, nor one that never took it, ends what works elsewhere. */
-export function verdictOf(template: Template, reviews: readonly Review[], places: readonly Place[]): Verdict | undefined {
+export function verdictOf(template: Template, reviews: readonly Review[], reviewers: readonly Reviewer[]): Verdict | undefined {
   const isSendable = template.status === "approved" || template.status === "paused";
-  const found = places.flatMap(({ desk, link }) => {
-    const review = reviews.find((each) => each.desk === desk && isCurrent(template, each));
+  const found = reviewers.flatMap(({ businessAccount, link }) => {
+    const review = reviews.find((each) => each.businessAccount === businessAccount && isCurrent(template, each));
     if (isSendable && review?.wasApproved !== true) return [];
     return [{ link, status: review?.status ?? "asked", reason: review?.reason ?? null }];
   });
   const words = ({ link, reason }: { link: string; reason: string | null }): string | null =>
-    reason !== null && places.length > 1 ? `${link}: ${reason}` : reason;
+    reason !== null && reviewers.length > 1 ? `${link}: ${reason}` : reason;
   const no = found.find(({ status }) => status === "rejected" || status === "refused");
   if (no !== undefined) return { status: "rejected", reason: words(no) };
   const pause = found.find(({ status }) => status === "paused");

@@ -11,7 +11,7 @@ import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
 import type { Templates } from "../templates/find-template.ts";
 import { SyncRequests } from "./ask-sync.ts";
-import { Desks } from "./desks.ts";
+import { BusinessAccounts } from "./business-accounts.ts";
 import { hearVerdicts } from "./hear-verdicts.ts";
 import { TemplateSyncer } from "./keep-syncing.ts";
 import { syncWatch } from "./metrics.ts";
@@ -40,14 +40,14 @@ export type Reviews = {
 
 export function startReviews(parts: ReviewsParts): Reviews {
   const { db, clock, node, wakeWebhooks, templates, accounts, isAsking, log } = parts;
-  const desks = new Desks(parts);
-  const requests = new SyncRequests(db, desks, log);
+  const businessAccounts = new BusinessAccounts(parts);
+  const requests = new SyncRequests(db, businessAccounts, log);
   const changer = new TemplateChanger({ db, clock, wakeWebhooks, templates, changed: (owner) => requests.changed(owner) });
-  const syncer = new TemplateSyncer({ db, clock, node, desks, changer, accounts, watch: syncWatch(parts.registry), log });
+  const syncer = new TemplateSyncer({ db, clock, node, businessAccounts, changer, accounts, watch: syncWatch(parts.registry), log });
   if (isAsking) syncer.start();
   return {
     changer,
-    hear: (verdicts) => hearVerdicts({ db, clock, desks, changer, requests, log }, verdicts),
+    hear: (verdicts) => hearVerdicts({ db, clock, businessAccounts, changer, requests, log }, verdicts),
     doubt: (link) => requests.doubt(link),
     stop: () => syncer.stop(),
   };

@@ -17,7 +17,7 @@ describe("two nodes", () => {
   test("hand a template in once, and a call to one of them is seen by the other", async () => {
     await using rig = await ReviewRig.start();
     await using other = await rig.another("api,dispatch");
-    await rig.visited();
+    await rig.synced();
     const made = await Promise.all(Array.from({ length: 5 }, () => rig.create()));
     for (const each of made) await rig.handedIn(each);
     for (const each of made) assert.equal(rig.creations(each["name"]).length, 1);
@@ -29,7 +29,7 @@ describe("two nodes", () => {
 
   test("go on where one was killed in the middle, and nothing is handed in twice", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
-    await rig.visited();
+    await rig.synced();
     let isHeard = 0;
     // The first is made, and its answer is lost with the node; the others are still to come.
     rig.graph.templates.play = ({ method, path, body }) => {
@@ -59,9 +59,9 @@ describe("two nodes", () => {
     for (const each of made) assert.equal(rig.creations(each["name"]).length, 1);
   });
 
-  test("that stop in the middle give the desk back", async () => {
+  test("that stop in the middle give the business account back", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
-    await rig.visited();
+    await rig.synced();
     rig.graph.templates.play = () => ({ kind: "is silent" });
     await rig.makeDue();
     await until("it to be asked", () => rig.graph.templateCalls("GET").length > 1 || undefined);
@@ -102,7 +102,7 @@ describe("two business accounts", () => {
 
   test("with one account of WhatsApp's behind two links are one", async () => {
     await using rig = await ReviewRig.start({ config: (url) => waLink({ url }) + waLink({ url, name: "wb" }) });
-    await rig.visited();
+    await rig.synced();
     const made = await rig.create();
     await rig.handedIn(made);
     assert.equal(rig.creations(made["name"]).length, 1);
@@ -123,7 +123,7 @@ describe("two business accounts", () => {
 describe("two accounts of ours with one business account", () => {
   test("share what says the same, and do not write over each other", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const other = templateCaller(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" }));
     const { template, theirs } = await rig.approved();
     const same = await other.create({ ...SHIPPED, name: String(template["name"]) });
@@ -138,14 +138,14 @@ describe("two accounts of ours with one business account", () => {
     assert.equal(theirs.components[1]?.["text"], SHIPPED.body);
     // The first one's goes, and the other's stays there.
     await rig.templates.archive(template["id"]);
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(theirs));
     assert.equal(rig.graph.templateCalls("DELETE").length, 0);
   });
 
   test("a new template under the name of an archived one takes its place there", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const { template, theirs } = await rig.approved();
     await rig.templates.archive(template["id"]);
     const anew = await rig.create({ body: "Anew {{name}} {{order}}" }, String(template["name"]));
@@ -159,7 +159,7 @@ describe("two accounts of ours with one business account", () => {
 describe("a carrier in trouble", () => {
   test("keeps templates as they are, is told of once, and is asked again later", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const { template } = await rig.approved();
     const waiting = await rig.create({ status: "draft" });
     for (const [play, error] of [
@@ -190,7 +190,7 @@ describe("a carrier in trouble", () => {
     rig.graph.templates.play = undefined;
     await rig.makeDue();
     await rig.handedIn(waiting);
-    await until("the visit to end", async () => (await rig.sync())?.last_error === null || undefined);
+    await until("the sync to end", async () => (await rig.sync())?.last_error === null || undefined);
     await until("that to be told", () => rig.godwit.logs.find(({ msg }) => msg === "templates are synced with the carrier again"));
     const { text } = await rig.godwit.request("GET", "/metrics");
     for (const outcome of ["blocked", "throttled", "unavailable"])
@@ -199,7 +199,7 @@ describe("a carrier in trouble", () => {
 
   test("that takes one and throttles the next goes on later, and is heard on what it has decided", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const decided = await rig.create();
     const theirs = await rig.handedIn(decided);
     await rig.longAgo();
@@ -223,7 +223,7 @@ describe("a carrier in trouble", () => {
 describe("what every environment begins with", () => {
   test("is handed in as WhatsApp has such templates, sent with its button, and stays sendable when WhatsApp does not take it", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const [creation] = rig.creations("verification_code");
     assert.equal(creation?.["category"], "AUTHENTICATION");
     const reply = await rig.godwit.request("POST", "/v1/verifications", {

@@ -84,27 +84,27 @@ export class ReviewRig {
     return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, folder, asProcess });
   }
 
-  /** The first visit is over: what every environment begins with has been handed in. */
-  async visited(times = 1): Promise<void> {
-    await until("a visit", async () => ((await this.sync())?.visits ?? 0) >= times || undefined).catch((error: unknown) => {
+  /** Waits for the first syncs: the templates that every environment begins with have been submitted. */
+  async synced(times = 1): Promise<void> {
+    await until("a sync", async () => ((await this.sync())?.syncs ?? 0) >= times || undefined).catch((error: unknown) => {
       const troubles = this.godwit.logs.filter(({ level }) => Number(level) >= 40);
       throw new Error(`${String(error)}; ${JSON.stringify(troubles)}`, { cause: error });
     });
   }
 
-  /** As if the last visit had been an hour ago, and none is under way. */
+  /** Waits until no sync is under way, and dates the last one back by an hour. */
   async longAgo(): Promise<void> {
     const age = "update template_syncs set synced_at = now() - interval '1 hour' where claimed_by is null returning 1";
-    await until("the visit to end", async () => (await this.godwit.rows(age))[0]);
+    await until("the sync to end", async () => (await this.godwit.rows(age))[0]);
   }
 
-  async sync(): Promise<{ visits: number; last_error: string | null; failures: number } | undefined> {
+  async sync(): Promise<{ syncs: number; last_error: string | null; failures: number } | undefined> {
     const text = (await this.godwit.request("GET", "/metrics")).text;
-    const visits = Number(/godwit_template_syncs_total\{link="wa",outcome="synced"\} (\d+)/.exec(text)?.[1] ?? 0);
+    const syncs = Number(/godwit_template_syncs_total\{link="wa",outcome="synced"\} (\d+)/.exec(text)?.[1] ?? 0);
     const [row] = await this.godwit.rows<{ last_error: string | null; failures: number }>(
       "select last_error, failures from template_syncs",
     );
-    return row && { visits, ...row };
+    return row && { syncs, ...row };
   }
 
   /** As the passing of time would. */
@@ -112,11 +112,11 @@ export class ReviewRig {
     await this.godwit.rows("update template_syncs set due_at = now(), synced_at = now() - interval '1 hour'");
   }
 
-  /** A whole visit that begins after now. */
-  async visitAgain(): Promise<void> {
-    const before = (await this.sync())?.visits ?? 0;
+  /** Waits for a whole sync that begins after now. */
+  async syncAgain(): Promise<void> {
+    const before = (await this.sync())?.syncs ?? 0;
     await this.makeDue();
-    await this.visited(before + 1);
+    await this.synced(before + 1);
   }
 
   create(fields: object = {}, name = newName("shipped")): Promise<Json> {

@@ -52,7 +52,7 @@ const names = async (rig: ReviewRig, key = rig.key): Promise<unknown[]> => {
 describe("templates that are there already", () => {
   test("become ours as far as ours can hold them, with what was made of them, once", async () => {
     await using rig = await ReviewRig.start({ prepare: furnish });
-    await rig.visited();
+    await rig.synced();
     assert.deepEqual(await names(rig), IMPORTED);
     const { id, created_at: _c, updated_at: _u, ...price } = await rig.templates.read("price");
     assert.deepEqual(price, {
@@ -88,7 +88,7 @@ describe("templates that are there already", () => {
     const line = await until("it to be told", () => rig.godwit.logs.find(({ msg }) => msg === "templates were synced with the carrier"));
     assert.deepEqual([line["imported"], line["skipped"], line["submitted"]], [5, SKIPPED, 1]);
     const posts = rig.graph.templateCalls("POST").length;
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.deepEqual(await names(rig), IMPORTED);
     assert.equal(rig.graph.templateCalls("POST").length, posts, "nothing of it is handed in");
     assert.deepEqual(
@@ -115,11 +115,11 @@ describe("templates that are there already", () => {
 
   test("are left where two accounts may send, and are the one's who has the number", async () => {
     await using rig = await ReviewRig.start({ prepare: furnish });
-    await rig.visited();
+    await rig.synced();
     const before = await names(rig);
     const other = await rig.godwit.key({ account: "other", environment: "live" });
     rig.graph.templates.add({ name: "later" });
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.deepEqual(await names(rig), before);
     assert.deepEqual(await names(rig, other), ["verification_code"]);
     assert.equal(rig.creations("verification_code").length, 1, "what both have is handed in once");
@@ -128,20 +128,20 @@ describe("templates that are there already", () => {
       config: (url) => `${waLink({ url })}[[sender]]\nnumber = "+14155550100"\nlink = "wa"\naccount = "default"\nenvironment = "live"\n`,
     });
     await second.godwit.key({ account: "other", environment: "live" });
-    await second.visited();
-    await second.visitAgain();
+    await second.synced();
+    await second.syncAgain();
     assert.deepEqual(await names(second), IMPORTED);
-    assert.equal(second.creations("verification_code").length, 1, "also by one visit");
+    assert.equal(second.creations("verification_code").length, 1, "also by one sync");
   });
 
   test("do not touch what a person wrote here under the same name", async () => {
     await using rig = await ReviewRig.start();
-    await rig.visited();
+    await rig.synced();
     const draft = await rig.create({ status: "draft" }, "mine");
     const theirs = rig.graph.templates.add({ name: "mine" });
     const text = await rig.templates.create({ name: "for_sms", body: "By sms" });
     rig.graph.templates.add({ name: "for_sms" });
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.deepEqual([(await rig.templates.read("mine"))["id"], (await rig.templates.read("for_sms"))["id"]], [draft["id"], text["id"]]);
     assert.equal((await rig.templates.read("mine"))["body"], SHIPPED.body);
     assert.deepEqual(theirs.components, [{ type: "BODY", text: "Hello" }], "nor what is there, while it is a draft");

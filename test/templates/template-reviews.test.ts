@@ -8,7 +8,7 @@ import { componentsIn, ReviewRig, SHIPPED } from "../support/review-rig.ts";
 let rig: ReviewRig;
 before(async () => {
   rig = await ReviewRig.start();
-  await rig.visited();
+  await rig.synced();
 });
 after(() => rig[Symbol.asyncDispose]());
 
@@ -109,7 +109,7 @@ describe("a template for whatsapp in live", () => {
     });
     const rejected = await rig.untilStatus(made["id"], "rejected");
     assert.equal(rejected["status_reason"], "INVALID_FORMAT: Variables at the end: Add words");
-    await rig.visitAgain();
+    await rig.syncAgain();
     // The list says it in fewer words, which is no news.
     assert.deepEqual(
       (await rig.templates.events(made["id"])).map(({ type }) => type),
@@ -144,7 +144,7 @@ describe("a template for whatsapp in live", () => {
     const theirs = await rig.handedIn(made);
     const edited = await rig.templates.edit(made["id"], { body: "Hello {{name}}, order {{order}} comes today." });
     assert.equal(edited["version"], 2);
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal(
       rig.graph.templateCalls("POST").filter(({ path }) => path.endsWith(theirs.id)).length,
       0,
@@ -179,7 +179,7 @@ describe("a template for whatsapp in live", () => {
     const made = await rig.create({ body: "unwanted {{name}} {{order}}" });
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "Too many emoji: Use fewer.");
     rig.graph.templates.play = undefined;
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "nobody asks twice by themselves");
     await rig.templates.edit(made["id"], { status: "pending" });
     await rig.handedIn(made);
@@ -188,7 +188,7 @@ describe("a template for whatsapp in live", () => {
   test("that is archived is taken away at the carrier, and one that was not handed in from here is not", async () => {
     const { template, theirs } = await rig.approved();
     const foreign = rig.graph.templates.add({ name: "by_hand", components: [{ type: "BODY", text: "By hand" }] });
-    await rig.visitAgain();
+    await rig.syncAgain();
     const [imported] = (await rig.templates.list({ name: "by_hand" })).data;
     assert.ok(imported !== undefined);
     await rig.templates.archive(imported["id"]);
@@ -196,7 +196,7 @@ describe("a template for whatsapp in live", () => {
     await until("it to be gone", () => !rig.graph.templates.all.includes(theirs) || undefined);
     const [call] = rig.graph.templateCalls("DELETE");
     assert.match(call?.path ?? "", new RegExp(`/message_templates\\?hsm_id=${theirs.id}&name=${theirs.name}$`));
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(foreign));
     assert.deepEqual((await rig.templates.list({ name: "by_hand" })).data, [], "what was archived does not come back");
     assert.equal(rig.graph.templateCalls("DELETE").length, 1);
@@ -209,7 +209,7 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "WhatsApp refused the template: code 100");
     rig.graph.templates.play = undefined;
     await rig.templates.archive(made["id"]);
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(foreign));
     assert.deepEqual(foreign.components, [{ type: "BODY", text: "Hello" }]);
   });
@@ -219,7 +219,7 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.templates.edit(template["id"], { channels: ["sms"] }))["status"], "approved");
     theirs.status = "DISABLED";
     assert.equal((await rig.hook(templateCall(theirs, "DISABLED"))).status, 200);
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
   });
 
@@ -232,14 +232,14 @@ describe("a template for whatsapp in live", () => {
   test("that is no longer listed, long after it was handed in, was deleted there", async () => {
     const { template, theirs } = await rig.approved();
     rig.graph.templates.all.splice(rig.graph.templates.all.indexOf(theirs), 1);
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "a list may lag behind");
     await rig.godwit.rows("update template_reviews set asked_at = asked_at - interval '2 hours' where name = $1", [template["name"]]);
     rig.graph.templates.junk = [{ name: 7 }, null, "x", { id: "1" }];
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "what cannot be read may be it");
     rig.graph.templates.junk = [];
-    await rig.visitAgain();
+    await rig.syncAgain();
     await rig.untilStatus(template["id"], "rejected");
   });
 
@@ -248,7 +248,7 @@ describe("a template for whatsapp in live", () => {
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
     theirs.status = "APPROVED";
-    await rig.visitAgain();
+    await rig.syncAgain();
     await rig.untilStatus(made["id"], "approved");
     const pages = rig.graph.templateCalls("GET").filter(({ path }) => path.includes("after="));
     assert.ok(pages.length > 1, `${pages.length} further pages`);
@@ -277,7 +277,7 @@ describe("a template for whatsapp in live", () => {
     const { theirs } = await rig.approved();
     theirs.components = [{ type: "BODY", text: "Somebody wrote this by hand" }];
     const posts = rig.graph.templateCalls("POST").length;
-    await rig.visitAgain();
+    await rig.syncAgain();
     assert.equal(rig.graph.templateCalls("POST").length, posts);
   });
 });
@@ -321,7 +321,7 @@ describe("a message that the carrier refuses for its template", () => {
   });
 });
 
-test("the visits are counted", async () => {
+test("the syncs are counted", async () => {
   const { text: metrics } = await rig.godwit.request("GET", "/metrics");
   assert.match(metrics, /godwit_template_syncs_total\{link="wa",outcome="synced"\} \d+/);
 });

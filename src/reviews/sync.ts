@@ -4,7 +4,7 @@ import type { Log } from "../lib/log.ts";
 import type { CarrierTemplate, TemplateDesk, Trouble } from "../providers/template-desk.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Template } from "../templates/template.ts";
-import type { Desk } from "./desks.ts";
+import type { BusinessAccount } from "./business-accounts.ts";
 import type { NoteParts } from "./note-review.ts";
 import type { Review } from "./review.ts";
 
@@ -20,11 +20,11 @@ export type Stop = Trouble | { kind: "lost" };
 
 /** `left`: what waits for the next visit, which is to be soon. `skipped`: what ours cannot hold. */
 export type Tally = { listed: number; submitted: number; left: number; removed: number; imported: number; skipped: number };
-export type Visited = { kind: "synced"; tally: Tally };
+export type SyncResult = { kind: "synced"; tally: Tally };
 
-export type Visit = SyncParts & {
-  desk: Desk;
-  at: TemplateDesk;
+export type TemplateSync = SyncParts & {
+  businessAccount: BusinessAccount;
+  client: TemplateDesk;
   /** What the carrier has, by name and language. */
   listed: Map<string, CarrierTemplate>;
   isComplete: boolean;
@@ -36,30 +36,30 @@ export type Visit = SyncParts & {
   tally: Tally;
 };
 
-export const placeIn = (name: string, code: string): string => `${name} ${code}`;
+export const listKey = (name: string, code: string): string => `${name} ${code}`;
 
-export const keyOf = ({ desk }: Visit, { accountId, environment, id }: Template) => ({
+export const reviewKey = ({ businessAccount }: TemplateSync, { accountId, environment, id }: Template) => ({
   accountId,
   environment,
   templateId: id,
-  desk: desk.name,
+  businessAccount: businessAccount.name,
 });
 
 /** Whether the template is as it was looked at, and nothing was said of it since the carrier listed what it has. */
-export const isUntouched = ({ listedAtMs }: Visit, planned: Template, now: Template, review: Review | undefined): boolean =>
+export const isUntouched = ({ listedAtMs }: TemplateSync, planned: Template, now: Template, review: Review | undefined): boolean =>
   now.version === planned.version && now.updatedAtMs === planned.updatedAtMs && (review === undefined || review.notedAtMs < listedAtMs);
 
 /** A review that begins now. */
-export const asked = (visit: Visit, template: Template, before: Review | undefined): Review => ({
-  ...keyOf(visit, template),
+export const asked = (sync: TemplateSync, template: Template, before: Review | undefined): Review => ({
+  ...reviewKey(sync, template),
   version: template.version,
   language: template.language,
   category: template.category,
   askedForMs: template.updatedAtMs,
-  askedAtMs: visit.clock.now(),
-  notedAtMs: visit.clock.now(),
+  askedAtMs: sync.clock.now(),
+  notedAtMs: sync.clock.now(),
   name: template.name,
-  code: visit.at.codeOf(template.language),
+  code: sync.client.codeOf(template.language),
   carrierId: before?.carrierId ?? null,
   status: "asked",
   reason: null,

@@ -4,34 +4,34 @@ import type { Provider } from "../providers/provider.ts";
 import type { TemplateDesk } from "../providers/template-desk.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
-import type { Place } from "./review.ts";
+import type { Reviewer } from "./review.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** The channel on which carriers want to see a template first. */
 export const REVIEWED = "whatsapp";
 
-export type Desk = { name: string; links: readonly [Link, ...Link[]] };
+export type BusinessAccount = { name: string; links: readonly [Link, ...Link[]] };
 
-export type DesksParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
+export type BusinessAccountsParts = { linkChooser: LinkChooser; providers: Readonly<Record<string, Provider<never>>> };
 
-export class Desks {
-  readonly #parts: DesksParts;
+export class BusinessAccounts {
+  readonly #parts: BusinessAccountsParts;
 
-  constructor(parts: DesksParts) {
+  constructor(parts: BusinessAccountsParts) {
     this.#parts = parts;
   }
 
   /** In the order of the configuration, which may be another each time. */
-  get all(): readonly Desk[] {
-    const desks = new Map<string, [Link, ...Link[]]>();
+  get all(): readonly BusinessAccount[] {
+    const linksByName = new Map<string, [Link, ...Link[]]>();
     for (const link of this.#parts.linkChooser.links) {
       const name = this.nameOf(link);
       if (name === undefined) continue;
-      const known = desks.get(name);
-      if (known === undefined) desks.set(name, [link]);
+      const known = linksByName.get(name);
+      if (known === undefined) linksByName.set(name, [link]);
       else known.push(link);
     }
-    return Array.from(desks, ([name, links]) => ({ name, links }));
+    return Array.from(linksByName, ([name, links]) => ({ name, links }));
   }
 
   nameOf(link: Link): string | undefined {
@@ -39,19 +39,21 @@ export class Desks {
   }
 
   /** Whether messages of the owner may come to the desk's carrier. */
-  serves({ links }: Desk, owner: Owner): boolean {
+  serves({ links }: BusinessAccount, owner: Owner): boolean {
     return links.some(({ name }) => this.#parts.linkChooser.mayTake(name, { ...owner, channel: REVIEWED }));
   }
 
   /** Wherever templates of the owner are reviewed. */
-  placesOf(owner: Owner): Place[] {
-    return this.all.filter((desk) => this.serves(desk, owner)).map(({ name, links: [{ name: link }] }) => ({ desk: name, link }));
+  reviewersFor(owner: Owner): Reviewer[] {
+    return this.all
+      .filter((businessAccount) => this.serves(businessAccount, owner))
+      .map(({ name, links: [{ name: link }] }) => ({ businessAccount: name, link }));
   }
 
   /** Whose the templates are that the carrier has and nobody here wrote: whose the numbers are, or else the only one who may send. */
-  ownerOf(desk: Desk, owners: readonly Owner[]): Owner | undefined {
-    const { linkChooser } = this.#parts;
-    const holders = desk.links.flatMap(({ name }) => linkChooser.ownersOn(name)).filter(({ environment }) => environment === "live");
+  ownerOf(businessAccount: BusinessAccount, owners: readonly Owner[]): Owner | undefined {
+    const { routes } = this.#parts;
+    const holders = businessAccount.links.flatMap(({ name }) => routes.ownersOn(name)).filter(({ environment }) => environment === "live");
     const isSending = ({ accountId }: Owner): boolean => owners.some((owner) => owner.accountId.equals(accountId));
     const candidates = holders.length > 0 ? holders.filter(isSending) : owners;
     const [first] = candidates;
@@ -59,9 +61,9 @@ export class Desks {
   }
 
   /** By its first link: they share the account. */
-  open({ links: [link] }: Desk, log: Log): TemplateDesk {
-    const desk = this.#parts.providers[link.provider]?.templateDesk?.(link.settings as never, log);
-    if (desk === undefined) throw new Error(`the provider ${link.provider} names an account for templates and has no desk`);
-    return desk;
+  open({ links: [link] }: BusinessAccount, log: Log): TemplateDesk {
+    const client = this.#parts.providers[link.provider]?.templateDesk?.(link.settings as never, log);
+    if (client === undefined) throw new Error(`the provider ${link.provider} names a business account and has no client for its templates`);
+    return client;
   }
 }
