@@ -23,7 +23,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
 import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
-import type { Doors } from "./doors.ts";
+import type { ProviderHosts } from "./provider-hosts.ts";
 import { Failover } from "./failover.ts";
 import { startDueFallbacks } from "./fallbacks.ts";
 import { Lane } from "./lane.ts";
@@ -40,7 +40,7 @@ export type DeliveryParts = {
   wakeWebhooks: () => void;
   /** What this process is called among the others. */
   node: string;
-  doors: Doors;
+  hosts: ProviderHosts;
   providers: Readonly<Record<string, Provider<never>>>;
   linkChooser: LinkChooser;
   composer: Composer;
@@ -85,10 +85,10 @@ export class Delivery {
   #isStopped = false;
 
   constructor(parts: DeliveryParts) {
-    const { db, node, doors, log } = parts;
+    const { db, node, hosts, log } = parts;
     this.#parts = parts;
-    this.#advancer = doors.advancer;
-    this.#receipts = doors.receipts;
+    this.#advancer = hosts.advancer;
+    this.#receipts = hosts.receipts;
     this.#reporter = new StateReporter(
       db,
       node,
@@ -217,11 +217,11 @@ export class Delivery {
   }
 
   async #connect(link: Link): Promise<Connection> {
-    const { db, node, doors, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
+    const { db, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
     const provider = providers[link.provider];
     if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
-    const host = doors.hostFor(link, changed);
+    const host = hosts.hostFor(link, changed);
     if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
     const { window = 1 } = link.settings as { window?: number };
     const linkLog = log.child({ link: link.name });

@@ -34,7 +34,7 @@ export async function startServer(process: Process, workers: Workers, { isReady,
   const limiter = new Limiter(db, node);
   const routes = isApi ? makeRoutes(process, workers, access) : [];
   const document = openApiDocument(routes, isApi ? apiSurroundings : { ...apiSurroundings, paths: {} });
-  const hostFor: Parameters<typeof carrierPages>[0]["hostFor"] = (link) => workers.doors.hostFor(link, () => undefined);
+  const hostFor: Parameters<typeof carrierPages>[0]["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),
     ...tokenPages({ db, limiter, metrics, ...access }),

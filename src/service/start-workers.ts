@@ -4,7 +4,7 @@ import type { Metrics } from "../api/metrics.ts";
 import { batchCompletion } from "../batches/complete.ts";
 import type { Config } from "../config.ts";
 import { announcingHandover, Delivery } from "../delivery/delivery.ts";
-import { Doors } from "../delivery/doors.ts";
+import { ProviderHosts } from "../delivery/provider-hosts.ts";
 import { deliveryWatch, watchLanes, watchQueue } from "../delivery/metrics.ts";
 import { keyCleanup } from "../idempotency/forget-keys.ts";
 import type { BackgroundJob } from "../lib/background-job.ts";
@@ -51,7 +51,7 @@ export type Workers = {
   wakeWebhooks: () => void;
   linkChooser: LinkChooser;
   reviews: Reviews;
-  doors: Doors;
+  hosts: ProviderHosts;
   composer: Composer;
   handover: Handover;
   /** Follows another plan of links, senders and routes; links that have not changed keep their connection. */
@@ -66,16 +66,26 @@ export async function startWorkers(process: Process): Promise<Workers> {
   const templates = new Templates(db);
   const reviews = startTemplateReviews(process, { wakeWebhooks, linkChooser, templates });
   const watch = deliveryWatch(metrics.registry);
-  const doors = new Doors({ db, clock, linkChooser, wakeWebhooks, receiptWaitMs: config.receiptWaitMs, watch, log, tracing, reviews });
-  stops.push(() => doors.stop());
+  const hosts = new ProviderHosts({
+    db,
+    clock,
+    linkChooser,
+    wakeWebhooks,
+    receiptWaitMs: config.receiptWaitMs,
+    watch,
+    log,
+    tracing,
+    reviews,
+  });
+  stops.push(() => hosts.stop());
   const composer = new Composer({ clock, linkChooser, templates });
-  const { handover, reload } = await startDelivery(process, { linkChooser, doors, watch, composer, wakeWebhooks });
+  const { handover, reload } = await startDelivery(process, { linkChooser, hosts, watch, composer, wakeWebhooks });
   startUpkeep(process, wakeWebhooks);
   const reloadPlan = async (plan: Plan): Promise<void> => {
     linkChooser.replace(plan, await findAccounts(db, plan));
     await reload();
   };
-  return { wakeWebhooks, linkChooser, reviews, doors, composer, handover, reloadPlan };
+  return { wakeWebhooks, linkChooser, reviews, hosts, composer, handover, reloadPlan };
 }
 
 /** The name of the webhook workers among the lanes that announcements name. */
@@ -136,12 +146,12 @@ function startTemplateReviews(
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
 const ANSWER_WITHIN_MS = 60_000;
 
-type DeliveryParts = Pick<Workers, "wakeWebhooks" | "linkChooser" | "doors" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
+type DeliveryParts = Pick<Workers, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
 /** Delivers messages in this process where that is its role; otherwise announces them to the processes that do. */
 async function startDelivery(
   { config, timings, db, clock, node, box, announcer, metrics, log, tracing, stops }: Process,
-  { linkChooser, doors, watch, composer, wakeWebhooks }: DeliveryParts,
+  { linkChooser, hosts, watch, composer, wakeWebhooks }: DeliveryParts,
 ): Promise<{ handover: Handover; reload: () => Promise<void> }> {
   watchQueue(metrics.registry, db);
   if (!config.roles.has("dispatch")) return { handover: announcingHandover(announcer), reload: async () => undefined };
@@ -151,7 +161,7 @@ async function startDelivery(
     node,
     announcer,
     wakeWebhooks,
-    doors,
+    hosts,
     providers: PROVIDERS,
     linkChooser,
     composer,

@@ -1,7 +1,7 @@
 /** Messages that travel in parts: each part has a name and receipts of its own, and the message is what its parts are together. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Doors } from "../../src/delivery/doors.ts";
+import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
@@ -211,9 +211,9 @@ describe("a message in parts", () => {
 
 describe("receipts of two parts at once", () => {
   test("through two processes never leave the message behind", async () => {
-    const doors = ["p", "q"].map((name) => {
+    const hosts = ["p", "q"].map((name) => {
       const watch = { handedOver() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
-      return new Doors({
+      return new ProviderHosts({
         db: rig.connect(name),
         clock: rig.clock,
         linkChooser: new LinkChooser(linkTo(LINK)),
@@ -225,7 +225,7 @@ describe("receipts of two parts at once", () => {
     });
     for (let round = 0; round < 40; round += 1) {
       const message = await sent();
-      const [left, right] = doors;
+      const [left, right] = hosts;
       await Promise.all([
         left?.receipts.receive(LINK, [of(message, 1, "delivered"), of(message, 2, "delivered")]),
         right?.receipts.receive(LINK, [of(message, 3, "delivered")]),

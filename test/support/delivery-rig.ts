@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Credential } from "../../src/access/authenticate.ts";
 import { SCOPES } from "../../src/access/scope.ts";
-import { Doors } from "../../src/delivery/doors.ts";
+import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
 import { Delivery } from "../../src/delivery/delivery.ts";
 import type { DeliveryWatch } from "../../src/delivery/watch.ts";
 import { decodeId, encodeId, newId, NO_ID, type AccountId } from "../../src/lib/id.ts";
@@ -174,7 +174,7 @@ export class Rig {
       ...shared,
       node,
       announcer,
-      doors: new Doors(shared),
+      hosts: new ProviderHosts(shared),
       providers: carriers,
       composer: this.#composer(linkChooser),
       box: new SecretBox(Buffer.alloc(32)),

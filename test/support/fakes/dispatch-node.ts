@@ -1,6 +1,6 @@
 /** A process that delivers and does nothing else, to be killed, frozen and cut off: its one link leads to the witness. */
 import { createLog } from "../../../src/lib/log.ts";
-import { Doors } from "../../../src/delivery/doors.ts";
+import { ProviderHosts } from "../../../src/delivery/provider-hosts.ts";
 import { Delivery } from "../../../src/delivery/delivery.ts";
 import { SecretBox } from "../../../src/lib/secret-box.ts";
 import { Composer } from "../../../src/messages/compose.ts";
@@ -54,7 +54,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     ...shared,
     node,
     announcer,
-    doors: new Doors(shared),
+    hosts: new ProviderHosts(shared),
     providers: { simulator: witnessed({ port, node, window }) },
     composer: new Composer({ clock, linkChooser, templates: new Templates(db) }),
     box: new SecretBox(Buffer.alloc(32)),

@@ -13,7 +13,7 @@ import type { DeliveryWatch } from "./watch.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
 
-export type DoorsParts = {
+export type ProviderHostsParts = {
   db: Database;
   clock: Clock;
   linkChooser: LinkChooser;
@@ -27,13 +27,13 @@ export type DoorsParts = {
   reviews?: { hear(verdicts: readonly TemplateVerdict[]): Promise<void>; doubt(link: Link): void };
 };
 
-export class Doors {
+export class ProviderHosts {
   readonly advancer: Advancer;
   readonly receipts: Receipts;
   readonly #inbound: Inbound;
-  readonly #parts: DoorsParts;
+  readonly #parts: ProviderHostsParts;
 
-  constructor(parts: DoorsParts) {
+  constructor(parts: ProviderHostsParts) {
     const { db, clock, linkChooser, wakeWebhooks, watch, receiptWaitMs, log, tracing } = parts;
     this.#parts = parts;
     this.advancer = new Advancer({ db, clock, wakeWebhooks, watch });
