@@ -36,7 +36,7 @@ function acceptance(): Acceptance {
   const claim = idempotencyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
   const made = toAcceptance({ message, link, steps: [], secret: null }, claim);
   // Leased, so that the service it shares the database with leaves it alone.
-  return { ...made, place: { ...made.place, leaseMs: 3_600_000 } };
+  return { ...made, queueEntry: { ...made.queueEntry, leaseMs: 3_600_000 } };
 }
 
 async function store(size: number, seconds: number): Promise<number> {

@@ -8,7 +8,7 @@ import { encodeId, newId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
-import { refusalOf, type Composer, type Origin } from "../messages/compose.ts";
+import { consentProblem, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -79,7 +79,7 @@ export class BatchAcceptor {
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
       wakeWebhooks();
-      for (const lane of new Set(accepted.map(({ place }) => place.lane))) handover.queued(lane);
+      for (const lane of new Set(accepted.map(({ queueEntry }) => queueEntry.lane))) handover.queued(lane);
     }
     return answer;
   }
@@ -122,7 +122,7 @@ const within = ({ code, detail, errors }: Problem, index: number): Problem =>
   });
 
 function toResult(decided: Decided | "recipient_opted_out" | "service_window_closed", index: number): Result {
-  if (typeof decided === "string") return toResult(within(refusalOf(decided), index), index);
+  if (typeof decided === "string") return toResult(within(consentProblem(decided), index), index);
   if (isAcceptance(decided)) return { index, status: "accepted", message_id: encodeId("msg", decided.message.id), error: null };
   const { code, detail, errors = [] } = decided;
   return { index, status: "refused", message_id: null, error: { code, detail, errors: errors.slice(0, MAX_FAULTS).map(toFault) } };

@@ -22,8 +22,8 @@ import {
   lapsedSignal,
   settleChange,
   unreadableSignal,
-  unwillingSignal,
-  writtenSignal,
+  consentSignal,
+  sendingSignal,
   type SettleContext,
 } from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -103,7 +103,7 @@ export class Attempts {
     const context = this.#context(link);
     const change = holdChange(message, "the process that handed it over ended before the answer came", context);
     this.#parts.watch.attempted(link.name, "unknown");
-    if (await this.#parts.advancer.submit(change)) this.#parts.receipts.named(change);
+    if (await this.#parts.advancer.submit(change)) this.#parts.receipts.referenceStored(change);
     return DONE;
   }
 
@@ -111,7 +111,7 @@ export class Attempts {
     const { message, sealedContent, link } = work;
     const content = this.#contentOf(message, sealedContent);
     if (content === undefined) return this.#submit(changeBy(message, unreadableSignal, nowMs));
-    const written = changeBy(message, writtenSignal(message, link), nowMs);
+    const written = changeBy(message, sendingSignal(message, link), nowMs);
     if (written === undefined) return DONE;
     if (!(await this.#parts.advancer.submit(written))) return this.#leave(message);
     return this.#handOver(work, written, content);
@@ -133,7 +133,7 @@ export class Attempts {
   async #leave(message: Message): Promise<Next> {
     const { db, advancer } = this.#parts;
     const code = await findRefusal(db, { ...message, isFreeWhatsApp: message.channel === "whatsapp" && message.template === null });
-    return code === undefined ? DONE : this.#submit(changeBy(message, unwillingSignal(code), advancer.now()));
+    return code === undefined ? DONE : this.#submit(changeBy(message, consentSignal(code), advancer.now()));
   }
 
   /** Undefined where it was sealed by a key that is not known here any more. */
@@ -170,7 +170,7 @@ export class Attempts {
       try {
         const change = settleChange(current, outcome, this.#context(link), message.attempts);
         if (await this.#parts.advancer.submit(change)) {
-          this.#parts.receipts.named(change);
+          this.#parts.receipts.referenceStored(change);
           return change;
         }
         const [now] = await readMessages(this.#parts.db, [message]);

@@ -13,7 +13,7 @@ import type { Handover } from "../messages/handover.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
-import { readRecentNames } from "./receipt-queries.ts";
+import { readRecentCarrierIds } from "./receipt-queries.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Announcer } from "../storage/announce.ts";
@@ -230,7 +230,7 @@ export class Delivery {
     const leasedHost: LeasedHost = {
       ...host,
       isOurs: () => lease.isHeld,
-      recentNames: () => readRecentNames(db, link.name, receiptWaitMs),
+      recentNames: () => readRecentCarrierIds(db, link.name, receiptWaitMs),
     };
     const leased = new LeasedConnection({
       lease,

@@ -96,7 +96,7 @@ export class Failover {
     const done = await Promise.all(changes.map((change) => advancer.submit(change)));
     const made = changes.filter((_, index) => done[index]);
     for (const change of made) {
-      receipts.named(change);
+      receipts.referenceStored(change);
       if (change.move.kind === "wait" && change.move.lane !== undefined) wake(change.move.lane);
     }
     return made.length;

@@ -13,7 +13,7 @@ import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { DeliveryWatch } from "./watch.ts";
-import { messagesNamed } from "./queries.ts";
+import { findByCarrierIds } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
 
 export type InboundParts = {
@@ -81,7 +81,7 @@ export class Inbound {
     const owner = this.#parts.linkChooser.ownerOf(link.name, to);
     if (inReplyTo === null) return owner && { owner, inReplyTo: null };
     const name = { link: link.name, providerMessageId: inReplyTo };
-    const look = async () => (await messagesNamed(this.#parts.db, [name])).get(0)?.message;
+    const look = async () => (await findByCarrierIds(this.#parts.db, [name])).get(0)?.message;
     const answered = owner === undefined ? await poll(look, { timeoutMs: NAME_WAIT_MS, everyMs: NAME_EVERY_MS }) : await look();
     if (owner === undefined)
       return answered && { owner: { accountId: answered.accountId, environment: answered.environment }, inReplyTo: answered.id };

@@ -2,8 +2,8 @@
 import type { MessageId } from "../lib/id.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
-import { nameColumns } from "./receipt-queries.ts";
-import type { Name } from "../messages/reference.ts";
+import { carrierIdColumns } from "./receipt-queries.ts";
+import type { CarrierId } from "../messages/provider-reference.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -25,8 +25,8 @@ select ${MESSAGE_COLUMNS}
 export const readMessages = async (db: Queryable, ids: readonly Owned[]): Promise<Message[]> =>
   (await db.rows<MessageRow>(read(ids))).map(toMessage);
 
-const findNamed = batchStatement<Name>(
-  nameColumns,
+const findNamed = batchStatement<CarrierId>(
+  carrierIdColumns,
   (items) => `
 select item.ordinal::integer as place, named.part, ${MESSAGE_COLUMNS}
   from ${items}
@@ -37,10 +37,10 @@ select item.ordinal::integer as place, named.part, ${MESSAGE_COLUMNS}
 );
 
 /** A message, and the number of its part where it was sent in several parts. */
-export type Named = { message: Message; part: number | null };
+export type MatchedMessage = { message: Message; part: number | null };
 
 /** The messages that carriers gave these names, by place in the list. An unknown name has no entry. */
-export async function messagesNamed(db: Queryable, names: readonly Name[]): Promise<Map<number, Named>> {
+export async function findByCarrierIds(db: Queryable, names: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
   const rows = await db.rows<MessageRow & { place: number; part: number | null }>(findNamed(names));
   return new Map(rows.map((row) => [row.place - 1, { message: toMessage(row), part: row.part }]));
 }

@@ -3,7 +3,7 @@ import type { AccountId, MessageId } from "../lib/id.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
-import type { Name } from "../messages/reference.ts";
+import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Environment } from "../storage/owner.ts";
 
 // So many are looked at, of all links; and so many are told, of one.
@@ -11,7 +11,7 @@ const MAX_LOOKED_AT = 20_000;
 const MAX_RECENT = 10_000;
 
 /** What a carrier called the last messages of a link, the oldest first; those that receipts are still waited for. */
-export const readRecentNames = async (db: Queryable, link: string, receiptWaitMs: number): Promise<string[]> => {
+export const readRecentCarrierIds = async (db: Queryable, link: string, receiptWaitMs: number): Promise<string[]> => {
   const rows = await db.rows<{ name: string }>(sql`
   select provider_message_id as name
     from (select link, provider_message_id, expires_at
@@ -25,15 +25,15 @@ export const readRecentNames = async (db: Queryable, link: string, receiptWaitMs
   return rows.map(({ name }) => name).toReversed();
 };
 
-export const nameColumns: readonly Column<Name>[] = [
+export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("link", "text", ({ link }) => link),
   column("id", "text", ({ providerMessageId }) => providerMessageId),
 ];
 
-export type Parked = Name & { status: string; receipt: string };
+export type Parked = CarrierId & { status: string; receipt: string };
 
 const park = batchStatement<Parked>(
-  [...nameColumns, column("status", "text", ({ status }) => status), column("receipt", "text", ({ receipt }) => receipt)],
+  [...carrierIdColumns, column("status", "text", ({ status }) => status), column("receipt", "text", ({ receipt }) => receipt)],
   (items) => `
 insert into parked_receipts (link, provider_message_id, status, receipt)
 select link, id, status, receipt::json
@@ -48,8 +48,8 @@ export const parkReceipts = async (db: Queryable, receipts: readonly Parked[]): 
 
 export type ParkedRow = { link: string; receipt: unknown };
 
-const parkedFor = batchStatement<Name>(
-  nameColumns,
+const parkedFor = batchStatement<CarrierId>(
+  carrierIdColumns,
   (items) => `
 select item.link, found.receipt
   from ${items}
@@ -60,7 +60,7 @@ select item.link, found.receipt
 );
 
 /** What was parked for names that have become known. */
-export const findParked = (db: Queryable, names: readonly Name[]): Promise<ParkedRow[]> => db.rows<ParkedRow>(parkedFor(names));
+export const findParked = (db: Queryable, names: readonly CarrierId[]): Promise<ParkedRow[]> => db.rows<ParkedRow>(parkedFor(names));
 
 // By then whoever made the name known has looked for itself, unless it ended before it could.
 const FORGOTTEN_SECONDS = 2;
@@ -76,8 +76,8 @@ export const findForgotten = (db: Queryable, max: number): Promise<ParkedRow[]> 
                   where r.link = p.link and r.provider_message_id = p.provider_message_id)
    limit ${max}`);
 
-const unpark = batchStatement<Name & { status: string }>(
-  [...nameColumns, column("status", "text", ({ status }) => status)],
+const unpark = batchStatement<CarrierId & { status: string }>(
+  [...carrierIdColumns, column("status", "text", ({ status }) => status)],
   (items) => `
 delete from parked_receipts p
  using ${items}
@@ -85,7 +85,7 @@ delete from parked_receipts p
 );
 
 /** These have been worked in. */
-export const forgetParked = async (db: Queryable, receipts: readonly (Name & { status: string })[]): Promise<void> => {
+export const forgetParked = async (db: Queryable, receipts: readonly (CarrierId & { status: string })[]): Promise<void> => {
   await db.rows(unpark(receipts));
 };
 
@@ -106,7 +106,7 @@ export const dropOldParked = (db: Queryable, max: number): Promise<{ link: strin
   returning link`);
 
 /** Whether a carrier brings this inbound message for the first time. */
-export const rememberInbound = async (tx: Tx, { link, providerMessageId }: Name): Promise<boolean> => {
+export const rememberInbound = async (tx: Tx, { link, providerMessageId }: CarrierId): Promise<boolean> => {
   const rows = await tx.rows(sql`
   insert into inbound_names (link, provider_message_id)
   values (${link}, ${providerMessageId})

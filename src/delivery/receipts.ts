@@ -9,11 +9,11 @@ import type { Message } from "../messages/message.ts";
 import { workInPart } from "../messages/part-receipt.ts";
 import type { Receipt } from "../providers/provider.ts";
 import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
-import type { Name, Reference } from "../messages/reference.ts";
+import type { CarrierId, ProviderReference } from "../messages/provider-reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./watch.ts";
-import { messagesNamed, readMessages, type Named } from "./queries.ts";
+import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";
 import { Recent } from "./recent.ts";
 
 // Statements take so many at a time; a carrier may hand us more.
@@ -36,7 +36,7 @@ export class Receipts {
   readonly #parts: ReceiptsParts;
   readonly #recent = new Recent();
   /** Names that have become known since it was last looked whether something is parked for them. */
-  readonly #fresh: Name[] = [];
+  readonly #fresh: CarrierId[] = [];
   #looking: Promise<void> | undefined;
   #isStopped = false;
   /** Receipts that are being parked. */
@@ -66,7 +66,7 @@ export class Receipts {
       await parkReceipts(
         this.#parts.db,
         receipts.flatMap((receipt) =>
-          namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status, receipt: JSON.stringify(receipt) })),
+          carrierIds(link, receipt).map((name) => ({ ...name, status: receipt.status, receipt: JSON.stringify(receipt) })),
         ),
       );
       const unmatched = await this.#apply(link, receipts);
@@ -81,7 +81,7 @@ export class Receipts {
   }
 
   /** A name became known with this change, which is committed: what was parked for it will be taken up. */
-  named({ reference, after }: Change): void {
+  referenceStored({ reference, after }: Change): void {
     if (reference === null) return;
     const { link, providerMessageId, furtherPartIds = [] } = reference;
     // Of a message in parts each receipt is worked in under its lock, and what is remembered of it would be out of date.
@@ -140,7 +140,7 @@ export class Receipts {
     const isBeingParked = (): boolean => keysOf(link, receipt).some((key) => this.#parking.has(key));
     if (isBeingParked()) return;
     // Whoever parked it may have worked it in since it was found.
-    const still = await findParked(this.#parts.db, namesOf(link, receipt));
+    const still = await findParked(this.#parts.db, carrierIds(link, receipt));
     if (isBeingParked() || !still.some(({ receipt: other }) => (other as Receipt).status === receipt.status)) return;
     await this.#apply(link, [receipt]);
     await this.#unpark(link, [receipt]);
@@ -150,7 +150,7 @@ export class Receipts {
     if (receipts.length === 0) return;
     await forgetParked(
       this.#parts.db,
-      receipts.flatMap((receipt) => namesOf(link, receipt).map((name) => ({ ...name, status: receipt.status }))),
+      receipts.flatMap((receipt) => carrierIds(link, receipt).map((name) => ({ ...name, status: receipt.status }))),
     );
   }
 
@@ -176,17 +176,17 @@ export class Receipts {
   }
 
   /** By the carrier's name where there is one, by ours otherwise; from memory where it was this process that sent it. */
-  async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, Named>> {
-    const messages = new Map<number, Named>();
-    const asked: { name: Name; place: number }[] = [];
+  async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, MatchedMessage>> {
+    const messages = new Map<number, MatchedMessage>();
+    const asked: { name: CarrierId; place: number }[] = [];
     receipts.forEach((receipt, place) => {
-      const names = namesOf(link, receipt);
+      const names = carrierIds(link, receipt);
       const known = names.map((name) => this.#recent.find(name)).find((message) => message !== undefined);
       if (known !== undefined) messages.set(place, { message: known, part: null });
       else asked.push(...names.map((name) => ({ name, place })));
     });
     if (asked.length === 0) return messages;
-    const found = await messagesNamed(
+    const found = await findByCarrierIds(
       this.#parts.db,
       asked.map(({ name }) => name),
     );
@@ -231,7 +231,7 @@ export class Receipts {
       const change = this.#decide(link, current, receipt);
       if (await advancer.submit(change)) {
         this.#recent.update(change.after);
-        this.named(change);
+        this.referenceStored(change);
         watch.received(link, receipt.status, change.entry.isIgnored);
         return change.after;
       }
@@ -279,7 +279,7 @@ function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, rec
   // A message of unknown outcome gets its carrier's name from the receipt, and one that was sent again a second name, also
   // where the receipt moves nothing: the next one may speak of the message by that alone.
   const name = providerMessageId === message.provider?.messageId ? null : providerMessageId;
-  const reference: Reference | null = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + receiptWaitMs };
+  const reference: ProviderReference | null = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + receiptWaitMs };
   const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? name };
   const signal: Signal = {
     status,
@@ -295,11 +295,11 @@ function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, rec
   return { signal, provider, reference };
 }
 
-const namesOf = (link: string, { providerMessageId, reference }: Receipt): Name[] => [
+const carrierIds = (link: string, { providerMessageId, reference }: Receipt): CarrierId[] => [
   ...(providerMessageId === null ? [] : [{ link, providerMessageId }]),
   // Only what can be an id of ours: the names of a link are one set.
   ...(reference === null || decodeId("msg", reference) === undefined ? [] : [{ link, providerMessageId: reference }]),
 ];
 
 const keysOf = (link: string, receipt: Receipt): string[] =>
-  namesOf(link, receipt).map(({ providerMessageId }) => `${link} ${receipt.status} ${providerMessageId}`);
+  carrierIds(link, receipt).map(({ providerMessageId }) => `${link} ${receipt.status} ${providerMessageId}`);

@@ -2,7 +2,7 @@
  *  seconds, and most of them need not ask the database whose they are. A message may have changed since: whoever changes it
  *  finds that out when the change does not hold. */
 import type { Message } from "../messages/message.ts";
-import type { Name } from "../messages/reference.ts";
+import type { CarrierId } from "../messages/provider-reference.ts";
 
 // Some seconds of a busy link; a few megabytes.
 const MAX_MESSAGES = 8_192;
@@ -10,14 +10,14 @@ const MAX_MESSAGES = 8_192;
 export class Recent {
   readonly #names = new Map<string, Message>();
 
-  remember({ link, providerMessageId }: Name, message: Message): void {
+  remember({ link, providerMessageId }: CarrierId, message: Message): void {
     const name = `${link} ${providerMessageId}`;
     // A map keeps the order in which names came: the first is the oldest.
     if (this.#names.size >= MAX_MESSAGES) for (const [oldest] of this.#names.entries().take(1)) this.#names.delete(oldest);
     this.#names.set(name, message);
   }
 
-  find({ link, providerMessageId }: Name): Message | undefined {
+  find({ link, providerMessageId }: CarrierId): Message | undefined {
     return this.#names.get(`${link} ${providerMessageId}`);
   }
 

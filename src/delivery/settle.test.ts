@@ -9,7 +9,7 @@ import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import type { SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
-import { afterHold, holdChange, lapsedSignal, settleChange, writtenSignal } from "./settle.ts";
+import { afterHold, holdChange, lapsedSignal, settleChange, sendingSignal } from "./settle.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 const LINK: Link = {
@@ -91,7 +91,7 @@ describe("before it is handed over", () => {
   test("it is on record as sending, with its number, in the place it has", () => {
     const written = changeBy(
       message({ status: "queued", attempts: 2, provider: null }),
-      writtenSignal(message({ attempts: 2 }), LINK),
+      sendingSignal(message({ attempts: 2 }), LINK),
       NOW_MS,
     );
     assert.ok(written !== undefined);
@@ -105,7 +105,7 @@ describe("before it is handed over", () => {
 
   test("a name that another try got is not that of this one", () => {
     const earlier = { name: "carrier", link: "second", messageId: "6" };
-    const written = changeBy(message({ status: "queued", provider: earlier }), writtenSignal(message(), LINK), NOW_MS);
+    const written = changeBy(message({ status: "queued", provider: earlier }), sendingSignal(message(), LINK), NOW_MS);
     assert.equal(written?.after.provider?.messageId, null);
   });
 

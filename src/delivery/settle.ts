@@ -44,7 +44,7 @@ const attemptOf = (
 });
 
 /** Queued → sending. It commits before bytes may leave. */
-export const writtenSignal = (message: Message, link: Link): Signal => {
+export const sendingSignal = (message: Message, link: Link): Signal => {
   const attempts = message.attempts + 1;
   return {
     status: "sending",
@@ -70,7 +70,7 @@ export const lapsedSignal: Signal = {
 };
 
 /** An opt-out, or the end of a service window, that came after the message was accepted. */
-export const unwillingSignal = (code: ConsentRefusal): Signal => ({
+export const consentSignal = (code: ConsentRefusal): Signal => ({
   status: "failed",
   error: { code, message: UNWILLING[code], permanent: true, provider_code: null },
   detail: { reason: "our own check at send time" },

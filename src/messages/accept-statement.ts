@@ -42,10 +42,10 @@ const columns: readonly Column<Acceptance>[] = [
   column("expires_at", "timestamptz", ({ message }) => message?.expiresAtMs ?? null),
   column("updated_at", "timestamptz", ({ message }) => message?.updatedAtMs ?? null),
   // The queue row.
-  column("lane", "text", ({ place }) => place?.lane ?? null),
-  column("due_at", "timestamptz", ({ place }) => place?.dueAtMs ?? null),
-  column("lease_ms", "integer", ({ place }) => place?.leaseMs ?? null),
-  column("sealed_content", "text", ({ place }) => place?.sealedContent ?? null),
+  column("lane", "text", ({ queueEntry }) => queueEntry?.lane ?? null),
+  column("due_at", "timestamptz", ({ queueEntry }) => queueEntry?.dueAtMs ?? null),
+  column("lease_ms", "integer", ({ queueEntry }) => queueEntry?.leaseMs ?? null),
+  column("sealed_content", "text", ({ queueEntry }) => queueEntry?.sealedContent ?? null),
   // Usage.
   column("usage_minute", "integer", ({ counted }) => counted && usageMinute(counted)),
   column("usage_key", "text", ({ counted }) => counted && usageKey(counted)),

@@ -9,7 +9,7 @@ import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
-import { refusalOf, type Composed, type Composer } from "./compose.ts";
+import { consentProblem, type Composed, type Composer } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
@@ -95,16 +95,16 @@ export class Acceptor {
   /** Stores a message. Where its lane on this node has room, the node owns the message from the moment it is stored; otherwise the
    *  message is due for any node. */
   async #submitMessage(acceptance: MessageAcceptance, call: WriteCall): Promise<Accepted | "taken"> {
-    const { message, place } = acceptance;
-    const hasReservation = place.dueAtMs === null && this.#handover.reserve(place.lane, message);
-    const toStore = hasReservation ? { ...acceptance, place: { ...place, leaseMs: this.#handover.leaseMs } } : acceptance;
+    const { message, queueEntry } = acceptance;
+    const hasReservation = queueEntry.dueAtMs === null && this.#handover.reserve(queueEntry.lane, message);
+    const toStore = hasReservation ? { ...acceptance, queueEntry: { ...queueEntry, leaseMs: this.#handover.leaseMs } } : acceptance;
     const span = this.#tracing?.begin("commit", "internal", message.trace, { "godwit.message_id": encodeId("msg", message.id) });
     let outcome: Outcome = "lost";
     try {
       outcome = await this.#submit(toStore);
     } finally {
       span?.end({ "godwit.outcome": outcome }, outcome === "lost" || outcome === "unknown");
-      this.#settleReservation(place.lane, outcome, hasReservation ? message : undefined);
+      this.#settleReservation(queueEntry.lane, outcome, hasReservation ? message : undefined);
     }
     const known = certain(outcome);
     switch (known) {
@@ -114,7 +114,7 @@ export class Acceptor {
         return known;
       case "recipient_opted_out":
       case "service_window_closed":
-        return this.#refuse(refusalOf(known), call);
+        return this.#refuse(consentProblem(known), call);
       default:
         return unreachable(known);
     }

@@ -1,11 +1,11 @@
-/** One request to send, decided, as what is stored of it: the message with its event, place and fallback, or a refusal. */
+/** One request to send, decided, as what is stored of it: the message with its event, queue entry and fallback, or a refusal. */
 import type { NewFallback, Step } from "./fallback.ts";
 import type { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import { firstEventId, type AccountId, type EventId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { SCHEDULED_LANE, type Place } from "./queue-entry.ts";
+import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { startOf, type Composed } from "./compose.ts";
@@ -22,13 +22,13 @@ export type Acceptance = {
   claim: IdempotencyClaim | undefined;
   message: Message | null;
   event: { id: EventId; type: string; record: string } | null;
-  place: Place | null;
+  queueEntry: QueueEntry | null;
   fallback: NewFallback | null;
   counted: Counted | null;
   answer: { status: number; location: string | null; body: string | null };
 };
 
-export type MessageAcceptance = Acceptance & { message: Message; place: Place };
+export type MessageAcceptance = Acceptance & { message: Message; queueEntry: QueueEntry };
 
 /** Throws where the record is too large to travel. A secret needs a box to be sealed by. */
 export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
@@ -41,7 +41,7 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     claim,
     message,
     event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
-    place: placeOf(message, link, secret && sealContent(given(box), message.id, secret)),
+    queueEntry: queueEntryFor(message, link, secret && sealContent(given(box), message.id, secret)),
     fallback: steps.length === 0 ? null : fallbackOf(message, steps, secret === null ? undefined : given(box)),
     counted: countedOf(message),
     answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
@@ -61,7 +61,7 @@ function fallbackOf(message: Message, steps: readonly Step<Content>[], box: Secr
   };
 }
 
-const placeOf = ({ status, sendAtMs }: Message, link: Link, sealedContent: string | null): Place => ({
+const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent: string | null): QueueEntry => ({
   ...(status === "scheduled" ? { lane: SCHEDULED_LANE, dueAtMs: sendAtMs } : { lane: link.name, dueAtMs: null }),
   leaseMs: 0,
   sealedContent,
@@ -81,7 +81,7 @@ export const toRefusal = (
   claim,
   message: null,
   event: null,
-  place: null,
+  queueEntry: null,
   fallback: null,
   counted: null,
   answer: { status: problem.status, location: null, body: write(problem) },

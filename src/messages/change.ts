@@ -4,7 +4,7 @@ import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newId } from "../lib/id.ts";
 import type { QueueMove } from "./queue-entry.ts";
-import type { Reference } from "./reference.ts";
+import type { ProviderReference } from "./provider-reference.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
 import { mayBecome, type Status } from "./states.ts";
@@ -15,7 +15,7 @@ export type Change = {
   after: Message;
   entry: NewEntry;
   move: QueueMove;
-  reference: Reference | null;
+  reference: ProviderReference | null;
   counted: Counted;
   countedBefore: Counted;
 };
@@ -30,7 +30,7 @@ export type Signal = {
   refusals?: number;
   detail: Detail;
   move: QueueMove;
-  reference?: Reference | null;
+  reference?: ProviderReference | null;
 };
 
 /** The change a signal makes, or undefined where the table of states knows none. */
@@ -75,7 +75,7 @@ type EntryFacts = {
   isIgnored: boolean;
   detail: Detail;
   move: QueueMove;
-  reference: Reference | null;
+  reference: ProviderReference | null;
 };
 
 const toChange = (before: Message, after: Message, { type, isEvent, isIgnored, detail, move, reference }: EntryFacts): Change => ({

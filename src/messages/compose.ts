@@ -23,7 +23,7 @@ export type Composed = { message: Message; link: Link; steps: readonly Step<Cont
 export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined };
 
 /** What the rules make of a request: everything they have against it, and as much of the message as there is. */
-export type Judgement = {
+export type CheckedRequest = {
   content: Content | undefined;
   steps: readonly Omit<Step<Content>, "shown">[];
   link: Link | undefined;
@@ -35,9 +35,9 @@ export type Judgement = {
 export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates };
 
 /** Templates by the text that names them in the request. */
-type Named = ReadonlyMap<string, Template | undefined>;
+type TemplatesByName = ReadonlyMap<string, Template | undefined>;
 
-const NONE: Named = new Map();
+const NONE: TemplatesByName = new Map();
 
 export class Composer {
   readonly #parts: ComposerParts;
@@ -53,21 +53,22 @@ export class Composer {
     return templates.then((found) => this.#composeWith(request, owner, origin, found));
   }
 
-  async judge(request: NewMessage, owner: Owner): Promise<Judgement> {
-    return this.#judgeWith(request, owner, await this.#templatesOf(request, owner));
+  async check(request: NewMessage, owner: Owner): Promise<CheckedRequest> {
+    return this.#checkWith(request, owner, await this.#templatesOf(request, owner));
   }
 
-  #templatesOf(request: NewMessage, owner: Owner): Named | Promise<Named> {
+  #templatesOf(request: NewMessage, owner: Owner): TemplatesByName | Promise<TemplatesByName> {
     const names = templateNames(request);
     if (names.length === 0) return NONE;
     const found = names.map((name) => this.#parts.templates.find(owner, name));
-    const named = (templates: readonly (Template | undefined)[]): Named => new Map(names.map((name, index) => [name, templates[index]]));
+    const named = (templates: readonly (Template | undefined)[]): TemplatesByName =>
+      new Map(names.map((name, index) => [name, templates[index]]));
     const isAtHand = (each: (typeof found)[number]): each is Template | undefined => !(each instanceof Promise);
     return found.every(isAtHand) ? named(found) : Promise.all(found.map(async (each) => each)).then(named);
   }
 
-  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: Named): Composed | Problem {
-    const { content, steps, link, sender, problems } = this.#judgeWith(request, owner, templates);
+  #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: TemplatesByName): Composed | Problem {
+    const { content, steps, link, sender, problems } = this.#checkWith(request, owner, templates);
     const [problem] = problems;
     if (problem !== undefined) return problem;
     if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
@@ -123,7 +124,7 @@ export class Composer {
     return choice.kind === "chosen" ? choice.links[0] : new Problem(choice.kind);
   }
 
-  #judgeWith(request: NewMessage, owner: Owner, templates: Named): Judgement {
+  #checkWith(request: NewMessage, owner: Owner, templates: TemplatesByName): CheckedRequest {
     const problems: Problem[] = [];
     const kept = <T>(found: T | Problem): T | undefined => {
       if (!(found instanceof Problem)) return found;
@@ -135,9 +136,9 @@ export class Composer {
       const pointer = `/fallback/${index}`;
       const said = kept(contentOf(step, templateFor(step, templates), pointer));
       if (said === undefined) return [];
-      const parted = { channel: step.channel, max_segments: request.max_segments ?? null };
+      const segmentLimit = { channel: step.channel, max_segments: request.max_segments ?? null };
       const linkOf = (): Link | Problem => this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null });
-      const tooMany = segmentRefusal(parted, said, linkOf, pointer);
+      const tooMany = segmentRefusal(segmentLimit, said, linkOf, pointer);
       if (tooMany !== undefined) problems.push(tooMany);
       return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
     });
@@ -152,7 +153,7 @@ export class Composer {
   }
 }
 
-const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: Named): Template | undefined =>
+const templateFor = ({ template_id: name }: { template_id?: string | null }, templates: TemplatesByName): Template | undefined =>
   typeof name === "string" ? templates.get(name) : undefined;
 
 function templateNames(request: NewMessage): string[] {
@@ -161,11 +162,11 @@ function templateNames(request: NewMessage): string[] {
   return [...own, ...request.fallback.flatMap(({ template_id: name }) => (typeof name === "string" ? [name] : []))];
 }
 
-type Parted = Pick<NewMessage, "channel" | "max_segments">;
+type SegmentLimit = Pick<NewMessage, "channel" | "max_segments">;
 
 /** `pointer` is where the request says it; of the message itself, what it breaks is named. Without a link it is counted as on most. */
 function segmentRefusal(
-  { channel, max_segments: most }: Parted,
+  { channel, max_segments: most }: SegmentLimit,
   { body }: Content,
   linkOf: () => Link | Problem,
   pointer = "/max_segments",
@@ -191,9 +192,9 @@ function assertStepsFit(message: Message, steps: readonly Step<Content>[]): void
 
 /** What the carrier of the link is known to refuse. What we know ourselves is asked of the database, with the accept. */
 function carrierRefusal({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
-  if (unwilling.optedOut.has(recipient)) return refusalOf("recipient_opted_out");
+  if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
   return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
-    ? refusalOf("service_window_closed")
+    ? consentProblem("service_window_closed")
     : undefined;
 }
 
@@ -203,7 +204,7 @@ const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
   service_window_closed: "has not written within 24 hours: only a template may be sent",
 };
 
-export const refusalOf = (code: ConsentRefusal): Problem =>
+export const consentProblem = (code: ConsentRefusal): Problem =>
   new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
 
 /** When the message may go. */

@@ -24,23 +24,23 @@ export type TemplateUse = {
 export type Content = { body: string; template: TemplateUse | null };
 
 /** The part of a request that says it; a step of a fallback has the same. */
-export type Said = {
+export type ContentFields = {
   channel: Channel;
   body?: string | null;
   template_id?: string | null;
   template_variables?: Record<string, string> | null;
 };
 
-/** `pointer` is where in the request it was said. */
-export function contentOf(said: Said, template: Template | undefined, pointer = ""): Content | Problem {
-  if (typeof said.body === "string") return { body: said.body, template: null };
+/** `pointer` is where in the request it was fields. */
+export function contentOf(fields: ContentFields, template: Template | undefined, pointer = ""): Content | Problem {
+  if (typeof fields.body === "string") return { body: fields.body, template: null };
   const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
   if (template === undefined)
     return new Problem("template_not_found", fault("template_not_found", "no template of this environment has this id or name"));
-  const unusable = usableFor(template, said.channel);
+  const unusable = usableFor(template, fields.channel);
   if (unusable !== undefined) return new Problem(unusable.code, fault(unusable.code, unusable.detail));
-  const variables = said.template_variables ?? {};
-  const filled = fillTemplate(template, variables, said.channel, pointer);
+  const variables = fields.template_variables ?? {};
+  const filled = fillTemplate(template, variables, fields.channel, pointer);
   if (filled instanceof Problem) return filled;
   const { id, name, language, version, category } = template;
   const use = { id: encodeId("tmpl", id), name, language, version, variables, category, parts: variablesByPart(template) };

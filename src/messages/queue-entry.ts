@@ -12,7 +12,7 @@ export type QueueState = keyof typeof QUEUE_STATE;
 
 /** Where a new message waits: in the lane of its link, due at once, or already in the hands of this process for as long as a
  *  lease lasts; or in the lane of the scheduled ones until its time. */
-export type Place = {
+export type QueueEntry = {
   lane: string;
   dueAtMs: number | null;
   leaseMs: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isFinished, mayBecome, OUTCOME_UNKNOWN, STATUSES, type Standing, type Status } from "./states.ts";
+import { isFinished, mayBecome, OUTCOME_UNKNOWN, STATUSES, type StatusFields, type Status } from "./states.ts";
 
 /** Written by hand from the contract, so that a slip in the table of states does not repeat itself here. A plus is a transition;
  *  the columns are in the order of the first line. */
@@ -20,21 +20,25 @@ const TRANSITIONS: Readonly<Record<Status, string>> = {
 };
 
 /** Where it is not the status alone that tells. */
-const GUARDED: readonly (readonly [why: string, standing: Standing, transitions: string])[] = [
+const GUARDED: readonly (readonly [why: string, statusFields: StatusFields, transitions: string])[] = [
   //                                                                 sched queued sending sent deliv read undel failed expir cancel received
-  ["queued and never tried", standing("queued", { attempts: 0 }), "    .     .      +      .     .    .     .     +     +     +      ."],
+  [
+    "queued and never tried",
+    statusFields("queued", { attempts: 0 }),
+    "    .     .      +      .     .    .     .     +     +     +      .",
+  ],
   ["failed, nobody knowing whether it left", unknownFailure(), "       .     .      .      .     +    +     .     .     .     .      ."],
 ];
 
-function standing(status: Status, fields: Partial<Standing> = {}): Standing {
+function statusFields(status: Status, fields: Partial<StatusFields> = {}): StatusFields {
   return { status, attempts: 1, error: null, ...fields };
 }
 
-function unknownFailure(): Standing {
-  return standing("failed", { error: { code: OUTCOME_UNKNOWN } });
+function unknownFailure(): StatusFields {
+  return statusFields("failed", { error: { code: OUTCOME_UNKNOWN } });
 }
 
-function check(from: Standing, transitions: string): void {
+function check(from: StatusFields, transitions: string): void {
   const marks = transitions.trim().split(/ +/);
   assert.equal(marks.length, STATUSES.length);
   for (const [column, to] of STATUSES.entries()) {
@@ -44,35 +48,35 @@ function check(from: Standing, transitions: string): void {
 
 describe("every pair of statuses", () => {
   assert.deepEqual(Object.keys(TRANSITIONS), [...STATUSES]);
-  for (const status of STATUSES) test(`what ${status} may become`, () => check(standing(status), TRANSITIONS[status]));
+  for (const status of STATUSES) test(`what ${status} may become`, () => check(statusFields(status), TRANSITIONS[status]));
   for (const [why, from, transitions] of GUARDED) test(`what a message may become that is ${why}`, () => check(from, transitions));
 });
 
 describe("the guards", () => {
   test("only a carrier that was asked can say what became of a queued message", () => {
     for (const said of ["sent", "delivered", "read", "undelivered"] as const) {
-      assert.equal(mayBecome(standing("queued", { attempts: 0 }), said), false, said);
-      assert.equal(mayBecome(standing("queued", { attempts: 7 }), said), true, said);
+      assert.equal(mayBecome(statusFields("queued", { attempts: 0 }), said), false, said);
+      assert.equal(mayBecome(statusFields("queued", { attempts: 7 }), said), true, said);
     }
   });
 
   test("a failure that is certain is not overturned, whatever its code", () => {
     for (const code of ["invalid_destination", "no_route", "temporarily_unavailable", "outcome_unknown_", ""])
       for (const late of ["delivered", "read"] as const)
-        assert.equal(mayBecome(standing("failed", { error: { code } }), late), false, code);
+        assert.equal(mayBecome(statusFields("failed", { error: { code } }), late), false, code);
   });
 
   test("an error of an earlier try does not hold up a message that is not failed", () => {
     const error = { code: OUTCOME_UNKNOWN };
-    assert.equal(mayBecome(standing("delivered", { error }), "read"), true);
-    assert.equal(mayBecome(standing("delivered", { error }), "failed"), false);
-    assert.equal(mayBecome(standing("undelivered", { error: { code: "blocked_by_carrier" } }), "delivered"), true);
+    assert.equal(mayBecome(statusFields("delivered", { error }), "read"), true);
+    assert.equal(mayBecome(statusFields("delivered", { error }), "failed"), false);
+    assert.equal(mayBecome(statusFields("undelivered", { error: { code: "blocked_by_carrier" } }), "delivered"), true);
   });
 
   test("tries change nothing for any status but queued", () => {
     for (const from of STATUSES.filter((status) => status !== "queued"))
       for (const to of STATUSES)
-        assert.equal(mayBecome(standing(from, { attempts: 0 }), to), mayBecome(standing(from), to), `${from} → ${to}`);
+        assert.equal(mayBecome(statusFields(from, { attempts: 0 }), to), mayBecome(statusFields(from), to), `${from} → ${to}`);
   });
 });
 

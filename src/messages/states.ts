@@ -41,9 +41,9 @@ export const OUTCOME_UNKNOWN = "outcome_unknown";
 const SAID_BY_CARRIERS: ReadonlySet<Status> = new Set(["sent", "delivered", "read", "undelivered"]);
 
 /** What of a message the table asks for. */
-export type Standing = { status: Status; attempts: number; error: { code: string } | null };
+export type StatusFields = { status: Status; attempts: number; error: { code: string } | null };
 
-export function mayBecome({ status, attempts, error }: Standing, next: Status): boolean {
+export function mayBecome({ status, attempts, error }: StatusFields, next: Status): boolean {
   if (!NEXT[status].includes(next)) return false;
   if (status === "queued" && SAID_BY_CARRIERS.has(next)) return attempts > 0;
   if (status === "failed") return error?.code === OUTCOME_UNKNOWN;

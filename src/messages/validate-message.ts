@@ -8,7 +8,7 @@ import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
 import { toAcceptance } from "./acceptance.ts";
-import { refusalOf, type Composer, type Judgement } from "./compose.ts";
+import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
 import { isGsm7 } from "../lib/gsm7.ts";
 import type { NewMessage } from "./new-message.ts";
@@ -44,25 +44,29 @@ export const MessageValidation = Type.Object(
 );
 type MessageValidation = Static<typeof MessageValidation>;
 
-type Asked = { request: NewMessage; owner: Owner; faults: readonly Fault[] };
+type ValidationCall = { request: NewMessage; owner: Owner; faults: readonly Fault[] };
 
 /** `faults` are what the schema and the rules between fields have found. Where there are any, as much is told as can be. */
-export async function validateMessage(db: Queryable, composer: Composer, { request, owner, faults }: Asked): Promise<MessageValidation> {
+export async function validateMessage(
+  db: Queryable,
+  composer: Composer,
+  { request, owner, faults }: ValidationCall,
+): Promise<MessageValidation> {
   const isFaulty = faultyBy(faults);
   const isSaid = !isFaulty(...SAID);
-  const judged = await composer.judge(judgeable(request, isFaulty), owner);
-  const consent = isFaulty("recipient", "sender") ? undefined : await consentProblem(db, { request, owner, judged, isSaid });
-  const problems = consent === undefined ? judged.problems : [...judged.problems, consent];
+  const checked = await composer.check(checkable(request, isFaulty), owner);
+  const consent = isFaulty("recipient", "sender") ? undefined : await findConsentProblem(db, { request, owner, checked, isSaid });
+  const problems = consent === undefined ? checked.problems : [...checked.problems, consent];
   // How large it gets is known only of a message that nothing else is wrong with.
   const tooLarge = faults.length + problems.length === 0 ? await sizeProblem(composer, request, owner) : undefined;
   const errors = [...faults, ...problems.flatMap(faultsOf), ...(tooLarge === undefined ? [] : faultsOf(tooLarge))].map(toError);
-  const text = isSaid ? judged.content?.body : request.body;
+  const text = isSaid ? checked.content?.body : request.body;
   return {
     object: "message_validation",
     valid: errors.length === 0,
-    ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, judged.link),
-    fallback: judged.steps.map(({ channel, content }) => textOf(channel, content.body, undefined)),
-    route: judged.link === undefined ? null : { provider: judged.link.provider, link: judged.link.name, sender: judged.sender },
+    ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, checked.link),
+    fallback: checked.steps.map(({ channel, content }) => textOf(channel, content.body, undefined)),
+    route: checked.link === undefined ? null : { provider: checked.link.provider, link: checked.link.name, sender: checked.sender },
     errors,
   };
 }
@@ -76,9 +80,9 @@ const faultyBy = (faults: readonly Fault[]): IsFaulty => {
 
 const SAID = ["channel", "body", "template_id", "template_variables"] as const;
 
-/** The request without what is wrong in its form, so that the rest of it can be judged: whoever is still typing the recipient sees
+/** The request without what is wrong in its form, so that the rest of it can be checked: whoever is still typing the recipient sees
  *  already what the text becomes. */
-const judgeable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
+const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...request,
   // Of what is said wrongly no rule has anything to say.
   ...(isFaulty(...SAID) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
@@ -88,15 +92,18 @@ const judgeable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
 });
 
-type Consent = { request: NewMessage; owner: Owner; judged: Judgement; isSaid: boolean };
+type Consent = { request: NewMessage; owner: Owner; checked: CheckedRequest; isSaid: boolean };
 
-async function consentProblem(db: Queryable, { request, owner, judged: { link, sender }, isSaid }: Consent): Promise<Problem | undefined> {
+async function findConsentProblem(
+  db: Queryable,
+  { request, owner, checked: { link, sender }, isSaid }: Consent,
+): Promise<Problem | undefined> {
   const { recipient, channel, template_id: template } = request;
   const isFreeWhatsApp = isSaid && channel === "whatsapp" && !template;
   const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp });
   // Whom the carrier is known to refuse is told already.
   const isTold = code === "recipient_opted_out" ? link?.unwilling.optedOut.has(recipient) : link?.unwilling.windowClosed.has(recipient);
-  return code === undefined || isTold ? undefined : refusalOf(code);
+  return code === undefined || isTold ? undefined : consentProblem(code);
 }
 
 /** What the accept says of a message, or of a step of its fallback, that is too large to travel. */

@@ -6,7 +6,7 @@ import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } 
 import { encodeId, newId, type MessageId, type VerificationId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
-import { refusalOf, type Composer } from "../messages/compose.ts";
+import { consentProblem, type Composer } from "../messages/compose.ts";
 import { dropFallback } from "../messages/drop-fallback.ts";
 import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/store-messages.ts";
@@ -64,7 +64,7 @@ export class Verifier {
       const record = verificationRecord(verification, this.now());
       return { status: 201, location: `/v1/verifications/${record.id}`, body: JSON.stringify(record), eventId: null };
     }).finally(() => span?.end(sent && { "godwit.message_id": encodeId("msg", sent.message.id) }));
-    if (answer.kind === "executed" && sent !== undefined) handover.queued(sent.place.lane);
+    if (answer.kind === "executed" && sent !== undefined) handover.queued(sent.queueEntry.lane);
     return answer;
   }
 
@@ -113,7 +113,7 @@ export class Verifier {
     if (tooMany !== undefined) return tooMany;
     const { refused } = await storeMessages(tx, [message]);
     const code = refused.get(message);
-    if (code !== undefined) return refusalOf(code);
+    if (code !== undefined) return consentProblem(code);
     for (const { message_id: before } of await supersede(tx, verification)) await dropFallback(tx, before);
     await insertVerification(tx, verification);
     return undefined;

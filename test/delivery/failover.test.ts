@@ -5,7 +5,7 @@ import { advance } from "../../src/messages/advance.ts";
 import { changeBy } from "../../src/messages/change.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
-import { writtenSignal } from "../../src/delivery/settle.ts";
+import { sendingSignal } from "../../src/delivery/settle.ts";
 import { newId } from "../../src/lib/id.ts";
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN, type Plan, type Sender } from "../../src/links/plan.ts";
@@ -239,7 +239,7 @@ describe("a link that no node has up", () => {
     const [linkChooser, carriers] = [linkChooserWith(rig, { links: [brief, B] }), { ...carriersOf(), a: away() }];
     const message = await send(rig, linkChooser);
     // As a process leaves it that ended after bytes may have left.
-    const written = changeBy(message, writtenSignal(message, brief), rig.clock.now());
+    const written = changeBy(message, sendingSignal(message, brief), rig.clock.now());
     assert.ok(written !== undefined);
     assert.deepEqual(await advance(rig.db, [written]), [true]);
     await rig.makeDue(message);

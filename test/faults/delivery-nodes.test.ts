@@ -12,7 +12,7 @@ import type { Message } from "../../src/messages/message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { claimDue, renewLeases } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
-import { writtenSignal } from "../../src/delivery/settle.ts";
+import { sendingSignal } from "../../src/delivery/settle.ts";
 import { linkTo, LINK, publicId, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
@@ -23,7 +23,7 @@ const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 
 /** On record as handed over, by a process of which nothing more is heard. */
 async function writeAndDie(rig: Rig, message: Message): Promise<Message> {
   await claimAndDie(rig);
-  const written = changeBy(message, writtenSignal(message, linkTo(LINK)), rig.clock.now());
+  const written = changeBy(message, sendingSignal(message, linkTo(LINK)), rig.clock.now());
   assert.ok(written !== undefined);
   assert.deepEqual(await advance(rig.db, [written]), [true]);
   return written.after;
