@@ -10,7 +10,7 @@ import type { Watch } from "../messages/accept.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { consentProblem, type Composer, type Origin } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
-import { storeMessages } from "../messages/store-messages.ts";
+import { storeMessages } from "../messages/accept-statement.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";

@@ -6,11 +6,11 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { unreachable } from "../lib/assert.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
-import type { Content } from "../messages/content.ts";
+import type { Content, TemplateUse } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
 import { openContent } from "../messages/sealed.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
-import type { Connection, Outgoing, SendOutcome } from "../providers/provider.ts";
+import type { Connection, Outgoing, OutgoingTemplate, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
@@ -28,7 +28,6 @@ import {
 } from "./settle.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
-import { toOutgoing } from "./outgoing.ts";
 import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -228,3 +227,27 @@ function nextOf(outcome: SendOutcome, change: Change): Next {
 /** It will be due in this lane again. */
 const laterOf = ({ move }: Change): Next =>
   move.kind === "wait" && move.afterMs !== undefined ? { kind: "later", afterMs: move.afterMs } : DONE;
+
+const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
+  id: encodeId("msg", message.id),
+  attempt: message.attempts,
+  channel: message.channel,
+  recipient: message.recipient,
+  sender: message.sender,
+  body,
+  template: template && toOutgoingTemplate(template),
+  expiresAtMs: message.expiresAtMs ?? 0,
+});
+
+function toOutgoingTemplate({ name, language, category, variables, parts }: TemplateUse): OutgoingTemplate {
+  const values = variables ?? {};
+  const { header, body } = parts ?? { header: [], body: inOrder(Object.keys(values)) };
+  // A variable may be called `constructor`.
+  const valueOf = (variable: string): string => (Object.hasOwn(values, variable) ? (values[variable] ?? "") : "");
+  const filled = (names: readonly string[]) => names.map((variable) => ({ name: variable, value: valueOf(variable) }));
+  return { name, language, category: category ?? null, header: filled(header), body: filled(body) };
+}
+
+/** Of a message that does not know the parts of its template, from before that was kept: all of it is the body's, as it was then. */
+const inOrder = (names: readonly string[]): string[] =>
+  names.every((name) => /^\d+$/.test(name)) ? names.toSorted((a, b) => Number(a) - Number(b)) : [...names];

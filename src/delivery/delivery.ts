@@ -25,7 +25,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
 import type { ProviderHosts } from "./provider-hosts.ts";
 import { Failover } from "./failover.ts";
-import { startDueFallbacks } from "./fallbacks.ts";
+import { startDueFallbacks } from "./due-fallbacks.ts";
 import { Lane } from "./lane.ts";
 import type { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";

@@ -6,7 +6,7 @@ import { errorFields, type Log } from "../lib/log.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { workInPart } from "../messages/part-receipt.ts";
+import { applyToPart } from "../messages/parts.ts";
 import type { Receipt } from "../providers/provider.ts";
 import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import type { CarrierId, ProviderReference } from "../messages/provider-reference.ts";
@@ -14,7 +14,7 @@ import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { DeliveryWatch } from "./watch.ts";
 import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";
-import { Recent } from "./recent.ts";
+import { RecentMessages } from "./recent-messages.ts";
 
 // Statements take so many at a time; a carrier may hand us more.
 const MAX_BATCH = 200;
@@ -34,7 +34,7 @@ export type ReceiptsParts = {
 
 export class Receipts {
   readonly #parts: ReceiptsParts;
-  readonly #recent = new Recent();
+  readonly #recent = new RecentMessages();
   /** Names that have become known since it was last looked whether something is parked for them. */
   readonly #fresh: CarrierId[] = [];
   #looking: Promise<void> | undefined;
@@ -218,7 +218,7 @@ export class Receipts {
     const { db, wakeWebhooks, advancer, watch, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
     const { signal } = signalOf(link, message, receipt, { nowMs, receiptWaitMs, part });
-    const change = await db.transaction((tx) => workInPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
+    const change = await db.transaction((tx) => applyToPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
     wakeWebhooks();
     if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
     watch.received(link, receipt.status, change?.entry.isIgnored ?? true);

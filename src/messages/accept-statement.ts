@@ -4,9 +4,9 @@ import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consen
 import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
 import { PRIORITY_RANK } from "./queue-entry.ts";
 import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
-import type { Queryable } from "../storage/database.ts";
+import type { Queryable, Tx } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
-import type { Acceptance } from "./acceptance.ts";
+import type { Acceptance, MessageAcceptance } from "./acceptance.ts";
 import type { Message } from "./message.ts";
 import { metadataText } from "./rows.ts";
 
@@ -176,4 +176,26 @@ export async function storeAcceptances(db: Queryable, items: readonly Acceptance
   const refused = new Map<number, ConsentRefusal>();
   for (const { ordinal, refusal } of rows) if (refusal !== null) refused.set(ordinal - 1, CONSENT_REFUSALS[refusal] as ConsentRefusal);
   return { ...readOrdinals(rows.filter(({ refusal }) => refusal === null)), refused };
+}
+
+// Beyond a few hundred rows a statement gets no cheaper per message, and its parameters grow.
+const CHUNK = 250;
+
+export type StoredMessages = { stored: MessageAcceptance[]; refused: Map<MessageAcceptance, ConsentRefusal> };
+
+/** Stores many messages without idempotency keys of their own, in the caller's transaction. Leaves out the messages that consent refuses,
+ *  and returns them. */
+export async function storeMessages(tx: Tx, acceptances: readonly MessageAcceptance[]): Promise<StoredMessages> {
+  const stored: MessageAcceptance[] = [];
+  const refused = new Map<MessageAcceptance, ConsentRefusal>();
+  for (let from = 0; from < acceptances.length; from += CHUNK) {
+    const chunk = acceptances.slice(from, from + CHUNK);
+    const outcome = await storeAcceptances(tx, chunk);
+    chunk.forEach((acceptance, index) => {
+      const code = outcome.refused.get(index);
+      if (code === undefined) stored.push(acceptance);
+      else refused.set(acceptance, code);
+    });
+  }
+  return { stored, refused };
 }

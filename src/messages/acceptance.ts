@@ -1,5 +1,5 @@
 /** One request to send, decided, as what is stored of it: the message with its event, queue entry and fallback, or a refusal. */
-import type { NewFallback, Step } from "./fallback.ts";
+import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import type { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
@@ -9,7 +9,6 @@ import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { startOf, type Composed } from "./compose.ts";
-import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { tooLarge } from "./new-message.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
@@ -54,7 +53,7 @@ function given(box: SecretBox | undefined): SecretBox {
 }
 
 /** Its first step is due when the message has had its time. */
-function fallbackOf(message: Message, steps: readonly Step<Content>[], box: SecretBox | undefined): NewFallback {
+function fallbackOf(message: Message, steps: readonly FallbackStep[], box: SecretBox | undefined): NewFallback {
   return {
     steps: box === undefined ? JSON.stringify(steps) : sealSteps(box, message.id, steps),
     dueAtMs: startOf(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,

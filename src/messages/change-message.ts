@@ -4,7 +4,7 @@ import type { Credential } from "../access/authenticate.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
-import { shiftFallback, takeFallback } from "./fallback-queries.ts";
+import { shiftFallback, removeFallback } from "./fallbacks.ts";
 import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
@@ -95,7 +95,7 @@ export class MessageChanger {
       const record = JSON.stringify(messageRecord(note.after));
       await redactEntries(tx, message);
       // What has ended badly may still be sent in another way; of what has not, nothing is left to say.
-      if (!hasEndedBadly(message)) await takeFallback(tx, message.id);
+      if (!hasEndedBadly(message)) await removeFallback(tx, message.id);
       const written = await make(tx, { ...note, entry: { ...note.entry, record } });
       await storeRedaction(tx, note.after);
       return written;

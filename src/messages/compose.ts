@@ -1,5 +1,5 @@
 /** From a request to the message it makes: what it says, which way it takes, and what business rules have against it. */
-import type { Step } from "./fallback.ts";
+import type { FallbackStep } from "./fallbacks.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
 import { newId, type BatchId, type MessageId } from "../lib/id.ts";
@@ -17,7 +17,7 @@ import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
 
 /** `secret` is what the carrier is to be given where the message shows something else. */
-export type Composed = { message: Message; link: Link; steps: readonly Step<Content>[]; secret: Content | null };
+export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };
 
 /** What a message belongs to besides its account, its trace among it, and what its record shows of what it says, where that is a secret. */
 export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined };
@@ -25,7 +25,7 @@ export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Conten
 /** What the rules make of a request: everything they have against it, and as much of the message as there is. */
 export type CheckedRequest = {
   content: Content | undefined;
-  steps: readonly Omit<Step<Content>, "shown">[];
+  steps: readonly Omit<FallbackStep, "shown">[];
   link: Link | undefined;
   /** Who it comes from. */
   sender: string | null;
@@ -90,7 +90,7 @@ export class Composer {
   }
 
   /** The message that the next step of a fallback makes, or the rule it breaks. */
-  composeStep(before: Message, step: Step<Content>, rest: readonly Step<Content>[]): Composed | Problem {
+  composeStep(before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
     const { content, shown, channel } = step;
     const { recipient, priority, metadata, clientReference, maxSegments } = before;
     const link = this.#linkFor({ ...before, channel, sender: null });
@@ -178,7 +178,7 @@ function segmentRefusal(
 }
 
 /** A step has what the message has, and its own text: the record of one that could not travel would never be sent. */
-function assertStepsFit(message: Message, steps: readonly Step<Content>[]): void {
+function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void {
   const errors = steps.flatMap(({ channel, content, shown }, index) => {
     const { body, template } = shown ?? content;
     const segments = channel === "sms" ? segmentsOf(content.body) : null;

@@ -13,7 +13,7 @@ import type { Acceptor } from "./accept.ts";
 import type { ChangeCall, MessageChanger } from "./change-message.ts";
 import type { Composer } from "./compose.ts";
 import { checkEditMessage, EditMessageBody } from "./edit-message.ts";
-import { listParts, PartRecord } from "./list-parts.ts";
+import { listParts, PartRecord } from "./parts.ts";
 import { DIRECTIONS, MessageRecord, messageRecord, type Message } from "./message.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 import { findMessage, listMessages, type MessageFilter } from "./queries.ts";

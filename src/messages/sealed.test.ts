@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Step } from "./fallback.ts";
+import type { FallbackStep } from "./fallbacks.ts";
 import { newId } from "../lib/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import type { Content } from "./content.ts";
@@ -12,7 +12,7 @@ const CONTENT: Content = {
   body: "1234567890 is your code",
   template: { id: "tmpl_1", name: "code", language: "en", version: 3, variables: { code: "1234567890" } },
 };
-const STEPS: Step<Content>[] = [{ channel: "sms", content: CONTENT, shown: { body: "**", template: null }, afterSeconds: 30 }];
+const STEPS: FallbackStep[] = [{ channel: "sms", content: CONTENT, shown: { body: "**", template: null }, afterSeconds: 30 }];
 
 test("what is sealed comes back as it was, and cannot be read before", () => {
   for (const sealed of [sealContent(box, id, CONTENT), sealSteps(box, id, STEPS)]) {

@@ -1,6 +1,5 @@
 /** The next step of a fallback: a message of its own in place of one that did not get delivered. In one transaction with the
  *  right to begin it, on the message as it then is, so a step begins once on any number of nodes. */
-import { takeFallback } from "./fallback-queries.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId, type MessageId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -9,8 +8,7 @@ import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import type { Composed, Composer } from "./compose.ts";
-import type { Content } from "./content.ts";
-import type { Step } from "./fallback.ts";
+import { removeFallback, type FallbackStep } from "./fallbacks.ts";
 import { messageRecord, type Message } from "./message.ts";
 import { storeAcceptances } from "./accept-statement.ts";
 import { lockMessage } from "./queries.ts";
@@ -32,7 +30,7 @@ export async function startFallback(
   const message = await lockMessage(tx, accountId, environment, id);
   // Put off meanwhile: it will be due again.
   if (message?.status === "scheduled") return undefined;
-  const [taken] = await takeFallback(tx, id);
+  const [taken] = await removeFallback(tx, id);
   if (message === undefined || taken === undefined || OVER.has(message.status)) return undefined;
   const known = openSteps(parts.box, id, taken.steps);
   if (known === undefined) await make(tx, refusedNote(message, "content_unreadable", parts.nowMs));
@@ -54,7 +52,7 @@ async function make(tx: Tx, change: Change): Promise<void> {
 }
 
 /** Undefined where they were sealed by a key that is not known here any more. */
-function openSteps(box: SecretBox, id: MessageId, steps: string): Step<Content>[] | undefined {
+function openSteps(box: SecretBox, id: MessageId, steps: string): FallbackStep[] | undefined {
   try {
     return readSteps(box, id, steps);
   } catch {
@@ -69,7 +67,7 @@ async function acceptStep(
   tx: Tx,
   { composer, box, nowMs }: FallbackParts,
   message: Message,
-  [step, ...rest]: readonly Step<Content>[],
+  [step, ...rest]: readonly FallbackStep[],
 ): Promise<MessageAcceptance | Refusal> {
   if (step === undefined) throw new Error("a fallback has a step");
   // A code is taken until the message that first carried it expires, by whichever way it comes.

@@ -7,9 +7,9 @@ import { encodeId, newId, type MessageId, type VerificationId } from "../lib/id.
 import type { SecretBox } from "../lib/secret-box.ts";
 import { toAcceptance, type MessageAcceptance } from "../messages/acceptance.ts";
 import { consentProblem, type Composer } from "../messages/compose.ts";
-import { dropFallback } from "../messages/drop-fallback.ts";
+import { removeFallback } from "../messages/fallbacks.ts";
 import type { Handover } from "../messages/handover.ts";
-import { storeMessages } from "../messages/store-messages.ts";
+import { storeMessages } from "../messages/accept-statement.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -114,7 +114,7 @@ export class Verifier {
     const { refused } = await storeMessages(tx, [message]);
     const code = refused.get(message);
     if (code !== undefined) return consentProblem(code);
-    for (const { message_id: before } of await supersede(tx, verification)) await dropFallback(tx, before);
+    for (const { message_id: before } of await supersede(tx, verification)) await removeFallback(tx, before);
     await insertVerification(tx, verification);
     return undefined;
   }
@@ -134,7 +134,7 @@ export class Verifier {
       const { verification, more } = work(found, nowMs);
       const changed = { ...verification, updatedAtMs: nowMs };
       await storeVerification(tx, changed);
-      if (changed.status !== "pending") await dropFallback(tx, changed.messageId);
+      if (changed.status !== "pending") await removeFallback(tx, changed.messageId);
       return { status: 200, location: null, body: JSON.stringify({ ...verificationRecord(changed, nowMs), ...more }), eventId: null };
     });
   }

@@ -188,7 +188,7 @@ const reasonedSkips: Rule = (file) => {
   return found.map(([what]) => `${file.path}: ${what} without a reason: run it, or write { skip: "why, and until when" }`);
 };
 
-const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/(queries|[a-z-]+-queries|[a-z]+-statement|refusal|publish|queue))\.ts$/;
+const SQL_HOMES = /^src\/(storage\/.*|[a-z]+\/(queries|[a-z-]+-queries|[a-z]+-statement|refusal|publish|queue|fallbacks|parts))\.ts$/;
 
 const sqlHomes: Rule = (file) => {
   if (!isSource(file) || SQL_HOMES.test(file.path)) return [];

@@ -3,7 +3,7 @@ import type { Handover } from "../messages/handover.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { startFallback } from "../messages/start-fallback.ts";
-import { claimDueFallbacks, type DueFallback } from "../messages/fallback-queries.ts";
+import { claimDueFallbacks, type DueFallback } from "../messages/fallbacks.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 

@@ -7,7 +7,7 @@ import type { CarrierId } from "../messages/provider-reference.ts";
 // Some seconds of a busy link; a few megabytes.
 const MAX_MESSAGES = 8_192;
 
-export class Recent {
+export class RecentMessages {
   readonly #names = new Map<string, Message>();
 
   remember({ link, providerMessageId }: CarrierId, message: Message): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
-import { Recent } from "./recent.ts";
+import { RecentMessages } from "./recent-messages.ts";
 
 const named = (link: string, messageId: string, fields: Partial<Message> = {}): Message =>
   ({ id: newId("msg", Date.now()), status: "sent", channel: "sms", provider: { name: "carrier", link, messageId }, ...fields }) as Message;
@@ -10,7 +10,7 @@ const named = (link: string, messageId: string, fields: Partial<Message> = {}): 
 const name = (link: string, providerMessageId: string) => ({ link, providerMessageId });
 
 test("the same name on two links is two messages", () => {
-  const recent = new Recent();
+  const recent = new RecentMessages();
   const [one, two] = [named("a", "7"), named("b", "7")];
   recent.remember(name("a", "7"), one);
   recent.remember(name("b", "7"), two);
@@ -21,7 +21,7 @@ test("the same name on two links is two messages", () => {
 });
 
 test("a name that is given again is that of the newest message", () => {
-  const recent = new Recent();
+  const recent = new RecentMessages();
   recent.remember(name("a", "7"), named("a", "7"));
   const newest = named("a", "7");
   recent.remember(name("a", "7"), newest);
@@ -29,7 +29,7 @@ test("a name that is given again is that of the newest message", () => {
 });
 
 test("a message that changed is known as it is now", () => {
-  const recent = new Recent();
+  const recent = new RecentMessages();
   const sent = named("a", "7", { channel: "whatsapp" });
   recent.remember(name("a", "7"), sent);
   const delivered = { ...sent, status: "delivered" } as Message;
@@ -45,7 +45,7 @@ test("what is final for its channel is forgotten", () => {
     ["whatsapp", "delivered", false],
     ["whatsapp", "read", true],
   ] as const) {
-    const recent = new Recent();
+    const recent = new RecentMessages();
     recent.remember(name("a", "7"), named("a", "7", { channel }));
     recent.update(named("a", "7", { channel, status }));
     assert.equal(recent.find(name("a", "7")) === undefined, isForgotten, `${channel} ${status}`);
@@ -53,14 +53,14 @@ test("what is final for its channel is forgotten", () => {
 });
 
 test("an update remembers nothing that was not remembered", () => {
-  const recent = new Recent();
+  const recent = new RecentMessages();
   recent.update(named("a", "7"));
   recent.update({ ...named("a", "7"), provider: null });
   assert.equal(recent.find(name("a", "7")), undefined);
 });
 
 test("the oldest names go when there are too many", () => {
-  const recent = new Recent();
+  const recent = new RecentMessages();
   const message = named("a", "0");
   for (let index = 0; index < 8_193; index += 1) recent.remember(name("a", String(index)), message);
   assert.equal(recent.find(name("a", "0")), undefined);
