@@ -1,4 +1,4 @@
-/** One message at one link: on record as written, handed over, and what was answered on record too. */
+/** One attempt of a message at one link: stores the change to `sending`, submits the message to the carrier, and stores the outcome. */
 import { findRefusal } from "../consent/refusal.ts";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
@@ -19,7 +19,7 @@ import type { DeliveryWatch } from "./watch.ts";
 import {
   afterHold,
   holdChange,
-  lapsedSignal,
+  ttlExpiredSignal,
   settleChange,
   unreadableSignal,
   consentSignal,
@@ -32,8 +32,8 @@ import { readMessages } from "./queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What the lane makes of it. */
-export type Next =
+/** The result of an attempt, as far as the lane must act on it. */
+export type AttemptResult =
   | { kind: "done" }
   | { kind: "accepted" }
   | { kind: "throttled" }
@@ -51,23 +51,23 @@ export type AttemptsParts = {
   receiptWaitMs: number;
   log: Log;
   tracing: Tracing | undefined;
-  /** Aborted when the process ends, and answers that could not be stored are given up. */
+  /** Aborted when the process ends. Responses that could not be stored until then are given up. */
   stopping: AbortSignal;
 };
 
-type Work = {
+type AttemptInput = {
   message: Message;
   state: QueueState;
-  /** What to hand over in place of what the message shows. */
+  /** The content for the carrier, where the message shows something else. */
   sealedContent: string | null;
   link: Link;
   connection: Connection;
-  answered: (outcome: SendOutcome) => void;
+  responded: (outcome: SendOutcome) => void;
 };
 
-const DONE: Next = { kind: "done" };
-const STORE_AGAIN_MS = 500;
-// Signals race for a message a few times at most; a loop beyond that is a mistake of ours.
+const DONE: AttemptResult = { kind: "done" };
+const STORE_RETRY_MS = 500;
+// Signals compete for a message a few times at most. More rounds mean a fault in this code.
 const MAX_ROUNDS = 20;
 
 export class Attempts {
@@ -77,28 +77,28 @@ export class Attempts {
     this.#parts = parts;
   }
 
-  /** Changes that wait to be stored, of all lanes. */
+  /** The number of changes that wait to be stored, of all lanes. */
   get pending(): number {
     return this.#parts.advancer.pending;
   }
 
-  async run(work: Work): Promise<Next> {
-    const { message, state, link } = work;
+  async run(input: AttemptInput): Promise<AttemptResult> {
+    const { message, state, link } = input;
     const nowMs = this.#parts.advancer.now();
     if (message.status === "queued") {
-      if ((message.expiresAtMs ?? 0) <= nowMs) return this.#submit(changeBy(message, lapsedSignal, nowMs));
-      return this.#tryOnce(work, nowMs);
+      if ((message.expiresAtMs ?? 0) <= nowMs) return this.#advance(changeBy(message, ttlExpiredSignal, nowMs));
+      return this.#begin(input, nowMs);
     }
     if (message.status !== "sending") return { kind: "orphan" };
-    // Not held yet: its node died, or lost its lease, after bytes may have left.
-    return state === "held" ? this.#submit(changeBy(message, afterHold(link), nowMs)) : this.#hold(message, link);
+    // A message that is not held yet: its node stopped, or lost its lease, after bytes may have left.
+    return state === "held" ? this.#advance(changeBy(message, afterHold(link), nowMs)) : this.#hold(message, link);
   }
 
-  async #submit(change: Change | undefined): Promise<Next> {
-    return change !== undefined && (await this.#parts.advancer.submit(change)) ? laterOf(change) : DONE;
+  async #advance(change: Change | undefined): Promise<AttemptResult> {
+    return change !== undefined && (await this.#parts.advancer.submit(change)) ? whenDueAgain(change) : DONE;
   }
 
-  async #hold(message: Message, link: Link): Promise<Next> {
+  async #hold(message: Message, link: Link): Promise<AttemptResult> {
     const context = this.#context(link);
     const change = holdChange(message, "the process that handed it over ended before the answer came", context);
     this.#parts.watch.attempted(link.name, "unknown");
@@ -106,37 +106,37 @@ export class Attempts {
     return DONE;
   }
 
-  async #tryOnce(work: Work, nowMs: number): Promise<Next> {
-    const { message, sealedContent, link } = work;
-    const content = this.#contentOf(message, sealedContent);
-    if (content === undefined) return this.#submit(changeBy(message, unreadableSignal, nowMs));
-    const written = changeBy(message, sendingSignal(message, link), nowMs);
-    if (written === undefined) return DONE;
-    if (!(await this.#parts.advancer.submit(written))) return this.#leave(message);
-    return this.#handOver(work, written, content);
+  async #begin(input: AttemptInput, nowMs: number): Promise<AttemptResult> {
+    const { message, sealedContent, link } = input;
+    const content = this.#readContent(message, sealedContent);
+    if (content === undefined) return this.#advance(changeBy(message, unreadableSignal, nowMs));
+    const sending = changeBy(message, sendingSignal(message, link), nowMs);
+    if (sending === undefined) return DONE;
+    if (!(await this.#parts.advancer.submit(sending))) return this.#leave(message);
+    return this.#submitMessage(input, sending, content);
   }
 
-  async #handOver({ message, link, connection, answered }: Work, written: Change, content: Content): Promise<Next> {
+  async #submitMessage({ message, link, connection, responded }: AttemptInput, sending: Change, content: Content): Promise<AttemptResult> {
     const { advancer, watch, tracing } = this.#parts;
-    watch.handedOver(link.name, message, advancer.now());
-    const span = tracing?.begin(`send ${link.name}`, "client", message.trace, attributesOf(written.after, link));
-    const outcome = await this.#send(connection, toOutgoing(written.after, content), written.after, link);
-    span?.end(outcomeOf(outcome), outcome.kind !== "accepted");
-    answered(outcome);
+    watch.submitted(link.name, message, advancer.now());
+    const span = tracing?.begin(`send ${link.name}`, "client", message.trace, spanAttributes(sending.after, link));
+    const outcome = await this.#send(connection, toOutgoing(sending.after, content), sending.after, link);
+    span?.end(outcomeAttributes(outcome), outcome.kind !== "accepted");
+    responded(outcome);
     watch.attempted(link.name, outcome.kind);
-    const settled = await this.#store(written.after, outcome, link);
-    return nextOf(outcome, settled);
+    const settled = await this.#store(sending.after, outcome, link);
+    return resultOf(outcome, settled);
   }
 
-  /** Nothing has left: it was canceled, or is another's, since it was claimed; or its recipient no longer wants it. */
-  async #leave(message: Message): Promise<Next> {
+  /** Handles a message that must not be submitted. It was canceled or claimed by another node meanwhile, or its recipient opted out. */
+  async #leave(message: Message): Promise<AttemptResult> {
     const { db, advancer } = this.#parts;
     const code = await findRefusal(db, { ...message, isFreeWhatsApp: message.channel === "whatsapp" && message.template === null });
-    return code === undefined ? DONE : this.#submit(changeBy(message, consentSignal(code), advancer.now()));
+    return code === undefined ? DONE : this.#advance(changeBy(message, consentSignal(code), advancer.now()));
   }
 
-  /** Undefined where it was sealed by a key that is not known here any more. */
-  #contentOf(message: Message, sealedContent: string | null): Content | undefined {
+  /** Undefined where the content was sealed with a secret key that this service no longer has. */
+  #readContent(message: Message, sealedContent: string | null): Content | undefined {
     if (sealedContent === null) return { body: message.body ?? "", template: message.template };
     try {
       return openContent(this.#parts.box, message.id, sealedContent);
@@ -152,17 +152,17 @@ export class Attempts {
     );
   }
 
-  /** An answer after the time for it: the message is held meanwhile, or has gone on. */
+  /** Stores a response that arrived after its time limit. The message is held by then, or has a later status. */
   async #storeLate(message: Message, outcome: SendOutcome, link: Link): Promise<void> {
     if (outcome.kind === "unknown") return;
-    // What cannot be stored was not heard: the hold ends as if it had not come.
+    // A response that cannot be stored is lost. The hold then ends as without a response.
     await this.#store(message, outcome, link).catch((error: unknown) => {
       const facts = { link: link.name, message_id: encodeId("msg", message.id), ...errorFields(error) };
       this.#parts.log.error({ event: "delivery.late_response_lost", ...facts }, "a late response of a carrier could not be stored");
     });
   }
 
-  /** The carrier's answer is known here and nowhere else: it is stored however long the database takes. */
+  /** Stores the carrier's response. Retries for as long as the database needs, since only this process knows the response. */
   async #store(message: Message, outcome: SendOutcome, link: Link): Promise<Change> {
     let current = message;
     for (let round = 0; round < MAX_ROUNDS;) {
@@ -178,10 +178,10 @@ export class Attempts {
         round += 1;
       } catch (error) {
         if (!isDatabaseTrouble(error) || this.#parts.stopping.aborted) throw error;
-        await sleep(STORE_AGAIN_MS);
+        await sleep(STORE_RETRY_MS);
       }
     }
-    throw new Error("an answer could not be stored: the message changes all the time");
+    throw new Error("a response could not be stored: the message changes all the time");
   }
 
   #context(link: Link): SettleContext {
@@ -194,7 +194,7 @@ export class Attempts {
   }
 }
 
-const attributesOf = ({ id, attempts, channel }: Message, link: Link): Attributes => ({
+const spanAttributes = ({ id, attempts, channel }: Message, link: Link): Attributes => ({
   "godwit.message_id": encodeId("msg", id),
   "godwit.channel": channel,
   "godwit.link": link.name,
@@ -202,13 +202,13 @@ const attributesOf = ({ id, attempts, channel }: Message, link: Link): Attribute
   "godwit.attempt": attempts,
 });
 
-/** What a carrier says in words may quote the message. */
-const outcomeOf = (outcome: SendOutcome): Attributes => ({
+/** Leaves out the text of a carrier's response, which may quote the message. */
+const outcomeAttributes = (outcome: SendOutcome): Attributes => ({
   "godwit.outcome": outcome.kind,
   ...(outcome.kind === "refused" ? { "godwit.error_code": outcome.code } : {}),
 });
 
-function nextOf(outcome: SendOutcome, change: Change): Next {
+function resultOf(outcome: SendOutcome, change: Change): AttemptResult {
   switch (outcome.kind) {
     case "accepted":
       return { kind: "accepted" };
@@ -221,11 +221,11 @@ function nextOf(outcome: SendOutcome, change: Change): Next {
     default:
       return unreachable(outcome);
   }
-  return laterOf(change);
+  return whenDueAgain(change);
 }
 
-/** It will be due in this lane again. */
-const laterOf = ({ move }: Change): Next =>
+/** Whether the message is due in this lane again, and when. */
+const whenDueAgain = ({ move }: Change): AttemptResult =>
   move.kind === "wait" && move.afterMs !== undefined ? { kind: "later", afterMs: move.afterMs } : DONE;
 
 const toOutgoing = (message: Message, { body, template }: Content): Outgoing => ({
@@ -242,12 +242,13 @@ const toOutgoing = (message: Message, { body, template }: Content): Outgoing => 
 function toOutgoingTemplate({ name, language, category, variables, parts }: TemplateUse): OutgoingTemplate {
   const values = variables ?? {};
   const { header, body } = parts ?? { header: [], body: inOrder(Object.keys(values)) };
-  // A variable may be called `constructor`.
+  // A variable may have the name `constructor`.
   const valueOf = (variable: string): string => (Object.hasOwn(values, variable) ? (values[variable] ?? "") : "");
   const filled = (names: readonly string[]) => names.map((variable) => ({ name: variable, value: valueOf(variable) }));
   return { name, language, category: category ?? null, header: filled(header), body: filled(body) };
 }
 
-/** Of a message that does not know the parts of its template, from before that was kept: all of it is the body's, as it was then. */
+/** The variables in the order in which the carrier expects them, for a message from before template parts were stored. All of them belong
+ *  to the body then. */
 const inOrder = (names: readonly string[]): string[] =>
   names.every((name) => /^\d+$/.test(name)) ? names.toSorted((a, b) => Number(a) - Number(b)) : [...names];

@@ -1,9 +1,9 @@
-/** A limit on every call to a provider. Calls that begin in the same second share one signal, since a timer for each of
- *  thousands a second would cost more than the calls. */
+/** A time limit for every call of a provider. Calls that begin in the same second share one signal: with thousands of calls per second,
+ *  a timer for each would cost more than the calls. */
 import type { SendOutcome } from "../providers/provider.ts";
 
 const SLICE_MS = 1_000;
-// A provider that does not even heed its signal is given up on.
+// A call that ignores its signal is abandoned after this additional time.
 const GRACE_MS = 5_000;
 
 type Slice = { controller: AbortController; giveUps: Set<() => void>; abort: NodeJS.Timeout; end: NodeJS.Timeout; openedAt: number };
@@ -17,8 +17,8 @@ export class Deadlines {
     this.#limitMs = limitMs;
   }
 
-  /** The call's outcome; `unknown` when it throws, or says nothing in time: bytes may have left. What it says after it was
-   *  given up goes to `late`. */
+  /** Returns the outcome of the call. The outcome is `unknown` when the call throws, or does not end in time: bytes may have left. An
+   *  outcome that arrives after the call was abandoned goes to `late`. */
   within(call: (signal: AbortSignal) => Promise<SendOutcome>, late: (outcome: SendOutcome) => void): Promise<SendOutcome> {
     const slice = this.#slice();
     return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export class Deadlines {
     });
   }
 
-  /** Every call under way is told to end now. */
+  /** Aborts all running calls. */
   abortAll(): void {
     for (const slice of this.#slices) slice.controller.abort();
   }

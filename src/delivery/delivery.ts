@@ -1,5 +1,5 @@
-/** Everything that makes messages travel, started and stopped as one: the links, their lanes, the release of scheduled
- *  messages, receipts, and what time alone does. */
+/** The delivery of messages on one node, started and stopped as a whole: links, lanes, the release of scheduled messages, failover,
+ *  fallbacks, receipts and expiry. */
 import { reportError, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
@@ -30,31 +30,31 @@ import { Lane } from "./lane.ts";
 import type { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
 import type { DeliveryWatch } from "./watch.ts";
-import { expireLapsed, expireUnanswered, forgetInbound, forgetParkedForGood } from "./sweep.ts";
+import { expireQueued, expireWithoutReceipt, deleteOldInboundIds, deleteOldParked } from "./sweep.ts";
 
 export type DeliveryParts = {
   db: Database;
   clock: DatabaseClock;
   announcer: Announcer;
-  /** Called when a transaction has published an event: workers here and on other nodes look for deliveries at once. */
+  /** Wakes the webhook workers when a change has queued a delivery. */
   wakeWebhooks: () => void;
-  /** What this process is called among the others. */
+  /** The name of this node. */
   node: string;
   hosts: ProviderHosts;
   providers: Readonly<Record<string, Provider<never>>>;
   linkChooser: LinkChooser;
   composer: Composer;
-  /** Opens what only a carrier is to see. */
+  /** Opens sealed content, which only the carrier may see. */
   box: SecretBox;
   receiptWaitMs: number;
-  /** How long a provider has for an answer. */
-  answerWithinMs: number;
-  /** How long a claim of the queue holds, and the lease of a link that one node has open at a time. */
+  /** The time limit for the response of a carrier. */
+  responseTimeoutMs: number;
+  /** How long a claim of queued messages lasts, and how long the lease of an exclusive link, which only one node may open. */
   queueLeaseMs: number;
   linkLeaseMs: number;
-  /** How often the lanes look into the queue when no node announces anything. */
+  /** How often the lanes read the queue when no node announces messages. */
   pollMs: number;
-  /** After how long a link that no node has up counts as down; some seconds unless said. */
+  /** After how long a link counts as down when no node reports it as up. The default is some seconds. */
   downAfterMs?: number;
   watch: DeliveryWatch;
   log: Log;
@@ -62,15 +62,15 @@ export type DeliveryParts = {
 };
 
 const POLL_MS = 1_000;
-// What ends badly is to be followed soon: nobody else tells of it.
+// A fallback should start soon after its message has failed, and no wake-up announces it.
 const FALLBACK_POLL_MS = 250;
 const FAILOVER_POLL_MS = 2_000;
-// Together with the time a carrier has to say goodbye, within what a stop may take.
+// These three together stay within the time that a shutdown may take.
 const DRAIN_MS = 5_000;
 const GIVE_UP_MS = 1_500;
 const CLOSE_MS = 3_000;
-// A sweep takes at most a fiftieth of the time.
-const SWEEP_PAUSE = 50;
+// A sweep pauses for this many times its duration, so that it takes at most a fiftieth of the time.
+const SWEEP_PAUSE_FACTOR = 50;
 
 export class Delivery {
   readonly #parts: DeliveryParts;
@@ -95,7 +95,7 @@ export class Delivery {
       () => this.#openLinks(),
       reportError(log, "links.state_report_failed", "the states of links could not be stored"),
     );
-    this.#deadlines = new Deadlines(parts.answerWithinMs);
+    this.#deadlines = new Deadlines(parts.responseTimeoutMs);
     this.#job = new RepeatingJob({ onError: reportError(log, "delivery.task_failed", "a background task of delivery failed") });
   }
 
@@ -132,14 +132,14 @@ export class Delivery {
     this.#job.repeat(async () => ((await failover.turn()) > 0 ? 0 : FAILOVER_POLL_MS));
     const fallbacks = { db, clock, composer, box, handover: this.handover, wakeWebhooks, leaseMs: queueLeaseMs };
     this.#job.repeat(async () => ((await startDueFallbacks(fallbacks)) > 0 ? 0 : FALLBACK_POLL_MS));
-    this.#job.repeat(paced(() => expireLapsed(db, this.#advancer)));
-    this.#job.repeat(paced(() => expireUnanswered(db, this.#advancer)));
-    this.#job.repeat(paced(() => this.#receipts.takeUpForgotten()));
-    this.#job.repeat(paced(() => forgetParkedForGood(db)));
-    this.#job.repeat(paced(() => forgetInbound(db)));
+    this.#job.repeat(paced(() => expireQueued(db, this.#advancer)));
+    this.#job.repeat(paced(() => expireWithoutReceipt(db, this.#advancer)));
+    this.#job.repeat(paced(() => this.#receipts.applyMissed()));
+    this.#job.repeat(paced(() => deleteOldParked(db)));
+    this.#job.repeat(paced(() => deleteOldInboundIds(db)));
   }
 
-  /** New messages come to the lanes of this process through here. */
+  /** The handover of accepted messages to the lanes of this node. */
   get handover(): Handover {
     return {
       leaseMs: this.#parts.queueLeaseMs,
@@ -154,14 +154,14 @@ export class Delivery {
     };
   }
 
-  /** No new work; what may have left is waited for, and what is not settled then is told as unknown. */
+  /** Stops new work and waits for submitted messages. Messages without a response by then get an unknown outcome. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#reloading;
     await this.#job.stop();
     const lanes = Array.from(this.#lanes.values());
     await Promise.all(lanes.map((lane) => lane.drain(DRAIN_MS)));
-    // Who has not answered by now is told to end; what may have left is of unknown outcome, and put on record as such.
+    // Calls without a response are aborted. Their messages may have left, so an unknown outcome is stored.
     this.#deadlines.abortAll();
     await Promise.all(lanes.map((lane) => lane.drain(GIVE_UP_MS)));
     this.#stopping.abort();
@@ -172,23 +172,23 @@ export class Delivery {
     this.#deadlines.stop();
   }
 
-  /** Another plan, from now on. What has not changed goes on as it is; what is gone, or other than it was, is drained and closed.
-   *  One after the other: two at once would open a link twice. */
+  /** Applies a new plan. Unchanged links continue; removed and changed links are drained and closed. Reloads run one after the other,
+   *  since two at once would open a link twice. */
   async reload(): Promise<void> {
-    const reloaded = this.#reloading.then(() => this.#follow());
+    const reloaded = this.#reloading.then(() => this.#applyPlan());
     // The caller gets the error; the next reload only waits for the end of this one.
     this.#reloading = reloaded.catch(() => undefined);
     return reloaded;
   }
 
-  async #follow(): Promise<void> {
+  async #applyPlan(): Promise<void> {
     if (this.#isStopped) return;
     const links = this.#parts.linkChooser.links;
     const isSame = ({ link }: Lane): boolean => links.some((other) => isDeepStrictEqual(other, link));
     await Promise.all(
       [...this.#lanes].map(async ([name, lane]) => {
         if (isSame(lane)) return;
-        // Still there while it drains: whoever has a place kept in it finds it.
+        // The lane stays in the map while it drains, so that messages with a reservation still find it.
         await lane.drain(DRAIN_MS);
         this.#lanes.delete(name);
         await within(lane.close(), CLOSE_MS);
@@ -219,7 +219,7 @@ export class Delivery {
   async #connect(link: Link): Promise<Connection> {
     const { db, node, hosts, providers, receiptWaitMs, linkLeaseMs, log } = this.#parts;
     const provider = providers[link.provider];
-    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that is not there: ${link.provider}`);
+    if (provider === undefined) throw new Error(`the link ${link.name} names a provider that does not exist: ${link.provider}`);
     const changed = (): void => this.#lanes.get(link.name)?.wake();
     const host = hosts.hostFor(link, changed);
     if (provider.isExclusive !== true) return provider.open(link.settings as never, host);
@@ -243,12 +243,12 @@ export class Delivery {
     return leased;
   }
 
-  /** Those that this node has open; of the others their own nodes tell. */
+  /** The links that this node has open. Other nodes report theirs. */
   #openLinks(): OpenLink[] {
-    return [...this.#lanes].flatMap(([name, { connection, inHand, lastError }]) => {
+    return [...this.#lanes].flatMap(([name, { connection, ownedCount, lastError }]) => {
       if (connection instanceof LeasedConnection && !connection.isHere) return [];
       const state = connection.state ?? { kind: connection.isReady ? "connected" : "connecting", reason: null };
-      return [{ name, state, inFlight: inHand, lastError }];
+      return [{ name, state, inFlight: ownedCount, lastError }];
     });
   }
 
@@ -258,8 +258,8 @@ export class Delivery {
   }
 }
 
-/** A sweep that tells when to run it again: soon while there is more, and never so often that it weighs. One slow turn says
- *  little: the first one opens its connection, and any may have waited for others. Two in a row tell what a sweep costs. */
+/** Wraps a sweep so that it returns the pause until its next run: short while there is more work, long where the sweep is expensive.
+ *  The cost is the smaller of the last two durations: a single slow run may have opened a connection, or waited for other statements. */
 function paced(sweep: () => Promise<number>): () => Promise<number> {
   let beforeMs = 0;
   return async () => {
@@ -268,11 +268,11 @@ function paced(sweep: () => Promise<number>): () => Promise<number> {
     const tookMs = performance.now() - startedAt;
     const costMs = Math.min(tookMs, beforeMs);
     beforeMs = tookMs;
-    return found > 0 ? tookMs : Math.max(POLL_MS, costMs * SWEEP_PAUSE);
+    return found > 0 ? tookMs : Math.max(POLL_MS, costMs * SWEEP_PAUSE_FACTOR);
   };
 }
 
-/** For a process that accepts and does not deliver: every message waits in the queue, and the others are told. */
+/** The handover of a node that accepts messages and delivers none: all messages wait in the queue, and other nodes are notified. */
 export function announcingHandover(announcer: Announcer): Handover {
   return {
     leaseMs: 0,

@@ -1,4 +1,4 @@
-/** Works off the fallbacks that are due: where a message did not get delivered, its next step begins. */
+/** Starts the due steps of fallbacks, for messages that were not delivered in time. */
 import type { Handover } from "../messages/handover.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -19,8 +19,8 @@ export type FallbacksParts = {
   leaseMs: number;
 };
 
-/** Returns how many were due: there may be more until it is none. One that cannot be begun holds up no other, and is due again when
- *  its lease has run out. */
+/** Returns the number of due fallbacks; there may be more until it is zero. A fallback that fails delays no other, and is due again after
+ *  its lease. */
 export async function startDueFallbacks(parts: FallbacksParts): Promise<number> {
   const due = await claimDueFallbacks(parts.db, parts.leaseMs, BATCH);
   const failures: unknown[] = [];
@@ -32,7 +32,7 @@ export async function startDueFallbacks(parts: FallbacksParts): Promise<number> 
       failures.push(error);
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} fallbacks could not be begun: ${String(failures[0])}`);
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} fallbacks could not be started: ${String(failures[0])}`);
   return due.length;
 }
 

@@ -1,12 +1,12 @@
-/** Messages of a link that nobody can reach any more take the next link of their route, where there is one: only those of which it is
- *  certain that no try of theirs has left. */
+/** Failover: moves the messages of a link that is down on all nodes to the next link of their route. A message moves only if it is certain
+ *  that no attempt of it has left. */
 import { idKey, NO_ID } from "../lib/id.ts";
 import { readUpLinks } from "../links/up-links.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
-import { listLanes, readWaiting, takeRows, type QueueCursor, type Waiting } from "./queue.ts";
+import { listLanes, readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
@@ -14,12 +14,12 @@ import { nextLink, senderAfter } from "./next-link.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
 
-// A carrier that drops a connection takes it again within seconds; who is away for longer is away.
+// A carrier that drops a connection usually accepts a new one within seconds. After this time the link counts as down.
 const DOWN_AFTER_MS = 15_000;
 const BATCH = 200;
-// So many looks at one link in a turn; the next turn goes on where this one ended, since what cannot be moved must not hide what
-// stands behind it.
-const MAX_LOOKS = 10;
+// Reads per lane in one turn. The next turn continues where this one ended, so that messages that cannot move do not hide the ones behind
+// them.
+const MAX_READS = 10;
 const BEGINNING: QueueCursor = { priority: -1, accountId: NO_ID, dueAt: "-infinity", id: NO_ID };
 
 export type FailoverParts = {
@@ -33,33 +33,33 @@ export type FailoverParts = {
   downAfterMs?: number;
 };
 
-/** A lane whose link is not in the plan any more has nothing but its name. */
-type Lane = { name: string; link: Link | undefined };
+/** A lane of the queue. Its link is undefined where the plan no longer has it. */
+type QueuedLane = { name: string; link: Link | undefined };
 
 export class Failover {
   readonly #parts: FailoverParts;
   readonly #downSince = new Map<string, number>();
-  /** How far a lane has been looked through. */
-  readonly #places = new Map<string, QueueCursor>();
+  /** The position in each lane up to which its messages have been read. */
+  readonly #cursors = new Map<string, QueueCursor>();
 
   constructor(parts: FailoverParts) {
     this.#parts = parts;
   }
 
-  /** Returns how many messages were moved: there may be more until it is none. */
+  /** Runs one turn. Returns the number of moved messages; there may be more until it is zero. */
   async turn(): Promise<number> {
     const { db, linkChooser } = this.#parts;
     const [up, lanes] = await Promise.all([readUpLinks(db), listLanes(db)]);
     let moved = 0;
     for (const name of new Set([...linkChooser.links.map((link) => link.name), ...lanes]))
-      if (name !== SCHEDULED_LANE && this.#isDown(name, up)) moved += await this.#empty({ name, link: linkChooser.find(name) }, up);
+      if (name !== SCHEDULED_LANE && this.#isDown(name, up)) moved += await this.#moveLane({ name, link: linkChooser.find(name) }, up);
     return moved;
   }
 
   #isDown(name: string, up: ReadonlySet<string>): boolean {
     if (up.has(name)) {
       this.#downSince.delete(name);
-      this.#places.delete(name);
+      this.#cursors.delete(name);
       return false;
     }
     const since = this.#downSince.get(name) ?? performance.now();
@@ -67,31 +67,31 @@ export class Failover {
     return performance.now() - since >= (this.#parts.downAfterMs ?? DOWN_AFTER_MS);
   }
 
-  async #empty(lane: Lane, up: ReadonlySet<string>): Promise<number> {
+  async #moveLane(lane: QueuedLane, up: ReadonlySet<string>): Promise<number> {
     let moved = 0;
-    for (let look = 0; look < MAX_LOOKS; look += 1) {
-      const waiting = await readWaiting(this.#parts.db, lane.name, this.#places.get(lane.name) ?? BEGINNING, BATCH);
-      moved += await this.#move(lane, waiting, up);
+    for (let read = 0; read < MAX_READS; read += 1) {
+      const waiting = await readWaiting(this.#parts.db, lane.name, this.#cursors.get(lane.name) ?? BEGINNING, BATCH);
+      moved += await this.#moveMessages(lane, waiting, up);
       const last = waiting.at(-1);
       if (last === undefined || waiting.length < BATCH) {
-        this.#places.delete(lane.name);
+        this.#cursors.delete(lane.name);
         break;
       }
-      this.#places.set(lane.name, last.place);
+      this.#cursors.set(lane.name, last.cursor);
     }
     return moved;
   }
 
-  /** Only what goes elsewhere is taken: the rest stays as due as it ever was, for when the link is there again. */
-  async #move(lane: Lane, waiting: readonly Waiting[], up: ReadonlySet<string>): Promise<number> {
+  /** Claims only the messages that move. The others keep their due time, for when the link is up again. */
+  async #moveMessages(lane: QueuedLane, waiting: readonly Waiting[], up: ReadonlySet<string>): Promise<number> {
     const changes = waiting.flatMap((each) => this.#decide(lane, each, up) ?? []);
     if (changes.length === 0) return 0;
     const ids = changes.map(({ before }) => before.id);
-    const taken = new Set((await takeRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(idKey));
-    return this.#make(changes.filter(({ before }) => taken.has(idKey(before.id))));
+    const taken = new Set((await claimRows(this.#parts.db, lane.name, ids, this.#parts.leaseMs)).map(idKey));
+    return this.#store(changes.filter(({ before }) => taken.has(idKey(before.id))));
   }
 
-  async #make(changes: readonly Change[]): Promise<number> {
+  async #store(changes: readonly Change[]): Promise<number> {
     const { advancer, receipts, wake } = this.#parts;
     const done = await Promise.all(changes.map((change) => advancer.submit(change)));
     const made = changes.filter((_, index) => done[index]);
@@ -102,28 +102,28 @@ export class Failover {
     return made.length;
   }
 
-  #decide({ name, link }: Lane, { message, state }: Waiting, up: ReadonlySet<string>): Change | undefined {
+  #decide({ name, link }: QueuedLane, { message, state }: Waiting, up: ReadonlySet<string>): Change | undefined {
     const { linkChooser, advancer, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
-    // Nobody else is there to hold what its node left in mid-air, or to end its hold.
+    // No lane serves this link, so a message whose node stopped during the attempt is held here, and its hold ends here.
     if (message.status === "sending") {
-      const known = link ?? goneLink(name);
+      const known = link ?? removedLink(name);
       if (state === "held") return changeBy(message, afterHold(known), nowMs);
       return holdChange(message, "the process that handed it over ended before the answer came", { link: known, nowMs, receiptWaitMs });
     }
     if (message.status !== "queued") return undefined;
     const next = nextLink(linkChooser, message, name, (other) => up.has(other.name));
-    return next && movedTo(linkChooser, message, { from: name, to: next }, nowMs);
+    return next && movedMessage(linkChooser, message, { from: name, to: next }, nowMs);
   }
 }
 
-// What the plan says of a link that does not say it.
+// The default of the plan for a link without the setting.
 const HOLD_MS = 300_000;
 
-/** Stands for a link that the plan no longer has: what it may have sent is not sent again. */
-const goneLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
+/** Stands for a link that the plan no longer has. Its messages of unknown outcome are not sent again. */
+const removedLink = (name: string): Pick<Link, "name" | "onUnknown"> => ({ name, onUnknown: { holdMs: HOLD_MS, policy: "fail" } });
 
-function movedTo(linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
+function movedMessage(linkChooser: LinkChooser, message: Message, { from, to }: { from: string; to: Link }, nowMs: number): Change {
   const sender = senderAfter(linkChooser, message, { from, to });
   return noteOn({ ...message, sender }, nowMs, {
     type: "message.rerouted",

@@ -1,5 +1,6 @@
-/** The door for what people write to us, whatever carrier brings it. A message belongs to whose number it was written to, or to whom
- *  it answers, where the carrier says what it answers; it is stored once however often the carrier repeats it, and acknowledged when it is. */
+/** Receives inbound messages of all carriers. A message belongs to the owner of the number that it was sent to, or to the owner of the
+ *  message that it replies to, where the carrier reports that. A message is stored once, even if the carrier repeats it, and is
+ *  acknowledged after its commit. */
 import type { MessageId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -25,13 +26,13 @@ export type InboundParts = {
   log: Log;
 };
 
-// An answer may come before the name of what it answers is on record: that is a matter of a commit.
-const NAME_WAIT_MS = 2_000;
-const NAME_EVERY_MS = 50;
-// What one person writes is taken in its order; so many people at a time.
-const MAX_TOGETHER = 4;
+// A reply may arrive before the carrier id of its message is stored. The commit takes moments.
+const REFERENCE_WAIT_MS = 2_000;
+const REFERENCE_POLL_MS = 50;
+// The messages of one sender are stored in their order. This many senders are processed at a time.
+const MAX_CONCURRENT = 4;
 
-type Home = { owner: Owner; inReplyTo: MessageId | null };
+type InboundOwner = { owner: Owner; inReplyTo: MessageId | null };
 
 export class Inbound {
   readonly #parts: InboundParts;
@@ -40,22 +41,22 @@ export class Inbound {
     this.#parts = parts;
   }
 
-  /** Resolves when every one of them is committed, or known to belong to nobody. */
+  /** Resolves when every message is committed, or is known to have no owner. */
   async receive(link: Link, messages: readonly InboundMessage[]): Promise<void> {
-    const byWriter = [...Map.groupBy(messages, ({ from }) => from).values()];
-    const lines = Array.from({ length: Math.min(MAX_TOGETHER, byWriter.length) }, async (_, line) => {
-      for (let at = line; at < byWriter.length; at += MAX_TOGETHER)
-        for (const each of byWriter[at] ?? []) await this.#take(link, readable(each));
+    const bySender = [...Map.groupBy(messages, ({ from }) => from).values()];
+    const workers = Array.from({ length: Math.min(MAX_CONCURRENT, bySender.length) }, async (_, worker) => {
+      for (let at = worker; at < bySender.length; at += MAX_CONCURRENT)
+        for (const each of bySender[at] ?? []) await this.#store(link, toStorable(each));
     });
-    // Not before all have ended: who is told of a failure brings everything again.
-    const failed = (await Promise.allSettled(lines)).find(({ status }) => status === "rejected");
+    // The error is thrown after all have ended: on an error the carrier repeats every message.
+    const failed = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
   }
 
-  async #take(link: Link, inbound: Readable): Promise<void> {
+  async #store(link: Link, inbound: StorableInbound): Promise<void> {
     const { db, clock, wakeWebhooks, watch, log } = this.#parts;
-    const home = await this.#homeOf(link, inbound);
-    if (home === undefined) {
+    const found = await this.#findOwner(link, inbound);
+    if (found === undefined) {
       log.warn({ event: "delivery.inbound_unowned", link: link.name, channel: inbound.channel }, "an inbound message has no owner");
       watch.inbound(link.name, "unowned");
       return;
@@ -63,12 +64,12 @@ export class Inbound {
     const isNew = await db.transaction(async (tx) => {
       const { providerMessageId: messageId } = inbound;
       if (messageId !== null && !(await rememberInbound(tx, { link: link.name, providerMessageId: messageId }))) return false;
-      await receiveMessage(tx, clock.now(), home.owner, {
+      await receiveMessage(tx, clock.now(), found.owner, {
         channel: inbound.channel,
         sender: inbound.from,
         recipient: inbound.to,
         text: inbound.text,
-        inReplyTo: home.inReplyTo,
+        inReplyTo: found.inReplyTo,
         provider: { name: link.provider, link: link.name, messageId },
       });
       return true;
@@ -77,24 +78,25 @@ export class Inbound {
     watch.inbound(link.name, isNew ? "received" : "repeated");
   }
 
-  async #homeOf(link: Link, { to, inReplyTo }: InboundMessage): Promise<Home | undefined> {
+  async #findOwner(link: Link, { to, inReplyTo }: InboundMessage): Promise<InboundOwner | undefined> {
     const owner = this.#parts.linkChooser.ownerOf(link.name, to);
     if (inReplyTo === null) return owner && { owner, inReplyTo: null };
-    const name = { link: link.name, providerMessageId: inReplyTo };
-    const look = async () => (await findByCarrierIds(this.#parts.db, [name])).get(0)?.message;
-    const answered = owner === undefined ? await poll(look, { timeoutMs: NAME_WAIT_MS, everyMs: NAME_EVERY_MS }) : await look();
+    const carrierId = { link: link.name, providerMessageId: inReplyTo };
+    const find = async () => (await findByCarrierIds(this.#parts.db, [carrierId])).get(0)?.message;
+    const repliedTo = owner === undefined ? await poll(find, { timeoutMs: REFERENCE_WAIT_MS, everyMs: REFERENCE_POLL_MS }) : await find();
     if (owner === undefined)
-      return answered && { owner: { accountId: answered.accountId, environment: answered.environment }, inReplyTo: answered.id };
-    // A number may have changed hands since.
-    const isTheirs = answered?.accountId.equals(owner.accountId) === true && answered.environment === owner.environment;
-    return { owner, inReplyTo: isTheirs ? answered.id : null };
+      return repliedTo && { owner: { accountId: repliedTo.accountId, environment: repliedTo.environment }, inReplyTo: repliedTo.id };
+    // The number may have another owner than at the time of the message that this one replies to.
+    const isSameOwner = repliedTo?.accountId.equals(owner.accountId) === true && repliedTo.environment === owner.environment;
+    return { owner, inReplyTo: isSameOwner ? repliedTo.id : null };
   }
 }
 
-type Readable = InboundMessage & { from: Recipient; to: Recipient };
+type StorableInbound = InboundMessage & { from: Recipient; to: Recipient };
 
-/** Names as they can be stored and looked for. One that cannot would be brought again for ever, and hold up what comes after it. */
-const readable = ({ providerMessageId, from, to, inReplyTo, ...rest }: InboundMessage): Readable => ({
+/** Replaces characters that PostgreSQL cannot store. The carrier would repeat a message that cannot be stored forever, and the messages
+ *  behind it would wait. */
+const toStorable = ({ providerMessageId, from, to, inReplyTo, ...rest }: InboundMessage): StorableInbound => ({
   ...rest,
   from: carrierAddress(storable(from)),
   to: carrierAddress(storable(to)),

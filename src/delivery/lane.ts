@@ -11,7 +11,7 @@ import type { MessageId } from "../lib/id.ts";
 import { poll } from "../lib/wait.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
-import { claimDue, dropRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
+import { claimDue, deleteRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import type { Database } from "../storage/database.ts";
@@ -75,7 +75,7 @@ export class Lane {
   }
 
   /** The number of messages that this node owns in the lane. */
-  get inHand(): number {
+  get ownedCount(): number {
     return this.#load.size;
   }
 
@@ -200,15 +200,15 @@ export class Lane {
   async #attempt({ message, state, sealedContent }: Claimed): Promise<void> {
     const { attempts, link, connection } = this.#parts;
     let isInWindow = true;
-    const answered = (outcome?: SendOutcome): void => {
+    const responded = (outcome?: SendOutcome): void => {
       if (outcome !== undefined) this.#observe(outcome);
       if (isInWindow) this.#load.leaveWindow();
       isInWindow = false;
       this.#submitWaiting();
     };
     try {
-      const next = await attempts.run({ message, state, sealedContent, link, connection, answered });
-      if (next.kind === "orphan") await dropRows(this.#parts.db, [message.id]);
+      const next = await attempts.run({ message, state, sealedContent, link, connection, responded });
+      if (next.kind === "orphan") await deleteRows(this.#parts.db, [message.id]);
       // The message is in the queue again. The lane claims it after the pause.
       if (next.kind === "throttled") this.#pace.wake();
       else if (next.kind === "accepted") this.#pauses = 0;
@@ -217,7 +217,7 @@ export class Lane {
       // After its lease the message is claimed again, with the status that it then has: `queued`, or `sending` with an unknown outcome.
       this.#logError("delivery.attempt_failed", "an attempt failed", error);
     } finally {
-      answered();
+      responded();
       this.#load.disown(message.id);
       this.#claim();
     }

@@ -1,4 +1,4 @@
-/** What delivery counts, for Prometheus. */
+/** The metrics of delivery, for Prometheus. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { readLaneDepths } from "./queue.ts";
@@ -10,7 +10,7 @@ import type { Delivery } from "./delivery.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
-// A telephone that is switched on gets it in seconds; one that is off, when it is on again.
+// A phone that is on receives a message within seconds, and a phone that is off when it is switched on again.
 const DELIVERED_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 
 export function deliveryWatch(registry: Registry): DeliveryWatch {
@@ -60,7 +60,7 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
     registers,
   });
   return {
-    handedOver(link, message, nowMs) {
+    submitted(link, message, nowMs) {
       if (message.attempts === 0) handover.observe({ link }, secondsSinceDue(message, nowMs));
     },
     attempted: (link, outcome) => attempts.inc({ link, outcome }),
@@ -77,14 +77,14 @@ export function deliveryWatch(registry: Registry): DeliveryWatch {
 const secondsSinceDue = ({ id, sendAtMs }: Message, nowMs: number): number =>
   Math.max(0, nowMs - Math.max(sendAtMs ?? 0, uuidTimeMs(id))) / 1_000;
 
-/** What is asked of the lanes when Prometheus comes. */
+/** Gauges of this node's lanes, read at each scrape. */
 export function watchLanes(registry: Registry, delivery: Delivery): void {
   const inHand: Gauge = new Gauge({
     name: "godwit_messages_in_hand",
     help: "Messages that this process has claimed and not settled.",
     labelNames: ["link"],
     registers: [registry],
-    collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.inHand)),
+    collect: () => delivery.lanes.forEach((lane, link) => inHand.set({ link }, lane.ownedCount)),
   });
   const paused: Gauge = new Gauge({
     name: "godwit_link_throttled",
@@ -95,13 +95,13 @@ export function watchLanes(registry: Registry, delivery: Delivery): void {
   });
 }
 
-// Counting a long queue is work; every Prometheus that asks gets the same answer for a while.
-const TRUST_MS = 5_000;
+// Counting a long queue is expensive. All scrapes within this time get the same values.
+const CACHE_MS = 5_000;
 
-/** What is asked of the database when Prometheus comes: the same on every node. */
+/** Gauges that are read from the database at a scrape. All nodes report the same values. */
 export function watchQueue(registry: Registry, db: Database): void {
   const registers = [registry];
-  // Each waits for the same answer: without it, it would tell the figures of the visit before.
+  // Every gauge waits for the same read. Otherwise it would report the values of the previous scrape.
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
     new Gauge({ name, help, labelNames, registers, collect: () => refresh() });
   const depth = gauge("godwit_queue_depth", "Messages in the queue; counted up to a million.", ["lane"]);
@@ -113,7 +113,7 @@ export function watchQueue(registry: Registry, db: Database): void {
     "Transactions since the oldest that some session still holds on to; dead rows since then cannot be cleaned away.",
     [],
   );
-  const refresh = remembered(TRUST_MS, async () => {
+  const refresh = remembered(CACHE_MS, async () => {
     try {
       const [lanes, health] = await Promise.all([readLaneDepths(db), readHealth(db)]);
       for (const each of [depth, held, oldest]) each.reset();
@@ -125,7 +125,7 @@ export function watchQueue(registry: Registry, db: Database): void {
       for (const { table, rows } of health.deadTuples) dead.set({ table }, rows);
       horizon.set(health.oldestXminAge);
     } catch {
-      // Without a database there are other figures that tell; these keep their last value.
+      // Other metrics show that the database is unavailable. These gauges keep their last values.
     }
   });
 }

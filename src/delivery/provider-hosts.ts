@@ -1,5 +1,5 @@
-/** Where carriers speak to us: receipts, and what people write. Every process has them, also one that hands nothing over, since
- *  what comes over HTTP comes to any. */
+/** The hosts that providers call with receipts, inbound messages and template reviews. Every node has them, also a node that delivers
+ *  nothing, since a carrier's HTTP request may reach any node. */
 import type { Log } from "../lib/log.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Host } from "../providers/provider.ts";
@@ -17,13 +17,13 @@ export type ProviderHostsParts = {
   db: Database;
   clock: Clock;
   linkChooser: LinkChooser;
-  /** Rung when a change is to be told to someone. */
+  /** Wakes the webhook workers when a change has queued a delivery. */
   wakeWebhooks: () => void;
   receiptWaitMs: number;
   watch: DeliveryWatch;
   log: Log;
   tracing?: Tracing | undefined;
-  /** Who hears what carriers say of templates; without, nobody asks them to review any. */
+  /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
   reviews?: { hear(verdicts: readonly TemplateVerdict[]): Promise<void>; doubt(link: Link): void };
 };
 
@@ -41,12 +41,12 @@ export class ProviderHosts {
     this.#inbound = new Inbound({ db, clock, linkChooser, wakeWebhooks, watch, log });
   }
 
-  /** After all that speaks through them has stopped, and before the database goes. */
+  /** Call after all providers have stopped, and before the database is closed. */
   stop(): void {
     this.receipts.stop();
   }
 
-  /** What the provider of a link may ask of us. */
+  /** Creates the host for the provider of a link. */
   hostFor(link: Link, changed: () => void): Host {
     const { clock, log, reviews } = this.#parts;
     return {

@@ -1,4 +1,4 @@
-/** The SQL by which delivery reads messages: by their ids, and by the names that carriers gave them. */
+/** The SQL with which delivery reads messages: by their ids, and by their carrier ids. */
 import type { MessageId } from "../lib/id.ts";
 import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
@@ -8,9 +8,9 @@ import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 
-export type Owned = Owner & { id: MessageId };
+export type OwnedMessage = Owner & { id: MessageId };
 
-const read = batchStatement<Owned>(
+const read = batchStatement<OwnedMessage>(
   [
     column("account_id", "uuid", ({ accountId }) => accountId),
     column("environment", "text", ({ environment }) => environment),
@@ -21,26 +21,26 @@ select ${MESSAGE_COLUMNS}
   from ${items}${joinMessage("item")}`,
 );
 
-/** Messages as they are now. */
-export const readMessages = async (db: Queryable, ids: readonly Owned[]): Promise<Message[]> =>
+/** Reads the current versions of these messages. */
+export const readMessages = async (db: Queryable, ids: readonly OwnedMessage[]): Promise<Message[]> =>
   (await db.rows<MessageRow>(read(ids))).map(toMessage);
 
-const findNamed = batchStatement<CarrierId>(
+const findByCarrierId = batchStatement<CarrierId>(
   carrierIdColumns,
   (items) => `
-select item.ordinal::integer as place, named.part, ${MESSAGE_COLUMNS}
+select item.ordinal::integer as ordinal, known.part, ${MESSAGE_COLUMNS}
   from ${items}
  cross join lateral (select r.account_id, r.environment, r.message_id, r.part
                        from provider_references r
                       where r.link = item.link and r.provider_message_id = item.id
-                      limit 1) named${joinMessage("named")}`,
+                      limit 1) known${joinMessage("known")}`,
 );
 
 /** A message, and the number of its part where it was sent in several parts. */
 export type MatchedMessage = { message: Message; part: number | null };
 
-/** The messages that carriers gave these names, by place in the list. An unknown name has no entry. */
-export async function findByCarrierIds(db: Queryable, names: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
-  const rows = await db.rows<MessageRow & { place: number; part: number | null }>(findNamed(names));
-  return new Map(rows.map((row) => [row.place - 1, { message: toMessage(row), part: row.part }]));
+/** Finds the messages with these carrier ids, by position in the list. An unknown id has no entry. */
+export async function findByCarrierIds(db: Queryable, carrierIds: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
+  const rows = await db.rows<MessageRow & { ordinal: number; part: number | null }>(findByCarrierId(carrierIds));
+  return new Map(rows.map((row) => [row.ordinal - 1, { message: toMessage(row), part: row.part }]));
 }

@@ -9,11 +9,10 @@ import { fairWalk } from "../storage/fair-walk.ts";
 import type { Environment } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 
-// A claim looks at so many accounts of a priority at most; the next one goes on where it ended.
+// A claim reads at most this many accounts of a priority. The next claim continues after them.
 export const MAX_ACCOUNTS = 32;
 
-/** The accounts that have something due in a lane with one priority. The index passes over the rows that a node holds or that wait for
- *  later: ten thousand accounts that have only such rows take a few milliseconds. A walk that stepped through them would take more than
+/** The accounts that have due messages of one priority in a lane. The index skips the rows that a node owns or that are due later: ten thousand accounts that have only such rows take a few milliseconds. A walk that stepped through them would take more than
  *  a hundred times as long. */
 const walk = (priority: number, cursor: string): string =>
   fairWalk({
@@ -64,7 +63,8 @@ select claimed.state as queue_state, claimed.share, claimed.sealed_content,
        ${MESSAGE_COLUMNS}
   from claimed${joinMessage("claimed")}`);
 
-/** By rank of priority: how many rows at most (of the first rank: in all), and the account after which to go on. */
+/** `most` and `after` are by rank of priority: the limit of rows, of which the first is the limit of all, and the account after which the
+ *  claim continues. */
 export type Claim = {
   lane: string;
   most: readonly [number, number, number];
@@ -113,11 +113,11 @@ select ${MESSAGE_COLUMNS}
 export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
   (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(toMessage);
 
-/** A place among the rows that wait in a lane. The time is text, as the database writes it, since a date is less precise. */
+/** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
 export type QueueCursor = { priority: number; accountId: AccountId; dueAt: string; id: MessageId };
 
-/** A message that is due, and its place in the lane. */
-export type Waiting = { message: Message; state: QueueState; place: QueueCursor };
+/** A due message, and its position in the lane. */
+export type Waiting = { message: Message; state: QueueState; cursor: QueueCursor };
 
 const listWaiting = prepare(`
 with waiting as materialized (
@@ -133,19 +133,19 @@ select waiting.state as queue_state, waiting.priority as queue_priority, waiting
   from waiting${joinMessage("waiting")}
  order by waiting.priority, waiting.account_id, waiting.due_at, waiting.message_id`);
 
-/** Reads due messages of a lane from a place on, and claims none. */
+/** Reads due messages of a lane after a position, and claims none. */
 export async function readWaiting(db: Queryable, lane: string, after: QueueCursor, most: number): Promise<Waiting[]> {
   const values = [lane, after.priority, after.accountId, after.dueAt, after.id, most];
   const rows = await db.rows<MessageRow & { queue_state: number; queue_priority: number; due: string }>({ ...listWaiting, values });
   return rows.map((row) => {
     const message = toMessage(row);
-    const place = { priority: row.queue_priority, accountId: message.accountId, dueAt: row.due, id: message.id };
-    return { message, state: STATES[row.queue_state] ?? "waiting", place };
+    const cursor = { priority: row.queue_priority, accountId: message.accountId, dueAt: row.due, id: message.id };
+    return { message, state: STATES[row.queue_state] ?? "waiting", cursor };
   });
 }
 
-/** A new lease for rows that are as `condition` says. One that someone is changing just now is left alone: waiting for several of them in
- *  an order of our own could end in a circle, and its change says where it goes from there. */
+/** Gives a new lease to the rows that match `condition`. Skips rows that another transaction changes: waiting for several of them in a
+ *  different order could deadlock, and the other change decides about the row anyway. */
 const leaseFree = (items: string, condition: string): string => `
 with free as materialized (
   select unlocked.message_id, item.lease_ms
@@ -161,7 +161,7 @@ update delivery_queue q
  where q.message_id = free.message_id
 returning q.message_id`;
 
-const take = batchStatement<{ id: MessageId; lane: string; leaseMs: number }>(
+const claimSome = batchStatement<{ id: MessageId; lane: string; leaseMs: number }>(
   [
     column("message_id", "uuid", ({ id }) => id),
     column("link", "text", ({ lane }) => lane),
@@ -170,21 +170,21 @@ const take = batchStatement<{ id: MessageId; lane: string; leaseMs: number }>(
   (items) => leaseFree(items, "q.link = item.link and q.due_at <= now()"),
 );
 
-/** Takes these of a lane into this process's hands, as far as they are still due there; returns which. */
-export const takeRows = async (db: Queryable, lane: string, ids: readonly MessageId[], leaseMs: number): Promise<MessageId[]> =>
-  (await db.rows<{ message_id: MessageId }>(take(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
+/** Claims the rows of these messages that are still due in the lane, and returns their ids. */
+export const claimRows = async (db: Queryable, lane: string, ids: readonly MessageId[], leaseMs: number): Promise<MessageId[]> =>
+  (await db.rows<{ message_id: MessageId }>(claimSome(ids.map((id) => ({ id, lane, leaseMs }))))).map(({ message_id: id }) => id);
 
 const renew = batchStatement<{ id: MessageId; leaseMs: number }>(
   [column("message_id", "uuid", ({ id }) => id), column("lease_ms", "integer", ({ leaseMs }) => leaseMs)],
   (items) => leaseFree(items, `q.state <> ${QUEUE_STATE.held}`),
 );
 
-/** Still at it: nobody else should take these. With a lease of nothing: no longer at it, anybody may. */
+/** Renews the leases of these messages. A lease of zero returns them to the queue, where any node can claim them. */
 export const renewLeases = async (db: Queryable, ids: readonly MessageId[], leaseMs: number): Promise<void> => {
   await db.rows(renew(ids.map((id) => ({ id, leaseMs }))));
 };
 
-const drop = batchStatement<MessageId>(
+const deleteSome = batchStatement<MessageId>(
   [column("message_id", "uuid", (id) => id)],
   (items) => `
 delete from delivery_queue q
@@ -192,23 +192,23 @@ delete from delivery_queue q
  where q.message_id = item.message_id`,
 );
 
-/** Rows whose message has nothing to wait for. */
-export const dropRows = async (db: Queryable, ids: readonly MessageId[]): Promise<void> => {
-  await db.rows(drop(ids));
+/** Deletes the rows of messages that wait for nothing. */
+export const deleteRows = async (db: Queryable, ids: readonly MessageId[]): Promise<void> => {
+  await db.rows(deleteSome(ids));
 };
 
 export type QueueRow = { message_id: MessageId; account_id: AccountId; environment: Environment };
 
-/** Messages that nobody may hand over any more, wherever they wait. No index serves this: it would cost every message, and
- *  the caller paces itself by what the scan takes. */
-export const findLapsed = (db: Queryable, max: number): Promise<QueueRow[]> =>
+/** Finds waiting messages in all lanes whose time to live has passed. No index serves this scan, since it would cost every message. The
+ *  caller adapts its pace to the duration of the scan. */
+export const findExpired = (db: Queryable, max: number): Promise<QueueRow[]> =>
   db.rows<QueueRow>(sql`
   select message_id, account_id, environment
     from delivery_queue
    where expires_at <= now() and state = ${QUEUE_STATE.waiting}
    limit ${max}`);
 
-/** The lanes that have something in them, as the relation `lane`: the index is asked for the next one, as often as there are lanes. */
+/** The lanes that are not empty, as the relation `lane`. One index probe per lane finds the next one. */
 const LANES = `
 with recursive lane as (
   (select link
@@ -232,12 +232,12 @@ select link
 export const listLanes = async (db: Queryable): Promise<string[]> =>
   (await db.rows<{ link: string }>({ ...findLanes, values: [] })).map(({ link }) => link);
 
-// Counted no further: past this the number says only "very many", and counting would be work.
+// The count stops here. A larger number would mean the same to an operator, and would be expensive to count.
 const MAX_DEPTH = 1_000_000;
 
 export type LaneDepth = { link: string; rows: number; held: number; oldest_due_seconds: number };
 
-/** How many rows are in each lane, how many of them of unknown outcome, and for how long the oldest has been due. */
+/** The number of rows in each lane, how many of them have an unknown outcome, and for how long the oldest has been due. */
 export const readLaneDepths = (db: Queryable): Promise<LaneDepth[]> =>
   db.rows<LaneDepth>(sql`
   select link, count(*)::integer as rows, (count(*) filter (where state = ${QUEUE_STATE.held}))::integer as held,
@@ -263,7 +263,7 @@ select min(first.due_at) as due_at
  where lane.link <> '${SCHEDULED_LANE}'`);
 
 /** The time at which the longest waiting due message of an owner became due; null when none is due. Messages whose time has not come,
- *  and messages that a node holds, do not wait.
+ *  and messages that a node owns, do not wait.
  *
  *  The statement does not read the whole queue, which may have a million rows: it probes the index for each lane, and in each lane and
  *  priority for the first row of the account. */

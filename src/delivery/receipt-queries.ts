@@ -1,4 +1,4 @@
-/** All SQL of what carriers say later: the names they gave to messages, and receipts that came before a name was known. */
+/** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
 import type { AccountId, MessageId } from "../lib/id.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
@@ -6,23 +6,23 @@ import { sql } from "../storage/sql.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Environment } from "../storage/owner.ts";
 
-// So many are looked at, of all links; and so many are told, of one.
-const MAX_LOOKED_AT = 20_000;
+// The limit of references read, of all links, and of ids returned, of one link.
+const MAX_READ = 20_000;
 const MAX_RECENT = 10_000;
 
-/** What a carrier called the last messages of a link, the oldest first; those that receipts are still waited for. */
+/** The carrier ids of the latest messages of a link that wait for receipts, the oldest first. */
 export const readRecentCarrierIds = async (db: Queryable, link: string, receiptWaitMs: number): Promise<string[]> => {
-  const rows = await db.rows<{ name: string }>(sql`
-  select provider_message_id as name
+  const rows = await db.rows<{ id: string }>(sql`
+  select provider_message_id as id
     from (select link, provider_message_id, expires_at
             from provider_references
            where expires_at <= now() + ${receiptWaitMs}::float8 * interval '1 millisecond'
            order by expires_at desc
-           limit ${MAX_LOOKED_AT}) recent
+           limit ${MAX_READ}) recent
    where link = ${link}
    order by expires_at desc
    limit ${MAX_RECENT}`);
-  return rows.map(({ name }) => name).toReversed();
+  return rows.map(({ id }) => id).toReversed();
 };
 
 export const carrierIdColumns: readonly Column<CarrierId>[] = [
@@ -30,9 +30,9 @@ export const carrierIdColumns: readonly Column<CarrierId>[] = [
   column("id", "text", ({ providerMessageId }) => providerMessageId),
 ];
 
-export type Parked = CarrierId & { status: string; receipt: string };
+export type ParkedReceipt = CarrierId & { status: string; receipt: string };
 
-const park = batchStatement<Parked>(
+const park = batchStatement<ParkedReceipt>(
   [...carrierIdColumns, column("status", "text", ({ status }) => status), column("receipt", "text", ({ receipt }) => receipt)],
   (items) => `
 insert into parked_receipts (link, provider_message_id, status, receipt)
@@ -41,8 +41,8 @@ select link, id, status, receipt::json
 on conflict do nothing`,
 );
 
-/** Keeps receipts for a name that is not known yet. The same one twice is one. */
-export const parkReceipts = async (db: Queryable, receipts: readonly Parked[]): Promise<void> => {
+/** Parks receipts for carrier ids that are not known yet. A repeated receipt is stored once. */
+export const parkReceipts = async (db: Queryable, receipts: readonly ParkedReceipt[]): Promise<void> => {
   await db.rows(park(receipts));
 };
 
@@ -59,18 +59,19 @@ select item.link, found.receipt
                       limit 10) found`,
 );
 
-/** What was parked for names that have become known. */
-export const findParked = (db: Queryable, names: readonly CarrierId[]): Promise<ParkedRow[]> => db.rows<ParkedRow>(parkedFor(names));
+/** Finds the receipts that are parked for these carrier ids. */
+export const findParked = (db: Queryable, carrierIds: readonly CarrierId[]): Promise<ParkedRow[]> =>
+  db.rows<ParkedRow>(parkedFor(carrierIds));
 
-// By then whoever made the name known has looked for itself, unless it ended before it could.
-const FORGOTTEN_SECONDS = 2;
+// By then the node that stored the carrier id has applied the parked receipts itself, unless it stopped before.
+const MISSED_SECONDS = 2;
 
-/** Parked receipts whose message is known all the same. The caller paces itself by what the scan takes. */
-export const findForgotten = (db: Queryable, max: number): Promise<ParkedRow[]> =>
+/** Finds parked receipts whose carrier id is known. The caller adapts its pace to the duration of the scan. */
+export const findMissed = (db: Queryable, max: number): Promise<ParkedRow[]> =>
   db.rows<ParkedRow>(sql`
   select p.link, p.receipt
     from parked_receipts p
-   where p.received_at <= now() - make_interval(secs => ${FORGOTTEN_SECONDS})
+   where p.received_at <= now() - make_interval(secs => ${MISSED_SECONDS})
      and exists (select
                    from provider_references r
                   where r.link = p.link and r.provider_message_id = p.provider_message_id)
@@ -84,19 +85,19 @@ delete from parked_receipts p
  where p.link = item.link and p.provider_message_id = item.id and p.status = item.status`,
 );
 
-/** These have been worked in. */
-export const forgetParked = async (db: Queryable, receipts: readonly (CarrierId & { status: string })[]): Promise<void> => {
+/** Deletes parked receipts that have been applied. */
+export const deleteParked = async (db: Queryable, receipts: readonly (CarrierId & { status: string })[]): Promise<void> => {
   await db.rows(unpark(receipts));
 };
 
-// Cloud APIs try a webhook again for up to seven days.
+// Cloud APIs retry a webhook for up to seven days.
 const INBOUND_DAYS = 8;
 
 // Carriers hold a receipt for two days at most, and a link can be down over a weekend.
 const PARKED_DAYS = 3;
 
-/** Receipts whose message never became known. */
-export const dropOldParked = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+/** Deletes parked receipts whose carrier id never became known. */
+export const deleteOldParkedReceipts = (db: Queryable, max: number): Promise<{ link: string }[]> =>
   db.rows<{ link: string }>(sql`
   delete from parked_receipts
    where ctid = any (array(select ctid
@@ -105,7 +106,7 @@ export const dropOldParked = (db: Queryable, max: number): Promise<{ link: strin
                             limit ${max}))
   returning link`);
 
-/** Whether a carrier brings this inbound message for the first time. */
+/** Stores the id of an inbound message. Returns whether the carrier delivers this message for the first time. */
 export const rememberInbound = async (tx: Tx, { link, providerMessageId }: CarrierId): Promise<boolean> => {
   const rows = await tx.rows(sql`
   insert into inbound_names (link, provider_message_id)
@@ -115,8 +116,8 @@ export const rememberInbound = async (tx: Tx, { link, providerMessageId }: Carri
   return rows.length > 0;
 };
 
-/** A carrier that was not answered repeats itself for a few days at most. */
-export const dropOldInbound = (db: Queryable, max: number): Promise<{ link: string }[]> =>
+/** Deletes ids of inbound messages that no carrier repeats any more: without a response, a carrier repeats a message for a few days. */
+export const deleteOldInbound = (db: Queryable, max: number): Promise<{ link: string }[]> =>
   db.rows<{ link: string }>(sql`
   delete from inbound_names
    where ctid = any (array(select ctid
@@ -126,18 +127,24 @@ export const dropOldInbound = (db: Queryable, max: number): Promise<{ link: stri
                             limit ${max}))
   returning link`);
 
-export type Overdue = { link: string; provider_message_id: string; account_id: AccountId; environment: Environment; message_id: MessageId };
+export type ExpiredReference = {
+  link: string;
+  provider_message_id: string;
+  account_id: AccountId;
+  environment: Environment;
+  message_id: MessageId;
+};
 
-/** Names under which nothing more is awaited. */
-export const findOverdue = (db: Queryable, max: number): Promise<Overdue[]> =>
-  db.rows<Overdue>(sql`
+/** Finds references whose receipts are no longer awaited. */
+export const findExpiredReferences = (db: Queryable, max: number): Promise<ExpiredReference[]> =>
+  db.rows<ExpiredReference>(sql`
   select link, provider_message_id, account_id, environment, message_id
     from provider_references
    where expires_at <= now()
    order by expires_at
    limit ${max}`);
 
-const forget = batchStatement<{ link: string; provider_message_id: string }>(
+const deleteReferences = batchStatement<{ link: string; provider_message_id: string }>(
   [column("link", "text", ({ link }) => link), column("id", "text", ({ provider_message_id: id }) => id)],
   (items) => `
 delete from provider_references r
@@ -145,7 +152,10 @@ delete from provider_references r
  where r.link = item.link and r.provider_message_id = item.id and r.expires_at <= now()`,
 );
 
-/** Deletes names that are still overdue: one that was given anew meanwhile stays. */
-export const forgetReferences = async (db: Queryable, names: readonly { link: string; provider_message_id: string }[]): Promise<void> => {
-  await db.rows(forget(names));
+/** Deletes references that are still expired. A carrier id that was given to another message meanwhile stays. */
+export const deleteExpiredReferences = async (
+  db: Queryable,
+  references: readonly { link: string; provider_message_id: string }[],
+): Promise<void> => {
+  await db.rows(deleteReferences(references));
 };

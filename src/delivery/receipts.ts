@@ -1,5 +1,5 @@
-/** What carriers say later. A receipt finds its message by the name the carrier gave it, or by ours where the carrier gives it
- *  back, within its link. One that comes before its name is known is parked, and taken up when the name appears. */
+/** Applies delivery receipts. A receipt finds its message within its link, by the carrier id, or by our message id where the carrier returns
+ *  it. A receipt that arrives before its carrier id is known is parked, and applied when the id becomes known. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, encodeId, idKey } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
@@ -8,7 +8,7 @@ import { changeBy, noteOn, type Change, type Signal } from "../messages/change.t
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
 import type { Receipt } from "../providers/provider.ts";
-import { findForgotten, findParked, forgetParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
+import { findMissed, findParked, deleteParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import type { CarrierId, ProviderReference } from "../messages/provider-reference.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -16,11 +16,11 @@ import type { DeliveryWatch } from "./watch.ts";
 import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";
 import { RecentMessages } from "./recent-messages.ts";
 
-// Statements take so many at a time; a carrier may hand us more.
+// The limit of one statement. A carrier may send more receipts at once.
 const MAX_BATCH = 200;
 const MAX_ROUNDS = 20;
-const LOOK_EVERY_MS = 50;
-const LOOK_AGAIN_MS = 500;
+const MATCH_EVERY_MS = 50;
+const MATCH_RETRY_MS = 500;
 
 export type ReceiptsParts = {
   db: Database;
@@ -35,19 +35,19 @@ export type ReceiptsParts = {
 export class Receipts {
   readonly #parts: ReceiptsParts;
   readonly #recent = new RecentMessages();
-  /** Names that have become known since it was last looked whether something is parked for them. */
-  readonly #fresh: CarrierId[] = [];
-  #looking: Promise<void> | undefined;
+  /** Carrier ids that have become known since parked receipts were last matched. */
+  readonly #newIds: CarrierId[] = [];
+  #matching: Promise<void> | undefined;
   #isStopped = false;
-  /** Receipts that are being parked. */
+  /** The keys of the receipts that this node is parking. */
   readonly #parking = new Set<string>();
-  #takingUp: Promise<unknown> = Promise.resolve();
+  #applying: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ReceiptsParts) {
     this.#parts = parts;
   }
 
-  /** Resolves when every one of them is committed, as a change, an ignored entry, or parked. */
+  /** Resolves when every receipt is committed: as a change, as an ignored entry of the timeline, or as a parked receipt. */
   async receive(link: string, receipts: readonly Receipt[]): Promise<void> {
     for (let from = 0; from < receipts.length; from += MAX_BATCH) {
       const batch = receipts.slice(from, from + MAX_BATCH);
@@ -57,16 +57,16 @@ export class Receipts {
     }
   }
 
-  /** Parked first, then looked for again: whoever makes the name known does it in the opposite order, so one of the two sees the
-   *  other. Until that is done nobody else in this process takes them up, or a receipt would be worked in twice. */
+  /** Parks receipts, then looks for their messages once more. A node that stores a carrier id does it in the opposite order, so that one of
+   *  the two sees the other. Until then no other task of this node applies the parked receipts, so that none is applied twice. */
   async #park(link: string, receipts: readonly Receipt[]): Promise<void> {
-    const keys = receipts.flatMap((receipt) => keysOf(link, receipt));
+    const keys = receipts.flatMap((receipt) => parkingKeys(link, receipt));
     for (const key of keys) this.#parking.add(key);
     try {
       await parkReceipts(
         this.#parts.db,
         receipts.flatMap((receipt) =>
-          carrierIds(link, receipt).map((name) => ({ ...name, status: receipt.status, receipt: JSON.stringify(receipt) })),
+          carrierIds(link, receipt).map((id) => ({ ...id, status: receipt.status, receipt: JSON.stringify(receipt) })),
         ),
       );
       const unmatched = await this.#apply(link, receipts);
@@ -80,66 +80,67 @@ export class Receipts {
     }
   }
 
-  /** A name became known with this change, which is committed: what was parked for it will be taken up. */
+  /** Notes that a committed change has stored a carrier id. Receipts that are parked for it are applied soon. */
   referenceStored({ reference, after }: Change): void {
     if (reference === null) return;
     const { link, providerMessageId, furtherPartIds = [] } = reference;
-    // Of a message in parts each receipt is worked in under its lock, and what is remembered of it would be out of date.
+    // A message in parts is not kept in memory: its receipts are applied with the message locked, which would make the copy outdated.
     if (furtherPartIds.length === 0) this.#recent.remember(reference, after);
-    this.#fresh.push(...[providerMessageId, ...furtherPartIds].map((name) => ({ link, providerMessageId: name })));
-    if (!this.#isStopped) this.#looking ??= this.#lookSoon();
+    this.#newIds.push(...[providerMessageId, ...furtherPartIds].map((id) => ({ link, providerMessageId: id })));
+    if (!this.#isStopped) this.#matching ??= this.#matchSoon();
   }
 
-  /** Whoever makes a name known looks for what is parked under it, and may end before it does: then anybody takes it up.
-   *  Returns how many there were. */
-  async takeUpForgotten(): Promise<number> {
-    return this.#takeUp(() => findForgotten(this.#parts.db, MAX_BATCH));
+  /** Applies parked receipts that the node that stored their carrier id has missed, because it stopped before. Returns their number. */
+  async applyMissed(): Promise<number> {
+    return this.#applyParked(() => findMissed(this.#parts.db, MAX_BATCH));
   }
 
-  /** Resolves when nothing is left to look for. */
+  /** Resolves when no carrier id is left to match. */
   async settled(): Promise<void> {
-    while (this.#looking !== undefined) await this.#looking;
+    while (this.#matching !== undefined) await this.#matching;
   }
 
-  /** Nothing is looked for any more: the database is about to go. Whoever is left finds what was parked. */
+  /** Stops matching, before the database is closed. Other nodes find the receipts that stay parked. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Every message that a carrier takes has a name to look for, and hardly any has a receipt parked: many share a look. */
-  async #lookSoon(): Promise<void> {
-    await sleep(LOOK_EVERY_MS);
-    const names = this.#fresh.splice(0, MAX_BATCH);
+  /** Matches new carrier ids with parked receipts. Every accepted message has a carrier id and very few have a parked receipt, so many ids
+   *  share one query. */
+  async #matchSoon(): Promise<void> {
+    await sleep(MATCH_EVERY_MS);
+    const ids = this.#newIds.splice(0, MAX_BATCH);
     try {
-      await this.#takeUp(() => findParked(this.#parts.db, names));
+      await this.#applyParked(() => findParked(this.#parts.db, ids));
     } catch (error) {
       this.#parts.log.error({ event: "delivery.receipt_match_failed", ...errorFields(error) }, "parked receipts could not be matched");
-      // Tried again while it can help; what is not, is found when the carrier repeats itself.
-      if (isDatabaseTrouble(error)) this.#fresh.unshift(...names);
-      await sleep(LOOK_AGAIN_MS);
+      // Retried only where a retry can help. Other receipts are matched when the carrier repeats them.
+      if (isDatabaseTrouble(error)) this.#newIds.unshift(...ids);
+      await sleep(MATCH_RETRY_MS);
     } finally {
-      this.#looking = this.#fresh.length > 0 && !this.#isStopped ? this.#lookSoon() : undefined;
+      this.#matching = this.#newIds.length > 0 && !this.#isStopped ? this.#matchSoon() : undefined;
     }
   }
 
-  /** One after the other: two that found the same receipt would work it in twice. Returns how many were found. */
-  #takeUp(find: () => Promise<ParkedRow[]>): Promise<number> {
-    const turn = this.#takingUp.then(async () => {
+  /** Applies the parked receipts that `find` returns, and returns their number. Calls run one after the other: two that found the same
+   *  receipt would apply it twice. */
+  #applyParked(find: () => Promise<ParkedRow[]>): Promise<number> {
+    const turn = this.#applying.then(async () => {
       const parked = await find();
-      for (const row of parked) await this.#takeUpOne(row);
+      for (const row of parked) await this.#applyParkedOne(row);
       return parked.length;
     });
     // The caller gets the error; the next turn only waits for the end of this one.
-    this.#takingUp = turn.catch(() => undefined);
+    this.#applying = turn.catch(() => undefined);
     return turn;
   }
 
-  async #takeUpOne({ link, receipt: parked }: ParkedRow): Promise<void> {
+  async #applyParkedOne({ link, receipt: parked }: ParkedRow): Promise<void> {
     const receipt = parked as Receipt;
-    // What is being parked just now is found by the next look for what was forgotten, if its own look has missed it.
-    const isBeingParked = (): boolean => keysOf(link, receipt).some((key) => this.#parking.has(key));
+    // `#park` looks for the message of this receipt itself. Should it miss the message, `applyMissed` finds the receipt later.
+    const isBeingParked = (): boolean => parkingKeys(link, receipt).some((key) => this.#parking.has(key));
     if (isBeingParked()) return;
-    // Whoever parked it may have worked it in since it was found.
+    // The task that parked the receipt may have applied it meanwhile.
     const still = await findParked(this.#parts.db, carrierIds(link, receipt));
     if (isBeingParked() || !still.some(({ receipt: other }) => (other as Receipt).status === receipt.status)) return;
     await this.#apply(link, [receipt]);
@@ -148,56 +149,57 @@ export class Receipts {
 
   async #unpark(link: string, receipts: readonly Receipt[]): Promise<void> {
     if (receipts.length === 0) return;
-    await forgetParked(
+    await deleteParked(
       this.#parts.db,
-      receipts.flatMap((receipt) => carrierIds(link, receipt).map((name) => ({ ...name, status: receipt.status }))),
+      receipts.flatMap((receipt) => carrierIds(link, receipt).map((id) => ({ ...id, status: receipt.status }))),
     );
   }
 
-  /** Works the receipts in, in their order for each message; returns those of which nobody knows the message. */
+  /** Applies the receipts, in their order for each message. Returns those whose message is not known. */
   async #apply(link: string, receipts: readonly Receipt[]): Promise<Receipt[]> {
     const found = await this.#match(link, receipts);
     const unmatched: Receipt[] = [];
     const byMessage = new Map<string, { message: Message; receipts: { receipt: Receipt; part: number | null }[] }>();
-    for (const [place, receipt] of receipts.entries()) {
-      const named = found.get(place);
-      if (named === undefined) {
+    for (const [index, receipt] of receipts.entries()) {
+      const match = found.get(index);
+      if (match === undefined) {
         unmatched.push(receipt);
         continue;
       }
-      const { message, part } = named;
+      const { message, part } = match;
       const id = idKey(message.id);
       const group = byMessage.get(id) ?? { message, receipts: [] };
       group.receipts.push({ receipt, part });
       byMessage.set(id, group);
     }
-    await Promise.all(Array.from(byMessage.values(), (group) => this.#workIn(link, group.message, group.receipts)));
+    await Promise.all(Array.from(byMessage.values(), (group) => this.#applyToMessage(link, group.message, group.receipts)));
     return unmatched;
   }
 
-  /** By the carrier's name where there is one, by ours otherwise; from memory where it was this process that sent it. */
+  /** Finds the messages of receipts, by position in the list: by the carrier id, otherwise by our message id. Messages that this node
+   *  submitted lately come from memory. */
   async #match(link: string, receipts: readonly Receipt[]): Promise<Map<number, MatchedMessage>> {
     const messages = new Map<number, MatchedMessage>();
-    const asked: { name: CarrierId; place: number }[] = [];
-    receipts.forEach((receipt, place) => {
-      const names = carrierIds(link, receipt);
-      const known = names.map((name) => this.#recent.find(name)).find((message) => message !== undefined);
-      if (known !== undefined) messages.set(place, { message: known, part: null });
-      else asked.push(...names.map((name) => ({ name, place })));
+    const wanted: { carrierId: CarrierId; index: number }[] = [];
+    receipts.forEach((receipt, index) => {
+      const ids = carrierIds(link, receipt);
+      const recent = ids.map((id) => this.#recent.find(id)).find((message) => message !== undefined);
+      if (recent !== undefined) messages.set(index, { message: recent, part: null });
+      else wanted.push(...ids.map((carrierId) => ({ carrierId, index })));
     });
-    if (asked.length === 0) return messages;
+    if (wanted.length === 0) return messages;
     const found = await findByCarrierIds(
       this.#parts.db,
-      asked.map(({ name }) => name),
+      wanted.map(({ carrierId }) => carrierId),
     );
-    asked.forEach(({ place }, index) => {
-      const named = found.get(index);
-      if (named !== undefined && !messages.has(place)) messages.set(place, named);
+    wanted.forEach(({ index }, position) => {
+      const match = found.get(position);
+      if (match !== undefined && !messages.has(index)) messages.set(index, match);
     });
     return messages;
   }
 
-  async #workIn(link: string, message: Message, receipts: readonly { receipt: Receipt; part: number | null }[]): Promise<void> {
+  async #applyToMessage(link: string, message: Message, receipts: readonly { receipt: Receipt; part: number | null }[]): Promise<void> {
     let current = message;
     for (const { receipt, part } of receipts) {
       const span = this.#parts.tracing?.begin("receipt", "consumer", message.trace, {
@@ -217,7 +219,7 @@ export class Receipts {
   async #advancePart(link: string, message: Message, part: number, receipt: Receipt): Promise<void> {
     const { db, wakeWebhooks, advancer, watch, receiptWaitMs } = this.#parts;
     const nowMs = advancer.now();
-    const { signal } = signalOf(link, message, receipt, { nowMs, receiptWaitMs, part });
+    const { signal } = receiptSignal(link, message, receipt, { nowMs, receiptWaitMs, part });
     const change = await db.transaction((tx) => applyToPart(tx, message, part, { signal: { ...signal, reference: null }, nowMs }));
     wakeWebhooks();
     if (change !== undefined && change.after.sequence > change.before.sequence) watch.advanced(change.after);
@@ -239,12 +241,12 @@ export class Receipts {
       if (now === undefined) return current;
       current = now;
     }
-    throw new Error("a receipt could not be worked in: the message changes all the time");
+    throw new Error("a receipt could not be applied: the message changes all the time");
   }
 
   #decide(link: string, message: Message, receipt: Receipt): Change {
     const nowMs = this.#parts.advancer.now();
-    const { signal, provider, reference } = signalOf(link, message, receipt, {
+    const { signal, provider, reference } = receiptSignal(link, message, receipt, {
       nowMs,
       receiptWaitMs: this.#parts.receiptWaitMs,
       part: null,
@@ -261,10 +263,10 @@ export class Receipts {
   }
 }
 
-type Surroundings = { nowMs: number; receiptWaitMs: number; part: number | null };
+type ReceiptContext = { nowMs: number; receiptWaitMs: number; part: number | null };
 
-/** What a receipt means for its message. */
-function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, receiptWaitMs, part }: Surroundings) {
+/** The signal of a receipt for its message. */
+function receiptSignal(link: string, message: Message, receipt: Receipt, { nowMs, receiptWaitMs, part }: ReceiptContext) {
   const { status, error, providerMessageId, raw } = receipt;
   const detail = {
     receipt: {
@@ -276,11 +278,12 @@ function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, rec
       raw: { ...raw },
     },
   };
-  // A message of unknown outcome gets its carrier's name from the receipt, and one that was sent again a second name, also
-  // where the receipt moves nothing: the next one may speak of the message by that alone.
-  const name = providerMessageId === message.provider?.messageId ? null : providerMessageId;
-  const reference: ProviderReference | null = name === null ? null : { link, providerMessageId: name, expiresAtMs: nowMs + receiptWaitMs };
-  const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? name };
+  // A message of unknown outcome gets its carrier id from the receipt, and a message that was sent again gets a second one. That holds
+  // for an ignored receipt, too: the next receipt may contain only that id.
+  const newId = providerMessageId === message.provider?.messageId ? null : providerMessageId;
+  const reference: ProviderReference | null =
+    newId === null ? null : { link, providerMessageId: newId, expiresAtMs: nowMs + receiptWaitMs };
+  const provider = message.provider && { ...message.provider, messageId: message.provider.messageId ?? newId };
   const signal: Signal = {
     status,
     ...(error === null
@@ -288,7 +291,7 @@ function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, rec
       : { error: { code: error.code, message: error.message, permanent: error.isPermanent, provider_code: error.providerCode } }),
     provider,
     detail,
-    // Nothing is left to do for what the carrier has.
+    // The carrier has the message, so the queue row is no longer needed.
     move: { kind: "leave" },
     reference,
   };
@@ -297,9 +300,9 @@ function signalOf(link: string, message: Message, receipt: Receipt, { nowMs, rec
 
 const carrierIds = (link: string, { providerMessageId, reference }: Receipt): CarrierId[] => [
   ...(providerMessageId === null ? [] : [{ link, providerMessageId }]),
-  // Only what can be an id of ours: the names of a link are one set.
+  // Only a valid message id of ours: carrier ids and our own ids share one set for each link.
   ...(reference === null || decodeId("msg", reference) === undefined ? [] : [{ link, providerMessageId: reference }]),
 ];
 
-const keysOf = (link: string, receipt: Receipt): string[] =>
+const parkingKeys = (link: string, receipt: Receipt): string[] =>
   carrierIds(link, receipt).map(({ providerMessageId }) => `${link} ${receipt.status} ${providerMessageId}`);

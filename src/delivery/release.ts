@@ -1,4 +1,5 @@
-/** Scheduled messages whose time has come join the lane of their link. The link is chosen now, not when they were accepted. */
+/** Releases scheduled messages when their time has come: each moves to the lane of a link. The link is chosen at release, not when the
+ *  message is accepted. */
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -11,7 +12,7 @@ const BATCH = 100;
 
 export type ReleaseParts = { db: Database; advancer: Advancer; linkChooser: LinkChooser; leaseMs: number };
 
-/** Releases what is due; returns the lanes that have new work, and how many it were: there may be more until it is none. */
+/** Releases due messages. Returns the lanes that have new work and the number of messages; there may be more until it is zero. */
 export async function releaseDue({ db, advancer, linkChooser, leaseMs }: ReleaseParts): Promise<{ lanes: Set<string>; released: number }> {
   const claimed = await claimReleasable(db, leaseMs, BATCH);
   const lanes = new Set<string>();
@@ -36,10 +37,12 @@ export async function releaseDue({ db, advancer, linkChooser, leaseMs }: Release
   return { lanes, released: claimed.length };
 }
 
-type Chosen = { link: Link; sender: string | null; refusal: null } | { link: undefined; sender: string | null; refusal: NoRoute["kind"] };
+type ReleaseLink =
+  | { link: Link; sender: string | null; refusal: null }
+  | { link: undefined; sender: string | null; refusal: NoRoute["kind"] };
 
-/** A sender that only came with the link of that time does not stand in the way of another now. */
-function chooseLink(linkChooser: LinkChooser, message: Message): Chosen {
+/** Chooses a link. A sender that was only the default of the earlier link may be replaced by the default of another. */
+function chooseLink(linkChooser: LinkChooser, message: Message): ReleaseLink {
   const choice = linkChooser.choose(message);
   if (choice.kind === "chosen") return { link: choice.links[0], sender: message.sender, refusal: null };
   const isDefault = linkChooser.links.some((link) => message.sender === linkChooser.senderOn(link, message));

@@ -9,7 +9,7 @@ import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import type { SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
-import { afterHold, holdChange, lapsedSignal, settleChange, sendingSignal } from "./settle.ts";
+import { afterHold, holdChange, ttlExpiredSignal, settleChange, sendingSignal } from "./settle.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 const LINK: Link = {
@@ -110,7 +110,7 @@ describe("before it is handed over", () => {
   });
 
   test("one whose time to live has passed expires and leaves the queue", () => {
-    const lapsed = changeBy(message({ status: "queued" }), lapsedSignal, NOW_MS);
+    const lapsed = changeBy(message({ status: "queued" }), ttlExpiredSignal, NOW_MS);
     assert.equal(lapsed?.after.status, "expired");
     assert.equal(lapsed?.after.error?.code, "ttl_expired");
     assert.deepEqual(lapsed?.move, { kind: "leave" });

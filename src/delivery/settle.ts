@@ -1,4 +1,4 @@
-/** What an answer of a provider means for the message: the rules of tries, without doing anything. */
+/** The rules of attempts: decides how the outcome of an attempt changes the message. Pure functions; `attempt.ts` stores the changes. */
 import type { Detail } from "../events/timeline.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -12,15 +12,15 @@ import type { SendOutcome } from "../providers/provider.ts";
 import type { Link } from "../links/link.ts";
 import { unreachable } from "../lib/assert.ts";
 
-// Ten refusals over about half an hour: what a carrier still refuses then is not a passing fault.
+// Ten refusals take about half an hour. A fault that lasts longer is not temporary.
 const MAX_REFUSALS = 10;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 600_000;
 
-// A carrier that asks for a longer wait is asked again after this: a slip of its own must not stop a link for days.
+// The longest pause that a carrier can request. A mistake of the carrier must not stop a link for days.
 const MAX_THROTTLE_MS = 3_600_000;
 
-/** How long a carrier wants us to wait, within reason; null where it does not say, or says that we need not. */
+/** The pause that a carrier requests, limited to the maximum; null where it requests none. */
 export const throttleMs = (retryAfterMs: number | null): number | null =>
   retryAfterMs !== null && Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), MAX_THROTTLE_MS) : null;
 
@@ -28,12 +28,12 @@ export type SettleContext = {
   link: Link;
   receiptWaitMs: number;
   nowMs: number;
-  /** The link to try next, and who the message comes from there, where its route has another. */
+  /** The next link of the route and the sender there, where the route has another link. */
   next?: (message: Message) => { link: Link; sender: string | null } | undefined;
 };
 
-/** An attempt as the timeline keeps it. */
-const attemptOf = (
+/** The attempt as an entry of the timeline. */
+const attemptEntry = (
   { attempts }: { attempts: number },
   link: Pick<Link, "name">,
   facts: Omit<NonNullable<Detail["attempt"]>, "number" | "link">,
@@ -43,21 +43,21 @@ const attemptOf = (
   ...facts,
 });
 
-/** Queued → sending. It commits before bytes may leave. */
+/** The change from `queued` to `sending`. It commits before the first byte may leave. */
 export const sendingSignal = (message: Message, link: Link): Signal => {
   const attempts = message.attempts + 1;
   return {
     status: "sending",
     attempts,
     provider: { name: link.provider, link: link.name, messageId: null },
-    detail: { attempt: attemptOf({ attempts }, link, { outcome: "written" }) },
-    // Whoever finds its lease run out finds it sending: bytes may have left.
+    detail: { attempt: attemptEntry({ attempts }, link, { outcome: "written" }) },
+    // The row keeps its lease. A node that claims the message after the lease finds it `sending`: bytes may have left.
     move: { kind: "stay" },
   };
 };
 
-/** Ttl passed before it was handed over. */
-export const lapsedSignal: Signal = {
+/** The time to live passed before the message was submitted. */
+export const ttlExpiredSignal: Signal = {
   status: "expired",
   error: {
     code: "ttl_expired",
@@ -82,7 +82,7 @@ const UNWILLING: Readonly<Record<ConsentRefusal, string>> = {
   service_window_closed: "The recipient's 24 hours for free text had passed when the message was to be handed to a carrier.",
 };
 
-/** It lies sealed by a secret key that this service no longer has. */
+/** The content was sealed with a secret key that this service no longer has. */
 export const unreadableSignal: Signal = {
   status: "failed",
   error: {
@@ -95,30 +95,30 @@ export const unreadableSignal: Signal = {
   move: { kind: "leave" },
 };
 
-/** What an outcome does to a message that was sending: a change of its status, or a note on its timeline. `attempt` is the try
- *  that it speaks of. By now the next one may be under way, and then only a yes to an earlier one changes anything. */
+/** Decides the effect of an outcome: a change of the status, or a note on the timeline. `attempt` is the number of the attempt that had the
+ *  outcome. A later attempt may be in progress already; then only an acceptance of the earlier one changes the message. */
 export function settleChange(message: Message, outcome: SendOutcome, context: SettleContext, attempt = message.attempts): Change {
   const isLast = attempt === message.attempts;
-  const tried = { ...message, attempts: attempt };
+  const attempted = { ...message, attempts: attempt };
   if (outcome.kind === "unknown") {
     const isOpen = isLast && message.status === "sending";
-    return isOpen ? holdChange(message, outcome.detail, context) : unknownNote(message, tried, outcome.detail, context);
+    return isOpen ? holdChange(message, outcome.detail, context) : unknownNote(message, attempted, outcome.detail, context);
   }
-  const signal = settleSignal(tried, outcome, context);
+  const signal = settleSignal(attempted, outcome, context);
   const change = isLast || outcome.kind === "accepted" ? changeBy(message, signal, context.nowMs) : undefined;
   return change ?? lateNote(message, signal, context);
 }
 
-/** The message has gone on: what is not known of an earlier try holds up nothing. */
-const unknownNote = (message: Message, tried: Message, detail: string, { link, nowMs }: SettleContext): Change =>
+/** The unknown outcome of an earlier attempt. The message has changed since, and is not held for it. */
+const unknownNote = (message: Message, attempted: Message, detail: string, { link, nowMs }: SettleContext): Change =>
   noteOn(message, nowMs, {
     type: "attempt.unknown",
     isIgnored: true,
-    detail: { attempt: attemptOf(tried, link, { outcome: "unknown", detail }) },
+    detail: { attempt: attemptEntry(attempted, link, { outcome: "unknown", detail }) },
     move: { kind: "stay" },
   });
 
-/** The message has gone on without this answer. What it says is kept, and so is the name the carrier gave. */
+/** A response that arrived after the message had changed without it. The timeline keeps the response, and the carrier id is stored. */
 function lateNote(message: Message, signal: Signal, { nowMs }: SettleContext): Change {
   const note = noteOn(message, nowMs, { type: `message.${signal.status}`, isIgnored: true, detail: signal.detail, move: { kind: "stay" } });
   const { provider } = signal;
@@ -134,22 +134,23 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
       return {
         status: "sent",
         provider: { name: link.provider, link: link.name, messageId: outcome.providerMessageId },
-        detail: { attempt: attemptOf(message, link, { outcome: "accepted", provider_message_id: outcome.providerMessageId }) },
+        detail: { attempt: attemptEntry(message, link, { outcome: "accepted", provider_message_id: outcome.providerMessageId }) },
         move: { kind: "leave" },
         reference: {
           link: link.name,
           providerMessageId: outcome.providerMessageId,
           expiresAtMs: nowMs + context.receiptWaitMs,
-          ...partsOf(outcome),
+          ...furtherParts(outcome),
         },
       };
     case "refused":
       return refusedSignal(message, outcome, context);
     case "throttled": {
-      // For the link: back to the front of the lane, which waits as a whole. For the recipient: only this message waits.
+      // Throttling of the link returns the message to the front of the lane, which pauses as a whole. Throttling of the recipient
+      // delays only this message.
       const retryMs = throttleMs(outcome.retryAfterMs) ?? backoffMs(message.attempts, FIRST_RETRY_MS, MAX_RETRY_MS);
       const due = outcome.scope === "link" ? { atMs: uuidTimeMs(message.id) } : { afterMs: retryMs };
-      const attempt = attemptOf(message, link, {
+      const attempt = attemptEntry(message, link, {
         outcome: "throttled",
         provider_code: outcome.providerCode,
         retry_at: isoTime(nowMs + retryMs),
@@ -161,12 +162,13 @@ function settleSignal(message: Message, outcome: Exclude<SendOutcome, { kind: "u
   }
 }
 
-/** Parts are told apart by their names. A carrier that gives one name to several speaks of the message as a whole. */
-function partsOf({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): {
+/** The carrier ids of the further parts, where every part has its own. A carrier that gives one id to several parts reports about the
+ *  message as a whole. */
+function furtherParts({ providerMessageId, furtherPartIds = [] }: Extract<SendOutcome, { kind: "accepted" }>): {
   furtherPartIds?: readonly string[];
 } {
-  const names = [providerMessageId, ...furtherPartIds];
-  const areDistinct = new Set(names).size === names.length && names.every((name) => name !== "" && !name.includes("\n"));
+  const ids = [providerMessageId, ...furtherPartIds];
+  const areDistinct = new Set(ids).size === ids.length && ids.every((id) => id !== "" && !id.includes("\n"));
   return furtherPartIds.length > 0 && areDistinct ? { furtherPartIds } : {};
 }
 
@@ -176,14 +178,14 @@ function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "
   const refusals = message.refusals + 1;
   if (isPermanent || refusals >= MAX_REFUSALS) {
     const error: MessageError = { code, message: outcome.message, permanent: isPermanent, provider_code: providerCode };
-    return { status: "failed", error, detail: { attempt: attemptOf(message, link, refused) }, move: { kind: "leave" } };
+    return { status: "failed", error, detail: { attempt: attemptEntry(message, link, refused) }, move: { kind: "leave" } };
   }
   const afterMs = backoffMs(refusals, FIRST_RETRY_MS, MAX_RETRY_MS);
   const other = next?.(message);
   return {
     status: "queued",
     detail: {
-      attempt: attemptOf(message, link, { ...refused, retry_at: isoTime(nowMs + afterMs) }),
+      attempt: attemptEntry(message, link, { ...refused, retry_at: isoTime(nowMs + afterMs) }),
       ...(other === undefined ? {} : { reason: `${other.link.name} takes it next` }),
     },
     refusals,
@@ -194,19 +196,19 @@ function refusedSignal(message: Message, outcome: Extract<SendOutcome, { kind: "
 
 export type HoldContext = Pick<SettleContext, "nowMs" | "receiptWaitMs"> & { link: Pick<Link, "name" | "onUnknown"> };
 
-/** Nobody knows whether it left: it is held, and a late answer or a receipt may tell. A carrier that gives our id back names
- *  the message by it. */
+/** Holds a message of unknown outcome: a late response or a receipt may still report the outcome. Some carriers return our message id in
+ *  their receipts, so it is stored as a carrier id. */
 export const holdChange = (message: Message, detail: string, { link, nowMs, receiptWaitMs }: HoldContext): Change => ({
   ...noteOn({ ...message, hasUnknown: true }, nowMs, {
     type: "attempt.unknown",
     isIgnored: false,
-    detail: { attempt: attemptOf(message, link, { outcome: "unknown", detail }) },
+    detail: { attempt: attemptEntry(message, link, { outcome: "unknown", detail }) },
     move: { kind: "wait", state: "held", afterMs: Math.round(link.onUnknown.holdMs) },
   }),
   reference: { link: link.name, providerMessageId: encodeId("msg", message.id), expiresAtMs: nowMs + receiptWaitMs },
 });
 
-/** Nothing was heard while it was held: what the link's policy says. */
+/** The end of a hold without a response or receipt. The policy of the link decides. */
 export const afterHold = ({ onUnknown }: Pick<Link, "onUnknown">): Signal =>
   onUnknown.policy === "resend"
     ? { status: "queued", detail: { reason: "on_unknown: resend" }, move: { kind: "wait", state: "waiting", afterMs: 0 } }

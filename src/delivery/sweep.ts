@@ -1,17 +1,17 @@
-/** What time alone does: a message whose time to live passes in the queue, a receipt that never comes. */
+/** Sweeps: expires messages whose time to live passes in the queue and messages without a receipt, and deletes old receipts and ids. */
 import { idKey } from "../lib/id.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { findLapsed } from "./queue.ts";
-import { dropOldInbound, dropOldParked, findOverdue, forgetReferences } from "./receipt-queries.ts";
+import { findExpired } from "./queue.ts";
+import { deleteOldInbound, deleteOldParkedReceipts, findExpiredReferences, deleteExpiredReferences } from "./receipt-queries.ts";
 import type { Database } from "../storage/database.ts";
 import { readMessages } from "./queries.ts";
-import { lapsedSignal } from "./settle.ts";
+import { ttlExpiredSignal } from "./settle.ts";
 
 const BATCH = 500;
 
-const unanswered: Signal = {
+const noReceiptSignal: Signal = {
   status: "expired",
   error: {
     code: "no_receipt",
@@ -23,39 +23,39 @@ const unanswered: Signal = {
   move: { kind: "stay" },
 };
 
-/** Messages that waited too long to be handed over; returns how many there were. */
-export async function expireLapsed(db: Database, advancer: Advancer): Promise<number> {
-  const messages = await readOwned(db, await findLapsed(db, BATCH));
-  // What is scheduled is released first; what is sending is with a carrier, and stays in the queue until that one has answered.
-  const lapsed = messages.filter(({ status }) => status === "queued");
-  await advanceAll(advancer, lapsed, lapsedSignal);
-  return lapsed.length;
+/** Expires queued messages whose time to live has passed. Returns their number. */
+export async function expireQueued(db: Database, advancer: Advancer): Promise<number> {
+  const messages = await readOwned(db, await findExpired(db, BATCH));
+  // A scheduled message is released first. A `sending` message stays in the queue until its carrier responds.
+  const queued = messages.filter(({ status }) => status === "queued");
+  await advanceAll(advancer, queued, ttlExpiredSignal);
+  return queued.length;
 }
 
-// A phone may be off for longer than a receipt is waited for. What its carrier says then is still the truth.
+// A phone may be off for longer than the wait for a receipt. A receipt that arrives after that is still applied.
 const LATE_MS = 7 * 24 * 3_600_000;
 
-/** Messages that a carrier took and never spoke of again; returns how many names were done with. */
-export async function expireUnanswered(db: Database, advancer: Advancer): Promise<number> {
-  const overdue = await findOverdue(db, BATCH);
-  const messages = new Map((await readOwned(db, overdue)).map((message) => [idKey(message.id), message]));
+/** Expires messages that a carrier accepted and for which no receipt arrived. Returns the number of expired references. */
+export async function expireWithoutReceipt(db: Database, advancer: Advancer): Promise<number> {
+  const expired = await findExpiredReferences(db, BATCH);
+  const messages = new Map((await readOwned(db, expired)).map((message) => [idKey(message.id), message]));
   const nowMs = advancer.now();
-  const changes = overdue.flatMap(({ link, provider_message_id: providerMessageId, message_id: id }) => {
+  const changes = expired.flatMap(({ link, provider_message_id: providerMessageId, message_id: id }) => {
     const message = messages.get(idKey(id));
-    // A message may have a name of ours besides its carrier's: that one decides.
+    // A message may be referenced by our own id as well as by its carrier id. The carrier id decides.
     if (message?.status !== "sent" || (message.provider?.messageId ?? providerMessageId) !== providerMessageId) return [];
     const reference = { link, providerMessageId, expiresAtMs: nowMs + LATE_MS };
-    return changeBy(message, { ...unanswered, reference }, nowMs) ?? [];
+    return changeBy(message, { ...noReceiptSignal, reference }, nowMs) ?? [];
   });
   await Promise.all(changes.map((change) => advancer.submit(change)));
-  // After the change, which keeps its own name: one forgotten before it would leave its message sent for ever.
-  if (overdue.length > 0) await forgetReferences(db, overdue);
-  return overdue.length;
+  // Deleted after the change, which renews its own reference. A reference deleted before it could leave its message `sent` forever.
+  if (expired.length > 0) await deleteExpiredReferences(db, expired);
+  return expired.length;
 }
 
-export const forgetInbound = async (db: Database): Promise<number> => (await dropOldInbound(db, BATCH)).length;
+export const deleteOldInboundIds = async (db: Database): Promise<number> => (await deleteOldInbound(db, BATCH)).length;
 
-export const forgetParkedForGood = async (db: Database): Promise<number> => (await dropOldParked(db, BATCH)).length;
+export const deleteOldParked = async (db: Database): Promise<number> => (await deleteOldParkedReceipts(db, BATCH)).length;
 
 type OwnedRow = { account_id: Message["accountId"]; environment: Message["environment"]; message_id: Message["id"] };
 

@@ -2,7 +2,7 @@
 import type { Message } from "../messages/message.ts";
 
 export type DeliveryWatch = {
-  handedOver(link: string, message: Message, nowMs: number): void;
+  submitted(link: string, message: Message, nowMs: number): void;
   attempted(link: string, outcome: string): void;
   advanced(after: Message): void;
   received(link: string, status: string, isIgnored: boolean): void;

@@ -1,11 +1,11 @@
-/** The names by which carriers speak of messages. */
+/** The ids by which carriers report about messages. */
 
-/** What a carrier calls a message; it means something within its link alone. */
+/** The id that a carrier gives to a message or part. It is unique only within its link. */
 export type CarrierId = { link: string; providerMessageId: string };
 
-/** A name, and until when the carrier may speak of the message by it. */
+/** A carrier id of a message, and the time until which the carrier may report about the message with it. */
 export type ProviderReference = CarrierId & {
   expiresAtMs: number;
-  /** What it calls the parts after the first, of a message that went in several. */
+  /** The carrier ids of the parts after the first, for a message in several parts. */
   furtherPartIds?: readonly string[];
 };

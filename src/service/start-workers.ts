@@ -144,7 +144,7 @@ function startTemplateReviews(
 }
 
 // Carriers respond in tenths of a second; one that needs a minute has lost the request.
-const ANSWER_WITHIN_MS = 60_000;
+const RESPONSE_TIMEOUT_MS = 60_000;
 
 type DeliveryParts = Pick<Workers, "wakeWebhooks" | "linkChooser" | "hosts" | "composer"> & { watch: ReturnType<typeof deliveryWatch> };
 
@@ -167,7 +167,7 @@ async function startDelivery(
     composer,
     box,
     receiptWaitMs: config.receiptWaitMs,
-    answerWithinMs: ANSWER_WITHIN_MS,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     queueLeaseMs: timings.queueLeaseMs,
     linkLeaseMs: timings.linkLeaseMs,
     pollMs: timings.deliveryPollMs,

@@ -226,7 +226,7 @@ describe("after an outcome that nobody knew", () => {
     carrier.answers(REFUSED_AGAIN, unknown, refused(true));
     carrier.answers(NAMELESS, unknown);
     carrier.answers(TOO_LATE, () => late.promise);
-    await rig.deliver({ [LINK]: carrier, strict: carrier }, { links, answerWithinMs: 200 });
+    await rig.deliver({ [LINK]: carrier, strict: carrier }, { links, responseTimeoutMs: 200 });
   });
   after(async () => {
     late.resolve(acceptedParts("never"));

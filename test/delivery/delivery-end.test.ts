@@ -26,7 +26,7 @@ describe("a stop", () => {
     const messages = await rig.acceptMany(10, () => ({}));
     const delivery = await rig.deliver({ [LINK]: carrier });
     const lane = delivery.lanes.get(LINK);
-    await until("two at the carrier, and more in hand", () => (carrier.sends.length === 2 && (lane?.inHand ?? 0) > 2) || undefined);
+    await until("two at the carrier, and more in hand", () => (carrier.sends.length === 2 && (lane?.ownedCount ?? 0) > 2) || undefined);
     const stopping = delivery.stop();
     await until(
       "the others to be given back",

@@ -84,7 +84,7 @@ describe("a link", () => {
     const marker = await rig.accept({}, { link: "other", handover });
     await rig.untilStatus(marker, "sent");
     assert.equal(carrier.sends.length, 0);
-    assert.equal(lanes.get(LINK)?.inHand, 0);
+    assert.equal(lanes.get(LINK)?.ownedCount, 0);
     for (const message of waiting) assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due for whoever can take it");
     carrier.isReady = true;
     carrier.changed();

@@ -65,7 +65,7 @@ describe("before a message is handed over", () => {
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until(
       "one at the carrier, and one in hand",
-      () => (carrier.sends.length === 1 && delivery.lanes.get(LINK)?.inHand === 2) || undefined,
+      () => (carrier.sends.length === 1 && delivery.lanes.get(LINK)?.ownedCount === 2) || undefined,
     );
     const canceled = changeBy(second, { status: "canceled", detail: { reason: "asked" }, move: { kind: "leave" } }, rig.clock.now());
     assert.ok(canceled !== undefined);
@@ -305,7 +305,7 @@ describe("a provider that does not keep its word", () => {
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(accepted("late"))));
     carrier.answers(RECIPIENT, heeds);
     const message = await rig.accept();
-    await rig.deliver({ [LINK]: carrier }, { answerWithinMs: 50 });
+    await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     assert.equal((await rig.untilStatus(message, "sent")).provider?.messageId, "late");
     assert.equal(await rig.queueRow(message), undefined);
   });
@@ -316,7 +316,7 @@ describe("a provider that does not keep its word", () => {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     carrier.answers(RECIPIENT, () => promise);
     const message = await rig.accept();
-    await rig.deliver({ [LINK]: carrier }, { answerWithinMs: 50 });
+    await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     await isHeld(rig, message);
     assert.equal(attemptsIn(await rig.timeline(message)).at(-1)?.["detail"], "no answer in time");
     await anotherPasses(rig, carrier);
@@ -336,7 +336,7 @@ describe("a provider that does not keep its word", () => {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     carrier.answers(RECIPIENT, () => promise);
     const message = await rig.accept();
-    await rig.deliver({ [LINK]: carrier }, { answerWithinMs: 50, log });
+    await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50, log });
     await isHeld(rig, message);
     await rig.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
     resolve(accepted("late"));

@@ -212,7 +212,7 @@ describe("a message in parts", () => {
 describe("receipts of two parts at once", () => {
   test("through two processes never leave the message behind", async () => {
     const hosts = ["p", "q"].map((name) => {
-      const watch = { handedOver() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
+      const watch = { submitted() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
       return new ProviderHosts({
         db: rig.connect(name),
         clock: rig.clock,
@@ -279,7 +279,7 @@ describe("a message that is sent again", () => {
     const late = Promise.withResolvers<ReturnType<typeof accepted>>();
     again.answers(recipientNo(1), () => late.promise, acceptedParts("b-1", "b-2"));
     const message = await own.accept({ recipient: recipientNo(1) });
-    await own.deliver({ [LINK]: again }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })], answerWithinMs: 200 });
+    await own.deliver({ [LINK]: again }, { links: [linkTo(LINK, { holdMs: 50, policy: "resend" })], responseTimeoutMs: 200 });
     await own.untilStatus(message, "sent");
     await again.receive([receipt("b-1", "delivered")]);
     late.resolve(acceptedParts("a-1", "a-2"));

@@ -132,7 +132,7 @@ describe("a message that was accepted before its recipient opted out", () => {
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until(
       "one with the carrier, and more in hand",
-      () => (carrier.sends.length === 1 && (delivery.lanes.get(LINK)?.inHand ?? 0) >= 2) || undefined,
+      () => (carrier.sends.length === 1 && (delivery.lanes.get(LINK)?.ownedCount ?? 0) >= 2) || undefined,
     );
     await stop(rig);
     resolve(accepted());

@@ -1,7 +1,7 @@
 /** What time alone does to messages, one sweep after the other. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { expireLapsed } from "../../src/delivery/sweep.ts";
+import { expireQueued } from "../../src/delivery/sweep.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { Advancer } from "../../src/messages/advance.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -20,7 +20,7 @@ before(async () => {
     wakeWebhooks: () => undefined,
     watch: { advanced: () => undefined },
   });
-  sweep = () => expireLapsed(db, advancer);
+  sweep = () => expireQueued(db, advancer);
 });
 after(() => godwit.stop());
 

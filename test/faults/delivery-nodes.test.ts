@@ -168,17 +168,17 @@ describe("a process that lost its lease", () => {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     slow.answers(recipientNo(0), () => promise);
     const first = await rig.accept({ recipient: recipientNo(0) });
-    const inHand = await rig.accept({ recipient: recipientNo(1) });
+    const ownedCount = await rig.accept({ recipient: recipientNo(1) });
     const delivery = await rig.deliver({ [LINK]: slow });
-    await until("both to be in its hands", () => (slow.sends.length === 1 && delivery.lanes.get(LINK)?.inHand === 2) || undefined);
-    await rig.makeDue(inHand);
+    await until("both to be in its hands", () => (slow.sends.length === 1 && delivery.lanes.get(LINK)?.ownedCount === 2) || undefined);
+    await rig.makeDue(ownedCount);
     await second(rig, other);
-    await rig.untilStatus(inHand, "sent");
+    await rig.untilStatus(ownedCount, "sent");
     resolve(accepted());
     await rig.untilStatus(first, "sent");
-    await until("its hands to be empty", () => delivery.lanes.get(LINK)?.inHand === 0 || undefined);
+    await until("its hands to be empty", () => delivery.lanes.get(LINK)?.ownedCount === 0 || undefined);
     assert.deepEqual([slow.sendsTo(recipientNo(1)).length, other.sendsTo(recipientNo(1)).length], [0, 1]);
-    assert.equal((await rig.message(inHand)).attempts, 1);
+    assert.equal((await rig.message(ownedCount)).attempts, 1);
   });
 
   test("in the middle of a try still has its answer counted, and nobody sends it again", async () => {

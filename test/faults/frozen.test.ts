@@ -8,7 +8,7 @@ import { gate, Scene, until, usual } from "../support/dispatching.ts";
 describe("a process that stands still for longer than its lease", () => {
   for (const policy of ["fail", "resend"] as const) {
     test(`wakes up to find others at its work: nothing leaves twice unless the policy says so (${policy})`, async (context) => {
-      await using scene = await Scene.open(context, { onUnknown: { policy, holdMs: 500 }, plan: usual, answerWithinMs: 1_000 });
+      await using scene = await Scene.open(context, { onUnknown: { policy, holdMs: 500 }, plan: usual, responseTimeoutMs: 1_000 });
       await scene.accept(400);
       const [frozen] = await Promise.all([scene.start(), scene.start()]);
       await scene.moreLines(frozen, 30 + Math.floor(scene.random() * 100));
@@ -30,7 +30,7 @@ describe("a process that stands still for longer than its lease", () => {
     const second = gate();
     await using scene = await Scene.open(context, {
       onUnknown: { policy: "resend", holdMs: 300 },
-      answerWithinMs: 30_000,
+      responseTimeoutMs: 30_000,
       plan: () => {
         let count = 0;
         return ({ attempt }) => {

@@ -105,7 +105,7 @@ describe("a process that loses the database", () => {
     const answers = gate();
     await using scene = await Scene.open(context, {
       window: 80,
-      answerWithinMs: 20_000,
+      responseTimeoutMs: 20_000,
       plan: () => () => ({ answer: "accepted", answerAfterMs: 0, until: answers.opened, receiptAfterMs: 600, isNamed: false }),
     });
     const { witness } = scene;
@@ -142,7 +142,7 @@ describe("a process that is told to stop", () => {
     const answers = gate();
     await using scene = await Scene.open(context, {
       window: WINDOW,
-      answerWithinMs: 20_000,
+      responseTimeoutMs: 20_000,
       plan: (random) => (line) => ({ ...prompt(random)(line), ...(line.node === "node1" ? { until: answers.opened } : {}) }),
     });
     const { witness } = scene;

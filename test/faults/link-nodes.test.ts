@@ -69,11 +69,11 @@ describe("an exclusive link on two nodes", () => {
     await until("it to be open", () => exchange.open === 1 || undefined);
     const stuck = await rig.accept({ recipient: recipientNo(0) });
     const ahead = await rig.accept({ recipient: recipientNo(1) });
-    await until("both to be in its hands", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.inHand === 2) || undefined);
+    await until("both to be in its hands", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.ownedCount === 2) || undefined);
     await rig.rows("update link_leases set node = 'somebody else', expires_at = now() + interval '3 seconds'");
     await rig.deliver({ [LINK]: theirs }, second(rig));
     // Long before a lease on a message would run out that its node renews.
-    await until("it to be given back", () => owner.lanes.get(LINK)?.inHand === 1 || undefined, 4_000);
+    await until("it to be given back", () => owner.lanes.get(LINK)?.ownedCount === 1 || undefined, 4_000);
     await rig.untilStatus(ahead, "sent");
     assert.equal(exchange.highWater, 1);
     assert.deepEqual(exchange.sends.filter(({ id }) => id === exchange.sends.at(-1)?.id).length, 1);

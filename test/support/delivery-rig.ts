@@ -79,7 +79,7 @@ export const queueOnly: Handover = {
 export const wakeNothing = (): void => undefined;
 
 const silentWatch: DeliveryWatch = {
-  handedOver: () => undefined,
+  submitted: () => undefined,
   attempted: () => undefined,
   advanced: () => undefined,
   received: () => undefined,
@@ -96,7 +96,7 @@ export type DeliveryOptions = {
   downAfterMs?: number;
   linkLeaseMs?: number;
   pollMs?: number;
-  answerWithinMs?: number;
+  responseTimeoutMs?: number;
   /** Another connection to the same database. */
   db?: Database;
   /** Silent without it. */
@@ -157,7 +157,7 @@ export class Rig {
       node = "node-1",
       links,
       receiptWaitMs = 3_600_000,
-      answerWithinMs = 60_000,
+      responseTimeoutMs = 60_000,
       db = this.db,
       downAfterMs,
       linkLeaseMs = TIMINGS.linkLeaseMs,
@@ -178,7 +178,7 @@ export class Rig {
       providers: carriers,
       composer: this.#composer(linkChooser),
       box: new SecretBox(Buffer.alloc(32)),
-      answerWithinMs,
+      responseTimeoutMs,
       queueLeaseMs: TIMINGS.queueLeaseMs,
       linkLeaseMs,
       pollMs,

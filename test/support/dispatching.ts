@@ -49,7 +49,7 @@ const NOBODY: Handover = {
 export type SceneOptions = {
   plan?: (random: () => number) => PlanOf;
   onUnknown?: Link["onUnknown"];
-  answerWithinMs?: number;
+  responseTimeoutMs?: number;
   window?: number;
 };
 
@@ -81,14 +81,14 @@ export class Scene {
   readonly random: () => number;
   readonly onUnknown: Link["onUnknown"];
   readonly #clock: DatabaseClock;
-  readonly #settings: Pick<DispatchSettings, "answerWithinMs" | "window">;
+  readonly #settings: Pick<DispatchSettings, "responseTimeoutMs" | "window">;
   readonly #nodes: Node[] = [];
   #count = 0;
 
   private constructor(
     fields: Pick<Scene, "db" | "databaseUrl" | "witness" | "random" | "onUnknown">,
     clock: DatabaseClock,
-    settings: Pick<DispatchSettings, "answerWithinMs" | "window">,
+    settings: Pick<DispatchSettings, "responseTimeoutMs" | "window">,
   ) {
     this.db = fields.db;
     this.databaseUrl = fields.databaseUrl;
@@ -100,7 +100,7 @@ export class Scene {
   }
 
   static async open(context: TestContext, options: SceneOptions = {}): Promise<Scene> {
-    const { plan = usual, onUnknown = { policy: "fail", holdMs: 1_000 }, answerWithinMs = 500, window = 40 } = options;
+    const { plan = usual, onUnknown = { policy: "fail", holdMs: 1_000 }, responseTimeoutMs = 500, window = 40 } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const db = new Database({ url: databaseUrl }, "test", () => undefined);
@@ -109,7 +109,7 @@ export class Scene {
     await clock.start();
     await makePartitions(db, clock.now());
     const witness = await Witness.open(plan(random), random);
-    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { answerWithinMs, window });
+    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window });
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {

@@ -19,12 +19,12 @@ export type DispatchSettings = {
   port: number;
   window: number;
   onUnknown: Link["onUnknown"];
-  answerWithinMs: number;
+  responseTimeoutMs: number;
 };
 
 const DAY_MS = 24 * 3_600_000;
 
-async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs }: DispatchSettings): Promise<void> {
+async function main({ databaseUrl, node, port, window, onUnknown, responseTimeoutMs }: DispatchSettings): Promise<void> {
   const { log, flush } = createLog("json");
   const stopped = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
   const db = new Database({ url: databaseUrl }, node, () => undefined);
@@ -41,7 +41,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     wakeWebhooks: () => undefined,
     receiptWaitMs: DAY_MS,
     watch: {
-      handedOver: () => undefined,
+      submitted: () => undefined,
       attempted: () => undefined,
       advanced: () => undefined,
       received: () => undefined,
@@ -58,14 +58,14 @@ async function main({ databaseUrl, node, port, window, onUnknown, answerWithinMs
     providers: { simulator: witnessed({ port, node, window }) },
     composer: new Composer({ clock, linkChooser, templates: new Templates(db) }),
     box: new SecretBox(Buffer.alloc(32)),
-    answerWithinMs,
+    responseTimeoutMs,
     queueLeaseMs: TIMINGS.queueLeaseMs,
     linkLeaseMs: TIMINGS.linkLeaseMs,
     pollMs: TIMINGS.deliveryPollMs,
   });
   await delivery.start();
   const tell = (msg: string): void => {
-    log.info({ inHand: delivery.lanes.get(link.name)?.inHand }, msg);
+    log.info({ inHand: delivery.lanes.get(link.name)?.ownedCount }, msg);
     flush();
   };
   process.on("SIGUSR2", () => tell("in hand"));
