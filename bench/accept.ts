@@ -1,9 +1,9 @@
-/** bench/accept: what does a durable, idempotent accept cost?
+/** bench/accept: the cost of a durable, idempotent accept.
  *
  *  In one run, interleaved over several rounds: (a) a bare node:http echo, (b) our accept on an empty database, with
  *  authentication, quota, metrics, logs and distinct idempotency keys, fsync on, (c) a Fastify echo with the same schema,
- *  (d) the accept's SQL driven alone, and, with --preload N, (e) our accept on a database with N messages. Machines are
- *  noisy: medians of ratios within a round are what counts.
+ *  (d) only the SQL of the accept, and, with --preload N, (e) our accept on a database with N messages. Machines are
+ *  noisy: only medians of ratios within a round are meaningful.
  *
  *  With --against REF, only (b), of this checkout and of the commit REF.
  *
@@ -35,7 +35,7 @@ const connections = Number(values.connections);
 const preloadCount = Number(values.preload);
 
 const WARM_UP_SECONDS = 8;
-// Messages stay in the queue: what it costs to deliver them is the measure of bench/deliver.
+// Messages stay in the queue: bench/deliver measures the cost of their delivery.
 const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
@@ -61,8 +61,8 @@ async function load(peer: Peer, forSeconds: number): Promise<Load> {
   return { messages: requests, rate: requests / took, p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
 }
 
-/** Loads a peer, and gives its figures when asked at the end of the round: what it does afterwards because of the load
- *  (vacuum, checkpoints) is its cost too. */
+/** Loads a peer. Returns a function that computes the figures at the end of the round, because work after the load (vacuum, checkpoints)
+ *  is part of the cost. */
 async function measure(peer: Peer, forSeconds: number): Promise<() => Measure> {
   const before = treeCpuUs(peer.child.pid ?? 0);
   const { messages, ...figures } = await load(peer, forSeconds);
@@ -75,19 +75,19 @@ async function meanBatch({ url }: Peer): Promise<number> {
   return read("godwit_accept_batch_size_sum") / read("godwit_accept_batch_size_count");
 }
 
-type SqlPeer = { ask: (batch: number, forSeconds: number) => Promise<{ stored: number; cpuUs: number }> };
+type SqlPeer = { run: (batch: number, forSeconds: number) => Promise<{ stored: number; cpuUs: number }> };
 
-/** The accept's statement alone, on the database of an idle godwit. */
+/** Starts the peer that runs only the accept statement, on the database of an idle service. */
 function startSql({ socketDir, account }: GodwitPeer): SqlPeer {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "peers", "sql-alone.ts"), socketDir, account], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "peers", "sql-only.ts"), socketDir, account], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   children.push(child);
-  const answers = createInterface({ input: child.stdout });
+  const results = createInterface({ input: child.stdout });
   return {
-    ask: (batch, forSeconds) =>
+    run: (batch, forSeconds) =>
       new Promise((resolve) => {
-        answers.once("line", (line) => resolve(JSON.parse(line) as { stored: number; cpuUs: number }));
+        results.once("line", (line) => resolve(JSON.parse(line) as { stored: number; cpuUs: number }));
         child.stdin.write(`${batch} ${forSeconds}\n`);
       }),
   };
@@ -95,7 +95,7 @@ function startSql({ socketDir, account }: GodwitPeer): SqlPeer {
 
 async function measureSql(sql: SqlPeer, { child }: GodwitPeer, batch: number, forSeconds: number): Promise<() => Measure> {
   const before = treeCpuUs(child.pid ?? 0);
-  const { stored, cpuUs } = await sql.ask(batch, forSeconds);
+  const { stored, cpuUs } = await sql.run(batch, forSeconds);
   return () => ({
     rate: stored / forSeconds,
     cpuUs: (treeCpuUs(child.pid ?? 0) - before + cpuUs) / stored,
@@ -111,9 +111,9 @@ async function main(): Promise<void> {
   const loaded = preloadCount > 0 ? await startGodwit("loaded", ACCEPT_ONLY) : undefined;
   if (loaded !== undefined) await preload(loaded, { account: loaded.account, total: preloadCount, priority: "normal" }, say);
 
-  // A just-in-time compiler needs some ten thousand requests before its figures mean anything.
+  // The just-in-time compiler needs some ten thousand requests before the figures are meaningful.
   for (const peer of [echo, framework, accept, ...(loaded === undefined ? [] : [loaded])]) await measure(peer, WARM_UP_SECONDS);
-  // A database of its own, so that cleaning up after its rows is not charged to the accept.
+  // The SQL peer has its own database, so that the vacuum of its rows does not count for the accept.
   const database = await startGodwit("database", ACCEPT_ONLY);
   const sql = startSql(database);
   await measureSql(sql, database, 32, WARM_UP_SECONDS / 2);
@@ -127,7 +127,7 @@ async function main(): Promise<void> {
     peakRss = Math.max(peakRss, rssMb(accept.child.pid ?? 0));
     measured.push([framework.name, await measure(framework, seconds)]);
     const batch = Math.max(1, Math.round(await meanBatch(accept)));
-    measured.push(["SQL batch alone", await measureSql(sql, database, batch, seconds)]);
+    measured.push(["SQL batch only", await measureSql(sql, database, batch, seconds)]);
     if (loaded !== undefined) measured.push(["accept, loaded", await measure(loaded, seconds)]);
     for (const [name, finish] of measured) keep(name, finish());
     say(
@@ -141,7 +141,7 @@ async function main(): Promise<void> {
   const cpu = (result: Measure): number => result.cpuUs;
   const rate = (result: Measure): number => result.rate;
   const parts = median(
-    of("accept", cpu).map((value, round) => value / ((of(framework.name, cpu)[round] ?? 0) + (of("SQL batch alone", cpu)[round] ?? 0))),
+    of("accept", cpu).map((value, round) => value / ((of(framework.name, cpu)[round] ?? 0) + (of("SQL batch only", cpu)[round] ?? 0))),
   );
 
   out(`\n${machine()}; ${connections} connections, ${rounds} rounds of ${seconds} s, mean batch ${show(await meanBatch(accept), 1)}\n`);
@@ -153,14 +153,14 @@ async function main(): Promise<void> {
   out("\n| figure | measured | must reach | goal |\n|---|---|---|---|");
   out(`| accept's CPU per message / bare echo's | ${show(ratio("accept", echo.name, cpu), 2)} | ≤ 4.5 | 2.5 |`);
   out(`| accept's throughput / bare echo's | ${show(ratio("accept", echo.name, rate), 2)} | ≥ 0.25 | 0.45 |`);
-  out(`| accept's CPU / (Fastify echo + SQL alone) | ${show(parts, 2)} | ≤ 1.5 | |`);
+  out(`| accept's CPU / (Fastify echo + SQL only) | ${show(parts, 2)} | ≤ 1.5 | |`);
   if (loaded !== undefined)
     out(`| throughput with ${show(preloadCount)} messages / empty | ${show(ratio("accept, loaded", "accept", rate), 2)} | ≥ 0.8 | |`);
   out(`| node's memory, MB | ${show(peakRss)} | < 250 | |`);
   out(`| start on an existing directory to ready, s | ${show((await restartMs(accept)) / 1_000, 1)} | < 5 | |`);
 }
 
-/** Stops a loaded godwit the hard way and times its next start. */
+/** Kills a loaded service with SIGKILL and measures its next start. */
 async function restartMs(peer: GodwitPeer): Promise<number> {
   peer.child.kill("SIGKILL");
   const startedAt = performance.now();

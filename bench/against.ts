@@ -1,4 +1,4 @@
-/** Two commits of this repository in one run: this checkout and another commit, each with its own service and database, under the
+/** Compares two commits of this repository in one run: this checkout and another commit, each with its own service and database, under the
  *  same load in turn. */
 import { checkOut, thisCheckout, type Checkout } from "./checkout.ts";
 import { machine, median, out, say, show } from "./godwit.ts";

@@ -1,7 +1,8 @@
-/** bench/batch: what does a message of a batch cost, beside one that is sent alone?
+/** bench/batch: the cost of a message in a batch, beside that of a single send.
  *
  *  In one run, interleaved over several rounds, on two services of their own: single sends with an idempotency key each, and
- *  batches of so many items with one key. Messages stay in the queue in both. Medians of ratios within a round are what counts.
+ *  batches of --items messages with one key. Messages stay in the queue in both. Only medians of ratios within a round are
+ *  meaningful.
  *
  *  npm run bench -- batch [--rounds 5] [--seconds 8] [--items 1000] [--connections 64] [--batch-connections 4] */
 import { parseArgs } from "node:util";
@@ -24,10 +25,10 @@ const seconds = Number(values.seconds);
 const items = Number(values.items);
 
 const WARM_UP_SECONDS = 8;
-// What it costs to deliver them is the measure of bench/deliver.
+// Messages stay in the queue: bench/deliver measures the cost of their delivery.
 const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
-/** The same text as a single message, said once, to as many recipients. */
+/** The same text as in a single message, once for all recipients. */
 const batchBody = JSON.stringify({
   defaults: { channel: "sms", body: "Your verification code is 123456. It is valid for ten minutes." },
   items: Array.from({ length: items }, (_, index) => ({ recipient: `+1415555${String(index % 10_000).padStart(4, "0")}` })),
@@ -36,7 +37,7 @@ const batchBody = JSON.stringify({
 type Kind = { peer: Peer; connections: number; messages: number; makeBody: () => string };
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
-/** Gives the figures when asked at the end of the round: vacuum and checkpoints afterwards are costs too. */
+/** Returns a function that computes the figures at the end of the round: vacuum and checkpoints after the load are part of the cost. */
 async function measure({ peer, connections, messages, makeBody: make }: Kind, forSeconds: number): Promise<() => Measure> {
   const before = treeCpuUs(peer.child.pid ?? 0);
   const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody: make });
@@ -67,9 +68,9 @@ async function main(): Promise<void> {
   for (const kind of [single, batch]) await measure(kind, WARM_UP_SECONDS);
   const results: { single: Measure; batch: Measure }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const alone = await measure(single, seconds);
-    const together = await measure(batch, seconds);
-    const result = { single: alone(), batch: together() };
+    const singleCost = await measure(single, seconds);
+    const batchCost = await measure(batch, seconds);
+    const result = { single: singleCost(), batch: batchCost() };
     results.push(result);
     say(`round ${round} of ${rounds}: single ${show(result.single.cpuUs)} µs, batch ${show(result.batch.cpuUs)} µs per message`);
   }

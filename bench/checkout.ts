@@ -1,4 +1,4 @@
-/** A second checkout of this repository, at another commit. It lies in the temporary folder of the run and ends with it. */
+/** A second checkout of this repository, at another commit, in the temporary folder of the run. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, symlinkSync } from "node:fs";
@@ -25,7 +25,7 @@ export const thisCheckout = (): Checkout => ({
 export async function checkOut(ref: string): Promise<Checkout> {
   const commit = findCommit(ref);
   const folder = join(benchDir, "checkout");
-  // A clone, since a worktree would leave an entry in this repository after `kill -9`. It shares the objects, so it is quick.
+  // A clone, because a worktree would leave an entry in this repository after `kill -9`. The clone shares the objects, so it is quick.
   git("clone", "--quiet", "--shared", "--no-checkout", THIS_CHECKOUT, folder);
   git("-C", folder, "checkout", "--quiet", "--detach", commit);
   await installPackages(folder);
@@ -39,7 +39,7 @@ function findCommit(ref: string): string {
   return stdout.trim();
 }
 
-/** Links the installed packages where both commits lock the same ones. */
+/** Links the installed packages if both commits have the same package-lock.json. Otherwise runs npm ci. */
 async function installPackages(folder: string): Promise<void> {
   const lock = (checkout: string): string => readFileSync(join(checkout, "package-lock.json"), "utf8");
   if (lock(folder) === lock(THIS_CHECKOUT)) {

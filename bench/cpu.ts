@@ -1,7 +1,7 @@
 /** CPU time and memory of a process and all its descendants, ended ones included, from /proc. */
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
-// Linux counts in hundredths of a second on every machine we know.
+// Linux counts in hundredths of a second on all common machines.
 const TICK_US = 10_000;
 
 type Stat = { parent: number; ticks: number };
@@ -13,14 +13,14 @@ function readStat(pid: number): Stat | undefined {
       .slice(text.lastIndexOf(")") + 2)
       .split(" ")
       .map(Number);
-    // utime, stime, and those of children that were waited for.
+    // utime, stime, and the same of ended children.
     return { parent: fields[1] ?? 0, ticks: (fields[11] ?? 0) + (fields[12] ?? 0) + (fields[13] ?? 0) + (fields[14] ?? 0) };
   } catch {
     return undefined;
   }
 }
 
-/** Microseconds of CPU that the processes below `root`, and itself, have used so far. */
+/** Returns the CPU time in microseconds that the process `root` and its descendants have used so far. */
 export function treeCpuUs(root: number): number {
   const stats = new Map<number, Stat>();
   for (const name of readdirSync("/proc")) {
@@ -36,5 +36,5 @@ export function treeCpuUs(root: number): number {
   return ticks * TICK_US;
 }
 
-/** Resident memory of one process, in MB. */
+/** Returns the resident memory of one process in MB. */
 export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1_024;

@@ -1,9 +1,9 @@
-/** bench/deliver: what does it cost to carry a message from its request to its receipt?
+/** bench/deliver: the cost of a message from its request to its delivery receipt.
  *
- *  In one run, interleaved over several rounds: accept alone (a process that only accepts) and end to end (accept, claim,
- *  hand-over to the simulator, its answer, its receipt), each on its own embedded database with fsync on. Then, on the end
- *  to end one: the time from accept to hand-over when idle; the same beside a campaign of another account; and a claim, the
- *  memory and the campaign's speed with a long queue.
+ *  In one run, interleaved over several rounds: accept only (a process that only accepts) and end to end (accept, claim,
+ *  submission to the simulator, its response, its receipt), each on its own embedded database with fsync on. Then, end to
+ *  end: the time from accept to submission when idle; the same beside a campaign of another account; and the time of a
+ *  claim, the memory and the rate of the campaign with a long queue.
  *
  *  With --against REF, only end to end, of this checkout and of the commit REF.
  *
@@ -39,7 +39,8 @@ const parts = new Set(values.only.split(","));
 
 const WARM_UP_SECONDS = 8;
 const DRAIN_MS = 120_000;
-// Answers in the next turn of the event loop, receipts some hundredths of a second later: the carrier costs no time.
+// The simulator responds in the next turn of the event loop and sends receipts some hundredths of a second later, so that it adds no
+// noticeable time.
 const DELIVERING = { args: ["--simulator-speed", "50"] };
 const ACCEPT_ONLY = { args: ["--roles", "api"] };
 
@@ -52,7 +53,7 @@ async function metric({ url }: GodwitPeer, pattern: RegExp): Promise<number> {
 
 const delivered = (peer: GodwitPeer): Promise<number> => metric(peer, /^godwit_transitions_total\{status="delivered"\} (\S+)/m);
 
-/** Loads a peer and, where it delivers, waits until everything has arrived. */
+/** Loads a peer and, if it delivers, waits until everything is delivered. */
 async function load(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<Required<Load>> {
   const deliveredBefore = isDelivering ? await delivered(peer) : 0;
   const { requests, seconds: took, latenciesMs, statuses } = await runLoad({ ...peer, connections, seconds: forSeconds, makeBody });
@@ -69,7 +70,7 @@ async function load(peer: GodwitPeer, forSeconds: number, isDelivering: boolean)
   };
 }
 
-/** The CPU is read at the end of the round: what it does afterwards because of the load (vacuum, checkpoints) is its cost too. */
+/** Returns a function that computes the cost at the end of the round, because work after the load (vacuum, checkpoints) is part of it. */
 async function measure(peer: GodwitPeer, forSeconds: number, isDelivering: boolean): Promise<() => Cost> {
   const before = treeCpuUs(peer.child.pid ?? 0);
   const { messages, ...figures } = await load(peer, forSeconds, isDelivering);
@@ -89,9 +90,9 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
   for (const peer of [accept, end]) await measure(peer, WARM_UP_SECONDS, peer === end);
   const results: { accept: Cost; end: Cost }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const ofAccept = await measure(accept, seconds, false);
-    const ofEnd = await measure(end, seconds, true);
-    results.push({ accept: ofAccept(), end: ofEnd() });
+    const acceptCost = await measure(accept, seconds, false);
+    const endCost = await measure(end, seconds, true);
+    results.push({ accept: acceptCost(), end: endCost() });
     const { accept: a, end: e } = results.at(-1) as (typeof results)[number];
     say(
       `round ${round} of ${rounds}: accept ${show(a.rate)}/s ${show(a.cpuUs)} µs; end to end ${show(e.rate)}/s ${show(e.cpuUs)} µs, ${show(e.backlogMs)} ms to drain`,
@@ -104,7 +105,7 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
   for (const name of ["accept", "end"] as const) {
     const of = (pick: (cost: Cost) => number): number => median(results.map((result) => pick(result[name])));
     out(
-      `| ${name === "end" ? "accept → delivered" : "accept alone"} | ${show(of((cost) => cost.rate))} | ${show(
+      `| ${name === "end" ? "accept → delivered" : "accept only"} | ${show(of((cost) => cost.rate))} | ${show(
         of((cost) => cost.p99),
         1,
       )} | ${show(of((cost) => cost.cpuUs))} | ${show(of((cost) => cost.backlogMs))} |`,
@@ -113,15 +114,15 @@ async function compareCost(end: GodwitPeer): Promise<string[]> {
   const ratio = median(results.map((result) => result.end.cpuUs / result.accept.cpuUs));
   const drain = Math.max(...results.map((result) => result.end.backlogMs)) / 1_000;
   return [
-    `| CPU per message, end to end / accept alone | ${show(ratio, 2)} | ≤ 2.5 |`,
+    `| CPU per message, end to end / accept only | ${show(ratio, 2)} | ≤ 2.5 |`,
     `| longest backlog at the end of the load, s | ${show(drain, 2)} | < 1 |`,
   ];
 }
 
 type Probe = { url: string; key: string };
 
-/** Sends one message after the other and reads when each was handed over: `sent_at` is stamped when the simulator, which
- *  answers at once, has answered, and counts from the message's creation, which is before its 202. */
+/** Sends one message after the other and measures the time until each was submitted: from its creation, which is before its 202, to
+ *  `sent_at`, which is set when the simulator has responded. The simulator responds at once. */
 async function probe({ url, key }: Probe, priority: Priority, count: number, gapMs: number): Promise<{ p50: number; p99: number }> {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
   const ids: string[] = [];
@@ -133,15 +134,15 @@ async function probe({ url, key }: Probe, priority: Priority, count: number, gap
   }
   const times: number[] = [];
   for (const id of ids) {
-    const message = await settled(`${url}/v1/messages/${id}`, headers);
+    const message = await untilSubmitted(`${url}/v1/messages/${id}`, headers);
     times.push(Date.parse(message.sent_at) - Date.parse(message.created_at));
   }
   const sorted = Float64Array.from(times).toSorted();
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
 }
 
-async function settled(url: string, headers: Record<string, string>): Promise<{ sent_at: string; created_at: string }> {
-  for (let tries = 0; tries < 600; tries += 1) {
+async function untilSubmitted(url: string, headers: Record<string, string>): Promise<{ sent_at: string; created_at: string }> {
+  for (let attempts = 0; attempts < 600; attempts += 1) {
     const message = (await (await fetch(url, { headers })).json()) as { sent_at: string | null; created_at: string };
     if (message.sent_at !== null) return { ...message, sent_at: message.sent_at };
     await sleep(100);
@@ -199,7 +200,7 @@ async function drained(peer: GodwitPeer): Promise<void> {
   await db.close();
 }
 
-/** One claim of a hundred rows, again and again: without a lease, so that what it takes is due again at once. */
+/** Returns the median time of a claim of 100 rows. The claims have no lease, so that the rows are due again at once. */
 async function claimMs(peer: GodwitPeer, claims: number): Promise<number> {
   const db = openBenchDatabase(peer);
   const times: number[] = [];
@@ -237,7 +238,7 @@ async function compareBacklog(): Promise<string[]> {
   ];
 }
 
-/** A long queue is worked off for a while, and the memory of the process must not follow its length. */
+/** Works off a long queue for a minute. The memory of the process must not depend on the length of the queue. */
 async function watchMemory(backlog: number): Promise<string[]> {
   const peer = await startGodwit("memory", DELIVERING);
   await preload(peer, { account: peer.account, total: 20_000, priority: "bulk" }, say);
@@ -275,7 +276,7 @@ async function startContender({ name, folder }: Checkout): Promise<Contender> {
     cpuUs: () => treeCpuUs(peer.child.pid ?? 0),
     load: async (forSeconds) => {
       const measured = await load(peer, forSeconds, true);
-      // Up to the last delivery: a commit that accepts faster than it delivers gains nothing.
+      // The rate counts up to the last delivery: accepting faster than delivering is no gain.
       const { messages, rate, backlogMs } = measured;
       return { ...measured, rate: messages / (messages / rate + backlogMs / 1_000) };
     },

@@ -2,9 +2,9 @@
  *
  *  In one run, interleaved over several rounds, against the same carrier and with the same text: Kannel (Debian's package, spool store,
  *  a window of 500, 64 connections) and us (fsync on, an idempotency key for each message, events). Messages per second at the carrier, CPU
- *  of all processes of each, and the time from the request to the carrier. Then each is killed with `kill -9` in mid-run, all of its
- *  processes at once, and started again: what was answered with 202 and never came is lost, what came twice is doubled. At last ours
- *  carries a million, and its memory is watched.
+ *  of all processes of each, and the time from the request to the carrier. Then all processes of each are killed with `kill -9` under load
+ *  and started again: a message with a 202 that never arrives is lost, one that arrives twice is doubled. At the end ours carries a million
+ *  messages, and its memory is recorded.
  *
  *  With --against REF, only us, of this checkout and of the commit REF. Kannel is not needed.
  *
@@ -13,9 +13,9 @@
 import { parseArgs } from "node:util";
 import { AGAINST_OPTIONS, runOrCompare, type Contender, type Load } from "./against.ts";
 import type { Checkout } from "./checkout.ts";
-import { runConnection, type Exchange } from "./load.ts";
 import { startKannel, startOurs, type Gateway } from "./gateways.ts";
 import { machine, median, out, say, show } from "./godwit.ts";
+import { runConnection, type Exchange } from "./load.ts";
 
 const { values } = parseArgs({
   options: {
@@ -39,33 +39,33 @@ const WARM_UP_SECONDS = 8;
 
 let number = 0;
 
-type Sent = Map<number, number>;
+type AcceptedTimes = Map<number, number>;
 
-/** Sends for so long with so many at a time; returns what was taken, and when it was asked for. */
-async function load(gateway: Gateway, forSeconds: number, isOver: () => boolean = () => false): Promise<Sent> {
-  const taken: Sent = new Map();
+/** Sends messages for the given time. Returns the accepted ones with the time of their requests. */
+async function load(gateway: Gateway, forSeconds: number, isEnded: () => boolean = () => false): Promise<AcceptedTimes> {
+  const accepted: AcceptedTimes = new Map();
   const deadline = performance.now() + forSeconds * 1_000;
   const next = (): Exchange | undefined => {
-    if (performance.now() >= deadline || isOver()) return undefined;
+    if (performance.now() >= deadline || isEnded()) return undefined;
     number += 1;
     const mine = number;
-    const askedAt = Date.now();
+    const requestedAt = Date.now();
     const text = `Your code is 123456. It is valid for ten minutes. #${mine}`;
     return {
       request: gateway.request(text, `+1415555${String(mine % 10_000).padStart(4, "0")}`),
-      answered: (status) => {
-        if (status === 202) taken.set(mine, askedAt);
+      onResponse: (status) => {
+        if (status === 202) accepted.set(mine, requestedAt);
       },
     };
   };
-  // Whoever is killed drops its connections.
+  // A killed gateway drops its connections.
   await Promise.all(Array.from({ length: connections }, () => runConnection(gateway.url(), next).catch(() => undefined)));
-  return taken;
+  return accepted;
 }
 
 type Measure = { rate: number; cpuUs: number; p50: number; p99: number };
 
-/** Sends for so long, and waits until the carrier has everything. */
+/** Sends messages for the given time, and waits until the carrier has received all of them. */
 async function carry(gateway: Gateway, forSeconds: number): Promise<Load> {
   await gateway.carrier.forget();
   const startedAt = Date.now();
@@ -74,9 +74,9 @@ async function carry(gateway: Gateway, forSeconds: number): Promise<Load> {
   const arrivals = await gateway.carrier.arrivals();
   const lastAt = [...arrivals.values()].reduce((latest, [at = 0]) => Math.max(latest, at), 0);
   const took = (lastAt - startedAt) / 1_000;
-  const delays = [...sent].flatMap(([id, askedAt]) => {
+  const delays = [...sent].flatMap(([id, requestedAt]) => {
     const at = arrivals.get(id)?.[0];
-    return at === undefined ? [] : [at - askedAt];
+    return at === undefined ? [] : [at - requestedAt];
   });
   const sorted = delays.toSorted((a, b) => a - b);
   const at = (q: number): number => sorted[Math.floor(sorted.length * q)] ?? Number.NaN;
@@ -89,10 +89,10 @@ async function measure(gateway: Gateway, forSeconds: number): Promise<Measure> {
   return { ...figures, cpuUs: (gateway.cpuUs() - before) / messages };
 }
 
-type Survived = { acknowledged: number; lost: number; doubled: number };
+type KillResult = { acknowledged: number; lost: number; doubled: number };
 
-/** Killed in mid-run, and started again: whatever it still knows reaches the carrier. */
-async function killInMidRun(gateway: Gateway): Promise<Survived> {
+/** Kills the gateway under load and starts it again. Messages that it still has then reach the carrier. */
+async function killInMidRun(gateway: Gateway): Promise<KillResult> {
   await gateway.carrier.forget();
   let isKilled = false;
   const loading = load(gateway, 20, () => isKilled);
@@ -103,7 +103,7 @@ async function killInMidRun(gateway: Gateway): Promise<Survived> {
   const sent = await loading;
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   await gateway.restart();
-  // What was being handed over is in doubt until its lease and its hold are over.
+  // The outcome of messages that were being submitted is unknown until their lease and their hold have ended.
   await gateway.carrier.quiet(30_000);
   const arrivals = await gateway.carrier.arrivals();
   return {
@@ -113,21 +113,21 @@ async function killInMidRun(gateway: Gateway): Promise<Survived> {
   };
 }
 
-type Soaked = { messages: number; memoryMb: number };
+type SoakStep = { messages: number; memoryMb: number };
 
-// Enough of a process's life that its code is compiled and its pools are full.
+// After this many messages the code is compiled and the pools are full.
 const SOAK_STEP = 50_000;
 
-/** Carries so many, a step at a time, and looks at its memory after each. */
-async function soakOne(gateway: Gateway): Promise<Soaked[]> {
-  const steps: Soaked[] = [];
+/** Carries the messages of --soak in steps, and records the memory after each step. */
+async function soakOne(gateway: Gateway): Promise<SoakStep[]> {
+  const steps: SoakStep[] = [];
   for (let done = 0; done < soak;) {
     await gateway.carrier.forget();
-    let asked = 0;
-    const sent = await load(gateway, 600, () => (asked += 1) > SOAK_STEP);
+    let requested = 0;
+    const sent = await load(gateway, 600, () => (requested += 1) > SOAK_STEP);
     await gateway.carrier.quiet(500);
     const arrived = await gateway.carrier.count();
-    if (arrived < sent.size) throw new Error(`${sent.size} were taken, and ${arrived} came`);
+    if (arrived < sent.size) throw new Error(`${sent.size} were accepted, and ${arrived} came`);
     done += arrived;
     steps.push({ messages: done, memoryMb: gateway.memoryMb() });
     say(`soak: ${show(done)} of ${show(soak)} messages, ${show(gateway.memoryMb())} MB`);
@@ -147,7 +147,7 @@ async function main(): Promise<void> {
       results.set(gateway.name, [...(results.get(gateway.name) ?? []), measured]);
       say(`round ${round} of ${rounds}: ${gateway.name} ${show(measured.rate)}/s ${show(measured.cpuUs)} µs, p99 ${show(measured.p99)} ms`);
     }
-  const survivors = new Map<string, Survived[]>();
+  const survivors = new Map<string, KillResult[]>();
   for (let kill = 1; kill <= kills; kill += 1)
     for (const gateway of gateways) {
       const survived = await killInMidRun(gateway);
@@ -157,7 +157,7 @@ async function main(): Promise<void> {
   report(results, survivors, await soakOne(ours));
 }
 
-function report(results: ReadonlyMap<string, Measure[]>, survivors: ReadonlyMap<string, Survived[]>, soaked: readonly Soaked[]): void {
+function report(results: ReadonlyMap<string, Measure[]>, survivors: ReadonlyMap<string, KillResult[]>, soaked: readonly SoakStep[]): void {
   out(`\n${machine()}; ${connections} connections, window ${window}, ${rounds} rounds of ${seconds} s\n`);
   out(
     "| median of the rounds | messages per second at the carrier | CPU µs per message | p50 to the carrier, ms | p99, ms |\n|---|---|---|---|---|",
@@ -168,7 +168,7 @@ function report(results: ReadonlyMap<string, Measure[]>, survivors: ReadonlyMap<
   }
   out("\n| after `kill -9` of everything | answered with 202 | lost | doubled |\n|---|---|---|---|");
   for (const [name, list] of survivors) {
-    const sum = (pick: (survived: Survived) => number): string => show(list.reduce((total, each) => total + pick(each), 0));
+    const sum = (pick: (survived: KillResult) => number): string => show(list.reduce((total, each) => total + pick(each), 0));
     out(
       `| ${name}, ${list.length} times | ${sum(({ acknowledged }) => acknowledged)} | ${sum(({ lost }) => lost)} | ${sum(({ doubled }) => doubled)} |`,
     );
@@ -186,8 +186,8 @@ function report(results: ReadonlyMap<string, Measure[]>, survivors: ReadonlyMap<
   if (soaked.length > 2) out(`| memory of the last quarter / of the second | ${show(growth(soaked), 2)} | flat | |`);
 }
 
-/** By quarters, each by its median: the first is that of a process that still warms up. */
-function growth(soaked: readonly Soaked[]): number {
+/** Returns the ratio of the median memory of the last quarter to that of the second. In the first quarter the process still warms up. */
+function growth(soaked: readonly SoakStep[]): number {
   const quarter = Math.floor(soaked.length / 4);
   const of = (from: number): number => median(soaked.slice(from, from + quarter).map(({ memoryMb }) => memoryMb));
   return of(soaked.length - quarter) / of(quarter);

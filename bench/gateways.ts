@@ -1,5 +1,5 @@
-/** The two gateways that bench/gateway measures, each with a carrier of its own that is the same program: Kannel 1.4.5 (Debian's
- *  package) and us. Both configurations stand here. */
+/** The two gateways that bench/gateway measures: Kannel 1.4.5 (Debian's package) and ours. Each has its own process of the same simulated
+ *  carrier. Both configurations are in this file. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** The carrier, in a process of its own. */
+/** The simulated carrier, in its own process. */
 export class Carrier {
   readonly port: number;
   readonly #child: ChildProcess;
@@ -42,23 +42,23 @@ export class Carrier {
     return new Carrier(child, lines, port);
   }
 
-  async #ask<T>(what: string): Promise<T> {
-    const answer = nextLine(this.#lines);
+  async #request<T>(what: string): Promise<T> {
+    const response = nextLine(this.#lines);
     this.#child.stdin?.write(`${what}\n`);
-    return JSON.parse(await answer) as T;
+    return JSON.parse(await response) as T;
   }
 
-  count = async (): Promise<number> => (await this.#ask<{ count: number }>("count")).count;
-  forget = (): Promise<object> => this.#ask("forget");
-  arrivals = async (): Promise<Map<number, number[]>> => new Map(await this.#ask<[number, number[]][]>("arrivals"));
+  count = async (): Promise<number> => (await this.#request<{ count: number }>("count")).count;
+  forget = (): Promise<object> => this.#request("forget");
+  arrivals = async (): Promise<Map<number, number[]>> => new Map(await this.#request<[number, number[]][]>("arrivals"));
 
-  /** Waits until so many messages have arrived. */
+  /** Waits until `count` messages have arrived. */
   async received(count: number, timeoutMs = 120_000): Promise<void> {
     const arrived = await poll(async () => ((await this.count()) >= count ? true : undefined), { timeoutMs, everyMs: 50 });
     if (arrived === undefined) throw new Error(`${count} messages were accepted, and ${await this.count()} arrived`);
   }
 
-  /** Nothing has come for a while. */
+  /** Waits until no message has arrived for `quietMs`. */
   async quiet(quietMs = 3_000, timeoutMs = 120_000): Promise<void> {
     let last = -1;
     let since = performance.now();
@@ -82,20 +82,20 @@ export type Gateway = {
   name: string;
   carrier: Carrier;
   url: () => string;
-  /** The request that brings a text. */
+  /** Builds the HTTP request that sends a text. */
   request: (text: string, recipient: string) => string;
   cpuUs: () => number;
-  /** Resident memory of the processes that take and send; the database's is not among them. */
+  /** Resident memory of the gateway's own processes, without the database. */
   memoryMb: () => number;
-  /** All processes at once, as a power cut would. */
+  /** Kills all processes at once. */
   kill: () => Promise<void>;
   restart: () => Promise<void>;
 };
 
 const alive = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
 
-/** The process and everything below it. */
-function treeOf(pid: number): number[] {
+/** Returns the process and all its descendants. */
+function processTree(pid: number): number[] {
   const { stdout } = spawnSync("ps", ["-e", "-o", "pid=,ppid="], { encoding: "utf8" });
   const pairs = stdout
     .trim()
@@ -106,12 +106,12 @@ function treeOf(pid: number): number[] {
 }
 
 function killTrees(...trees: readonly (ChildProcess | undefined)[]): void {
-  const pids = trees.flatMap((child) => (child !== undefined && alive(child) && child.pid !== undefined ? treeOf(child.pid) : []));
+  const pids = trees.flatMap((child) => (child !== undefined && alive(child) && child.pid !== undefined ? processTree(child.pid) : []));
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It ended by itself.
+      // The process has already ended.
     }
   }
 }
@@ -133,10 +133,10 @@ export async function startKannel(window: number): Promise<Gateway> {
     const options = { stdio: "ignore" as const, cwd: folder };
     bearerbox = spawn(BEARERBOX, [config], options);
     children.push(bearerbox);
-    await answers(`http://127.0.0.1:${admin}/status.txt?password=bench`);
+    await responds(`http://127.0.0.1:${admin}/status.txt?password=bench`);
     smsbox = spawn(SMSBOX, [config], options);
     children.push(smsbox);
-    await answers(`http://127.0.0.1:${sendsms}/`);
+    await responds(`http://127.0.0.1:${sendsms}/`);
   };
   await restart();
   return {
@@ -151,10 +151,10 @@ export async function startKannel(window: number): Promise<Gateway> {
   };
 }
 
-const answers = (url: string): Promise<unknown> =>
+const responds = (url: string): Promise<unknown> =>
   poll(async () => ((await fetch(url).catch(() => undefined)) === undefined ? undefined : true), { timeoutMs: 20_000, everyMs: 100 });
 
-/** The spool keeps what was taken in files, one for each message; nothing of it is synced. */
+/** The spool stores each accepted message in a file, and does not sync it. */
 const kannelConfig = ({
   admin,
   box,

@@ -1,4 +1,4 @@
-/** A godwit to be measured: its own process and embedded database in a temporary folder, as `npm start` runs it. */
+/** Starts a service to measure, with the flags of `npm start`: its own process and an embedded database in a temporary folder. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { openSync, readFileSync, realpathSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -20,7 +20,7 @@ export const say = (line: string): void => void process.stderr.write(`${line}\n`
 export type Peer = { name: string; url: string; child: ChildProcess; path: string; headers: Record<string, string>; hasKey: boolean };
 export type GodwitPeer = Peer & Installation & { socketDir: string; account: string; readyMs: number };
 
-const mainOf = (checkout: string): string => join(checkout, "src", "main.ts");
+const mainFile = (checkout: string): string => join(checkout, "src", "main.ts");
 
 /** The flags with which `npm start` of a checkout runs Node. */
 function nodeFlags(checkout: string): string[] {
@@ -29,7 +29,7 @@ function nodeFlags(checkout: string): string[] {
 }
 
 export function godwit({ checkout, dataDir }: Installation, ...args: string[]): Record<string, unknown> {
-  const { stdout, status, stderr } = spawnSync(process.execPath, [mainOf(checkout), ...args, "--json", "--data-dir", dataDir], {
+  const { stdout, status, stderr } = spawnSync(process.execPath, [mainFile(checkout), ...args, "--json", "--data-dir", dataDir], {
     encoding: "utf8",
   });
   if (status !== 0) throw new Error(stderr);
@@ -42,7 +42,7 @@ export async function serve(
   logPath: string,
   args: readonly string[],
 ): Promise<{ child: ChildProcess; url: string }> {
-  const command = [...nodeFlags(checkout), mainOf(checkout), "serve", "--port", "0", "--log", "json", "--data-dir", dataDir, ...args];
+  const command = [...nodeFlags(checkout), mainFile(checkout), "serve", "--port", "0", "--log", "json", "--data-dir", dataDir, ...args];
   // Logs are on and written to a file, as in production.
   const child = spawn(process.execPath, command, { stdio: ["ignore", openSync(logPath, "w"), "pipe"] });
   children.push(child);
@@ -60,7 +60,7 @@ export const openBenchDatabase = ({ socketDir }: { socketDir: string }): Databas
 
 export type StartOptions = { checkout?: string; args?: readonly string[]; scopes?: readonly string[] };
 
-/** A fresh installation with an account whose quota is never reached. */
+/** Starts a new installation with an account that has a practically unlimited quota. */
 export async function startGodwit(
   name: string,
   { checkout = THIS_CHECKOUT, args = [], scopes = [] }: StartOptions = {},
@@ -80,7 +80,7 @@ export async function startGodwit(
   return { ...installation, name, child, url, path: "/v1/messages", hasKey: true, socketDir, account, readyMs, headers };
 }
 
-/** The account's id in hexadecimal. Refuses a database that is not durable: its figures would be worthless. */
+/** Returns the id of the account in hexadecimal. Throws if the database is not durable, because its figures would be meaningless. */
 async function findAccount(socketDir: string): Promise<string> {
   const db = openBenchDatabase({ socketDir });
   const off = await missingDurability(db);

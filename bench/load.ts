@@ -1,5 +1,5 @@
-/** A closed-loop HTTP client on raw sockets: each connection sends its next request when the last one is answered. Cheap
- *  on purpose, since it shares the machine with what it measures; its own CPU time is not counted. */
+/** A closed-loop HTTP client on raw sockets: each connection sends its next request after the response to the last one. It is
+ *  deliberately cheap, because it shares the machine with the measured service; its own CPU time does not count. */
 import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
@@ -29,7 +29,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     const key = options.hasKey ? `Idempotency-Key: ${randomUUID()}\r\n` : "";
     return {
       request: `${fixed}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-      answered: (status) => {
+      onResponse: (status) => {
         latencies.push(performance.now() - sentAt);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
       },
@@ -43,10 +43,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 export const quantile = (sorted: Float64Array, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
-/** A request as it is written, and what to do with the status of its answer. */
-export type Exchange = { request: string; answered: (status: number) => void };
+/** The text of a request, and a callback for the status of its response. */
+export type Exchange = { request: string; onResponse: (status: number) => void };
 
-/** One connection, until there is no next request. */
+/** Runs one connection until there is no next request. */
 export function runConnection(url: string, next: () => Exchange | undefined): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ export function runConnection(url: string, next: () => Exchange | undefined): Pr
       if (pending.length < end + 4 + length) return;
       const status = Number(pending.slice(9, 12));
       pending = "";
-      current?.answered(status);
+      current?.onResponse(status);
       send(socket);
     });
     socket.on("error", reject);

@@ -1,4 +1,4 @@
-/** npm run bench -- NAME [flags]: runs one of the measurements in this folder. */
+/** npm run bench -- NAME [flags]: runs one of the benchmarks in this folder. */
 const BENCHMARKS = ["accept", "batch", "deliver", "gateway", "webhooks"];
 
 const HELP = `Usage: npm run bench -- NAME [flags]

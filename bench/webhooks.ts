@@ -1,9 +1,8 @@
-/** bench/webhooks: how fast is an endpoint told, against a bare loop of posts; and who waits for the dead?
+/** bench/webhooks: the rate and the delay of webhook deliveries, beside a bare loop of posts, and the effect of dead endpoints.
  *
  *  In one run, interleaved over several rounds: a bare undici loop that posts to a local receiver, and the service that works
- *  off a queue of signed deliveries to the same receiver, put on record one by one: to one endpoint, and to 200 of which 10
- *  never answer. Then, with a steady stream of events, how late healthy endpoints hear of them, with and without the dead ones
- *  beside them.
+ *  off a queue of signed deliveries to the same receiver and stores each result: to one endpoint, and to 200 of which 10 never
+ *  respond. Then, with a steady stream of events, the delay until healthy endpoints receive them, with and without dead endpoints.
  *
  *  npm run bench -- webhooks [--rounds 3] [--deliveries 20000] [--endpoints 200] [--dead 10] [--seconds 20] [--rate 4] */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -66,7 +65,7 @@ class Receiver {
   }
 }
 
-/** An endpoint's id, as the database has it. */
+/** Creates an endpoint and returns its id. */
 async function createEndpoint({ url, headers }: GodwitPeer, target: string): Promise<string> {
   const response = await fetch(`${url}/v1/webhook_endpoints`, { method: "POST", headers, body: JSON.stringify({ url: target }) });
   const endpoint = (await response.json()) as { id?: string };
@@ -74,23 +73,30 @@ async function createEndpoint({ url, headers }: GodwitPeer, target: string): Pro
   return endpoint.id;
 }
 
-/** Events with a delivery each for one endpoint after the other, as the accept statement would have left them. */
+/** Inserts events, each with one delivery to the endpoints in turn, as the accept statement would store them. */
 async function fillQueue(peer: GodwitPeer, urlPattern: string, count: number): Promise<void> {
   const db = openBenchDatabase(peer);
   await db.session(5 * 60_000, async (run) => {
     await run(`begin;
 create temp table filling on commit drop as
 select n, encode(decode('${peer.account}', 'hex'), 'hex')::uuid as account_id,
-       (regexp_replace(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0'), '(.{8})(.{4})', '\\1-\\2') || '-7' || substr(md5(random()::text || n), 1, 3)
-         || '-8' || substr(md5(random()::text || n || 'x'), 1, 3) || '-' || substr(md5(random()::text || n || 'y'), 1, 12))::uuid as id
+       (regexp_replace(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0'),
+                       '(.{8})(.{4})', '\\1-\\2')
+         || '-7' || substr(md5(random()::text || n), 1, 3)
+         || '-8' || substr(md5(random()::text || n || 'x'), 1, 3)
+         || '-' || substr(md5(random()::text || n || 'y'), 1, 12))::uuid as id
   from generate_series(1, ${count}) n;
 insert into events (account_id, environment, id, type, message_id, sequence, record)
-select account_id, 'test', id, 'message.queued', id, 1, '{"object":"message","padding":"' || repeat('x', 750) || '"}' from filling;
+select account_id, 'test', id, 'message.queued', id, 1, '{"object":"message","padding":"' || repeat('x', 750) || '"}'
+  from filling;
 insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
-select (left(filling.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid, filling.account_id, 'test', target.id, filling.id, now()
+select (left(filling.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid, filling.account_id, 'test',
+       target.id, filling.id, now()
   from filling
-  join (select id, row_number() over (order by id) - 1 as place, count(*) over () as all_of from webhook_endpoints where url like '${urlPattern}') target
-    on filling.n % target.all_of = target.place;
+  join (select id, row_number() over (order by id) - 1 as position, count(*) over () as total
+          from webhook_endpoints
+         where url like '${urlPattern}') target
+    on filling.n % target.total = target.position;
 notify godwit_work, 'bench @webhooks';
 commit`);
   });
@@ -110,7 +116,7 @@ async function waiting(peer: GodwitPeer, urlPattern: string): Promise<number> {
 
 type Cost = { rate: number; cpuUs: number };
 
-/** Fills the queue for some endpoints and sees it worked off; the CPU is that of the service and its database. */
+/** Fills the queue for some endpoints and waits until it is empty. The CPU time is that of the service and its database. */
 async function drain(peer: GodwitPeer, receiver: Receiver, urlPattern: string, count: number): Promise<Cost> {
   await receiver.reset();
   const before = treeCpuUs(peer.child.pid ?? 0);
@@ -118,11 +124,11 @@ async function drain(peer: GodwitPeer, receiver: Receiver, urlPattern: string, c
   const filled = treeCpuUs(peer.child.pid ?? 0) - before;
   const deadline = performance.now() + DRAIN_MS;
   while ((await receiver.stats()).count < count) {
-    if (performance.now() > deadline) throw new Error("not everything was told");
+    if (performance.now() > deadline) throw new Error("not everything was delivered");
     await sleep(50);
   }
   const { firstAt, lastAt } = await receiver.stats();
-  // All is told; the last of it is still being put on record.
+  // The receiver has everything, but the last results are still being stored.
   while ((await waiting(peer, urlPattern)) > 0) await sleep(20);
   return { rate: count / ((lastAt - firstAt) / 1_000), cpuUs: (treeCpuUs(peer.child.pid ?? 0) - before - filled) / count };
 }
@@ -141,7 +147,7 @@ const setStatus = async (peer: GodwitPeer, urlPattern: string, status: "enabled"
   await db.close();
 };
 
-/** Sends messages at a steady pace, each an event for every endpoint that is enabled; returns how late healthy ones heard of it. */
+/** Sends messages at a steady rate; each is an event for every enabled endpoint. Returns the delays at the healthy endpoints. */
 async function latencies(peer: GodwitPeer, receiver: Receiver, forSeconds: number): Promise<number[]> {
   await receiver.reset();
   const body = JSON.stringify({ recipient: "+14155550123", channel: "sms", body: "Your code is 123456" });
@@ -169,7 +175,7 @@ async function main(): Promise<void> {
   for (let index = 0; index < deadCount; index += 1) await createEndpoint(peer, `${receiver.url}/dead/${index}`);
 
   out(`\n${machine()}; ${rounds} rounds of ${show(deliveries)} deliveries, ${endpointCount} endpoints, ${deadCount} of them dead\n`);
-  // Until the heap has the size it stays at.
+  // Warms up until the heap has reached its final size.
   await drain(peer, receiver, "%/one", deliveries);
   await drain(peer, receiver, "%/timed/%", deliveries);
   const memory = [rssMb(peer.child.pid ?? 0)];
@@ -187,7 +193,7 @@ async function main(): Promise<void> {
   }
   out("| median of the rounds | per second | CPU µs per delivery |\n|---|---|---|");
   const names = {
-    bare: "bare undici loop (its CPU alone)",
+    bare: "bare undici loop (only its CPU)",
     one: "one endpoint",
     many: `${endpointCount} endpoints, ${deadCount} of them dead`,
   } as const;
@@ -197,13 +203,13 @@ async function main(): Promise<void> {
     );
   }
 
-  // Of all rounds together: in one of them a single checkpoint decides over the slowest hundredth.
+  // The delays of all rounds together: within one round a single checkpoint would determine the p99.
   const without: number[] = [];
   const beside: number[] = [];
   await setStatus(peer, "%/one", "disabled");
   for (let round = 1; round <= rounds; round += 1) {
     await setStatus(peer, "%/dead/%", "disabled");
-    // What waited for them is given up first.
+    // The waiting deliveries of the dead endpoints are dropped first.
     while ((await waiting(peer, "%")) > 0) await sleep(100);
     without.push(...(await latencies(peer, receiver, seconds)));
     await setStatus(peer, "%/dead/%", "enabled");

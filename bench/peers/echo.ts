@@ -1,4 +1,4 @@
-/** The floor: bare node:http, parses the JSON body and sends it back. */
+/** The baseline: a bare node:http server that parses the JSON body and sends it back. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** The framework alone: Fastify with our schema, its own validation, and an echo of the body. */
+/** Only the framework: Fastify with our schema, its own validation, and an echo of the body. */
 import Fastify from "fastify";
 import { HINT } from "../../src/http/schema.ts";
 import { NewMessageBody } from "../../src/messages/new-message.ts";

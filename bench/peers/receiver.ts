@@ -1,4 +1,4 @@
-/** A receiver of webhooks: answers at once, or, on paths that begin with /dead, never. Tells how many came and how late. */
+/** A receiver of webhooks. It responds at once, or never on paths that begin with /dead. /stats returns the count and the delays. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,6 +1,6 @@
-/** The carrier of bench/gateway: takes every short message at once, and remembers when each came, by the number in its text. It answers
- *  on standard output: the port, and for each line on standard input what it is asked. Small on purpose, since it shares the machine with
- *  what is measured; its own CPU time is not counted. */
+/** The carrier of bench/gateway. It accepts every short message at once and records its time of arrival by the number in its text. It
+ *  prints its port, and one line of JSON for each command on standard input. It is deliberately small, because it shares the machine with the
+ *  measured gateways; its own CPU time does not count. */
 import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
@@ -8,7 +8,7 @@ const HEADER = 16;
 const COMMAND = { nack: 0x80000000, submit: 4, unbind: 6, enquire: 0x15 } as const;
 const BINDS: ReadonlySet<number> = new Set([1, 2, 9]);
 
-/** When each message came, in milliseconds since 1970; those that came more than once have several. */
+/** The times of arrival of each message, in milliseconds since 1970. A message that arrived more than once has several. */
 const arrivals = new Map<number, number[]>();
 let count = 0;
 
@@ -22,11 +22,11 @@ function header(command: number, sequence: number, body: Buffer): Buffer {
   return bytes;
 }
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 const NAME = Buffer.from("bench\0");
 
-/** The text of a submit_sm: behind nine fields, of which some end in a zero. */
-function textOf(pdu: Buffer): string {
+/** Returns the text of a submit_sm. It follows several fields, of which some end with a zero byte. */
+function readText(pdu: Buffer): string {
   let at = pdu.indexOf(0, HEADER) + 1;
   at = pdu.indexOf(0, at + 2) + 1;
   at = pdu.indexOf(0, at + 2) + 1;
@@ -36,38 +36,38 @@ function textOf(pdu: Buffer): string {
   return pdu.toString("latin1", at + 5, at + 5 + length);
 }
 
-function take(pdu: Buffer): void {
+function recordArrival(pdu: Buffer): void {
   count += 1;
-  const number = Number(/#(\d+)/.exec(textOf(pdu))?.[1] ?? -1);
+  const number = Number(/#(\d+)/.exec(readText(pdu))?.[1] ?? -1);
   const times = arrivals.get(number);
   if (times === undefined) arrivals.set(number, [Date.now()]);
   else times.push(Date.now());
 }
 
-function answer(pdu: Buffer): Buffer | undefined {
+function respond(pdu: Buffer): Buffer | undefined {
   const command = pdu.readUInt32BE(4);
   const sequence = pdu.readUInt32BE(12);
   if (command >= COMMAND.nack) return undefined;
   if (BINDS.has(command)) return header(command + COMMAND.nack, sequence, NAME);
-  if (command !== COMMAND.submit) return header(command + COMMAND.nack, sequence, NOTHING);
-  take(pdu);
+  if (command !== COMMAND.submit) return header(command + COMMAND.nack, sequence, EMPTY);
+  recordArrival(pdu);
   return header(command + COMMAND.nack, sequence, Buffer.from(`${count.toString(16)}\0`));
 }
 
 function serve(socket: Socket): void {
-  let pending: Buffer = NOTHING;
+  let pending: Buffer = EMPTY;
   socket.setNoDelay(true);
   socket.on("error", () => undefined);
   socket.on("data", (chunk: Buffer) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-    const answers: Buffer[] = [];
+    const responses: Buffer[] = [];
     while (pending.length >= HEADER && pending.length >= pending.readUInt32BE(0)) {
       const length = pending.readUInt32BE(0);
-      const reply = answer(pending.subarray(0, length));
-      if (reply !== undefined) answers.push(reply);
+      const reply = respond(pending.subarray(0, length));
+      if (reply !== undefined) responses.push(reply);
       pending = pending.subarray(length);
     }
-    if (answers.length > 0) socket.write(Buffer.concat(answers));
+    if (responses.length > 0) socket.write(Buffer.concat(responses));
   });
 }
 

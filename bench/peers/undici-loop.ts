@@ -1,4 +1,4 @@
-/** The bare loop that telling endpoints is compared with: undici posts one body again and again, so many at a time. */
+/** The baseline for webhook deliveries: a bare loop in which undici posts one body repeatedly on several connections. */
 import { Agent, request } from "undici";
 
 const [url = "", seconds = "5", connections = "64", size = "1100"] = process.argv.slice(2);
@@ -10,8 +10,8 @@ let count = 0;
 
 async function loop(): Promise<void> {
   while (performance.now() < endAt) {
-    const { body: answer } = await request(url, { method: "POST", headers, body, dispatcher });
-    await answer.text();
+    const { body: response } = await request(url, { method: "POST", headers, body, dispatcher });
+    await response.text();
     count += 1;
   }
 }

@@ -1,5 +1,5 @@
-/** The database alone: the accept statement in batches of a given size, with nothing in front of it. For each line
- *  `SIZE SECONDS` on standard input it runs so long and prints how many messages it stored and the CPU it used for it.
+/** Only the database: runs the accept statement in batches, without a service in front of it. For each line `SIZE SECONDS` on
+ *  standard input it runs for that time with batches of that size, and prints the number of stored messages and the CPU time.
  *  Arguments: socket folder, account (hex). */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -7,10 +7,10 @@ import { createInterface } from "node:readline";
 import { idempotencyClaim, parseIdempotencyKey } from "../../src/idempotency/key.ts";
 import { newId, toId } from "../../src/lib/id.ts";
 import { uuidFromBytes } from "../../src/lib/uuid.ts";
+import { simulatorLink } from "../../src/links/link.ts";
+import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
 import { toMessage } from "../../src/messages/compose.ts";
-import { acceptStatement } from "../../src/messages/accept-statement.ts";
-import { simulatorLink } from "../../src/links/link.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
@@ -34,9 +34,9 @@ function acceptance(): Acceptance {
     standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false, trace: null },
   });
   const claim = idempotencyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
-  const made = toAcceptance({ message, link, steps: [], secret: null }, claim);
-  // Leased, so that the service it shares the database with leaves it alone.
-  return { ...made, queueEntry: { ...made.queueEntry, leaseMs: 3_600_000 } };
+  const accepted = toAcceptance({ message, link, steps: [], secret: null }, claim);
+  // The lease keeps the service on the same database from claiming the message.
+  return { ...accepted, queueEntry: { ...accepted.queueEntry, leaseMs: 3_600_000 } };
 }
 
 async function store(size: number, seconds: number): Promise<number> {
