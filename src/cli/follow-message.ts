@@ -75,7 +75,7 @@ const pollMessage: Poll = async (client, id, signal) =>
     return [{ at: record.updated_at, record }];
   });
 
-/** Converts a response. A server that is overloaded or unavailable yields no changes, and the next poll tries again. */
+/** Converts a response. A server that is overloaded or unavailable yields no changes; the next poll may succeed. */
 function toPollResult(result: ApiResult, read: (json: NonNullable<ApiResponse["json"]>) => StatusChange[]): PollResult {
   if (result.kind === "no_response" || result.status === 429 || result.status >= 500) return { kind: "changes", changes: [] };
   if (result.status !== 200 || result.json === undefined) return { kind: "refused", status: result.status };

@@ -133,7 +133,7 @@ export async function misuse(): Promise<void> {
   await api.GET("/v1/nothing");
   // @ts-expect-error -- nor such a channel
   await api.POST("/v1/messages", { body: { ...body, channel: "fax" } });
-  // @ts-expect-error -- a message cannot be sent to nobody
+  // @ts-expect-error -- a message needs a recipient
   await api.POST("/v1/messages", { body: { channel: "sms", body: "Hello" } });
   // @ts-expect-error -- a path with an id needs one
   await api.GET("/v1/messages/{id}");
