@@ -10,7 +10,7 @@ import { uuidFromBytes } from "../../src/lib/uuid.ts";
 import { simulatorLink } from "../../src/links/link.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { toAcceptance, type Acceptance } from "../../src/messages/acceptance.ts";
-import { toMessage } from "../../src/messages/compose.ts";
+import { fromRequest } from "../../src/messages/compose.ts";
 import { Database } from "../../src/storage/database.ts";
 import { EMBEDDED_USER } from "../../src/storage/embedded-postgres.ts";
 import { recipientOf } from "../../test/support/recipient.ts";
@@ -24,14 +24,18 @@ function acceptance(): Acceptance {
   const recipient = recipientOf(`+1415555${String(nowMs % 10_000).padStart(4, "0")}`);
   const body = "Your verification code is 123456. It is valid for ten minutes.";
   const link = { ...simulatorLink(1), name: "bench" };
-  const message = toMessage({
+  const message = fromRequest({
     request: { recipient, channel: "sms", body },
     content: { body, template: null },
     owner: { accountId, environment: "test" },
     id: newId("msg", nowMs),
+    shown: null,
     link,
     sender: link.sender,
-    standing: { shown: null, batchId: null, fallbackOf: null, hasFallback: false, trace: null },
+    batchId: null,
+    fallbackOf: null,
+    hasFallback: false,
+    trace: null,
   });
   const claim = idempotencyClaim(account, parseIdempotencyKey(randomUUID()) ?? assert.fail(), randomBytes(32));
   const accepted = toAcceptance({ message, link, steps: [], secret: null }, claim);

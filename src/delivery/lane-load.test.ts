@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { newUuid } from "../lib/uuid.ts";
-import type { Message, Priority } from "../messages/message.ts";
+import { messageOf } from "../../test/support/message.ts";
+import type { Priority } from "../messages/message.ts";
 import { LaneLoad } from "./lane-load.ts";
 import type { Claimed } from "./queue.ts";
 
 const claimed = (priority: Priority): Claimed => ({
-  message: { id: newUuid(Date.now()), priority } as Message,
+  message: messageOf({ priority }),
   state: "waiting",
   share: 1,
   sealedContent: null,

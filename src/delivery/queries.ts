@@ -1,6 +1,6 @@
 /** The SQL with which delivery reads messages: by their ids, and by their carrier ids. */
 import type { MessageId } from "../lib/id.ts";
-import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
+import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
 import { carrierIdColumns } from "./receipt-queries.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
@@ -23,7 +23,7 @@ select ${MESSAGE_COLUMNS}
 
 /** Reads the current versions of these messages. */
 export const readMessages = async (db: Queryable, ids: readonly OwnedMessage[]): Promise<Message[]> =>
-  (await db.rows<MessageRow>(read(ids))).map(toMessage);
+  (await db.rows<MessageRow>(read(ids))).map(messageOfRow);
 
 const findByCarrierId = batchStatement<CarrierId>(
   carrierIdColumns,
@@ -42,5 +42,5 @@ export type MatchedMessage = { message: Message; part: number | null };
 /** Finds the messages with these carrier ids, by position in the list. An unknown id has no entry. */
 export async function findByCarrierIds(db: Queryable, carrierIds: readonly CarrierId[]): Promise<Map<number, MatchedMessage>> {
   const rows = await db.rows<MessageRow & { ordinal: number; part: number | null }>(findByCarrierId(carrierIds));
-  return new Map(rows.map((row) => [row.ordinal - 1, { message: toMessage(row), part: row.part }]));
+  return new Map(rows.map((row) => [row.ordinal - 1, { message: messageOfRow(row), part: row.part }]));
 }

@@ -2,7 +2,7 @@
 import type { AccountId, MessageId } from "../lib/id.ts";
 import type { Message } from "../messages/message.ts";
 import { QUEUE_STATE, SCHEDULED_LANE, type QueueState } from "../messages/queue-entry.ts";
-import { joinMessage, MESSAGE_COLUMNS, toMessage, type MessageRow } from "../messages/rows.ts";
+import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { fairWalk } from "../storage/fair-walk.ts";
@@ -87,7 +87,7 @@ export async function claimDue(db: Queryable, { lane, most, leaseMs, after }: Cl
     values,
   });
   return rows.map((row) => ({
-    message: toMessage(row),
+    message: messageOfRow(row),
     state: STATES[row.queue_state] ?? "waiting",
     share: row.share,
     sealedContent: row.sealed_content,
@@ -111,7 +111,7 @@ select ${MESSAGE_COLUMNS}
 
 /** Claims scheduled messages whose time has come, the longest waiting first. */
 export const claimReleasable = async (db: Queryable, leaseMs: number, most: number): Promise<Message[]> =>
-  (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(toMessage);
+  (await db.rows<MessageRow>({ ...claimScheduled, values: [leaseMs, most] })).map(messageOfRow);
 
 /** A position among the rows that wait in a lane. The time is the text of the database, since a `Date` is less precise. */
 export type QueueCursor = { priority: number; accountId: AccountId; dueAt: string; id: MessageId };
@@ -138,7 +138,7 @@ export async function readWaiting(db: Queryable, lane: string, after: QueueCurso
   const values = [lane, after.priority, after.accountId, after.dueAt, after.id, most];
   const rows = await db.rows<MessageRow & { queue_state: number; queue_priority: number; due: string }>({ ...listWaiting, values });
   return rows.map((row) => {
-    const message = toMessage(row);
+    const message = messageOfRow(row);
     const cursor = { priority: row.queue_priority, accountId: message.accountId, dueAt: row.due, id: message.id };
     return { message, state: STATES[row.queue_state] ?? "waiting", cursor };
   });

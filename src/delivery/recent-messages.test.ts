@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newId } from "../lib/id.ts";
+import { messageOf } from "../../test/support/message.ts";
 import type { Message } from "../messages/message.ts";
 import { RecentMessages } from "./recent-messages.ts";
 
 const named = (link: string, messageId: string, fields: Partial<Message> = {}): Message =>
-  ({ id: newId("msg", Date.now()), status: "sent", channel: "sms", provider: { name: "carrier", link, messageId }, ...fields }) as Message;
+  messageOf({ status: "sent", provider: { name: "carrier", link, messageId }, ...fields });
 
 const name = (link: string, providerMessageId: string) => ({ link, providerMessageId });
 
@@ -32,7 +32,7 @@ test("a message that changed is known as it is now", () => {
   const recent = new RecentMessages();
   const sent = named("a", "7", { channel: "whatsapp" });
   recent.remember(name("a", "7"), sent);
-  const delivered = { ...sent, status: "delivered" } as Message;
+  const delivered: Message = { ...sent, status: "delivered" };
   recent.update(delivered);
   assert.equal(recent.find(name("a", "7")), delivered);
 });

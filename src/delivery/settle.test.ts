@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { recipientOf } from "../../test/support/recipient.ts";
-import { encodeId, NO_ID, toId } from "../lib/id.ts";
+import { messageOf } from "../../test/support/message.ts";
+import { encodeId, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
@@ -24,44 +24,18 @@ const LINK: Link = {
 };
 const CONTEXT = { link: LINK, receiptWaitMs: 3_600_000, nowMs: NOW_MS };
 
-const message = (fields: Partial<Message> = {}): Message => ({
-  accountId: NO_ID,
-  environment: "test",
-  id: toId("msg", firstUuidAt(NOW_MS - 60_000)),
-  direction: "outbound",
-  channel: "sms",
-  recipient: recipientOf("+14155550123"),
-  sender: null,
-  body: "Your code is 123456",
-  template: null,
-  status: "sending",
-  sequence: 2,
-  error: null,
-  segments: { count: 1, encoding: "gsm7", characters: 19 },
-  priority: "normal",
-  clientReference: null,
-  metadata: {},
-  maxSegments: null,
-  sendAtMs: null,
-  expiresAtMs: NOW_MS + 60_000,
-  provider: { name: "carrier", link: "first", messageId: null },
-  attempts: 1,
-  hasUnknown: false,
-  refusals: 0,
-  hasFallback: false,
-  fallbackOf: null,
-  inReplyTo: null,
-  batchId: null,
-  updatedAtMs: NOW_MS - 1_000,
-  sentAtMs: null,
-  deliveredAtMs: null,
-  readAtMs: null,
-  failedAtMs: null,
-  canceledAtMs: null,
-  isRedacted: false,
-  trace: null,
-  ...fields,
-});
+const message = (fields: Partial<Message> = {}): Message =>
+  messageOf({
+    id: toId("msg", firstUuidAt(NOW_MS - 60_000)),
+    status: "sending",
+    sequence: 2,
+    segments: { count: 1, encoding: "gsm7", characters: 19 },
+    expiresAtMs: NOW_MS + 60_000,
+    provider: { name: "carrier", link: "first", messageId: null },
+    attempts: 1,
+    updatedAtMs: NOW_MS - 1_000,
+    ...fields,
+  });
 
 const ACCEPTED: SendOutcome = { kind: "accepted", providerMessageId: "7" };
 const refused = (isPermanent: boolean): SendOutcome => ({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { recipientOf } from "../../test/support/recipient.ts";
-import { NO_ID, toId } from "../lib/id.ts";
+import { messageOf } from "../../test/support/message.ts";
+import { toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import { changeBy, noteOn, type Signal } from "./change.ts";
 import type { Message, MessageError } from "./message.ts";
@@ -10,44 +10,16 @@ import { OUTCOME_UNKNOWN, type Status } from "./states.ts";
 const CREATED_MS = Date.UTC(2030, 0, 1);
 const LATER_MS = CREATED_MS + 5_000;
 
-const message = (fields: Partial<Message> = {}): Message => ({
-  accountId: NO_ID,
-  environment: "test",
-  id: toId("msg", firstUuidAt(CREATED_MS)),
-  direction: "outbound",
-  channel: "sms",
-  recipient: recipientOf("+14155550123"),
-  sender: null,
-  body: "Your code is 123456",
-  template: null,
-  status: "queued",
-  sequence: 4,
-  error: null,
-  segments: { count: 2, encoding: "gsm7", characters: 19 },
-  priority: "normal",
-  clientReference: null,
-  metadata: {},
-  maxSegments: null,
-  sendAtMs: null,
-  expiresAtMs: CREATED_MS + 60_000,
-  provider: { name: "carrier", link: "first", messageId: "7" },
-  attempts: 1,
-  hasUnknown: false,
-  refusals: 0,
-  hasFallback: false,
-  fallbackOf: null,
-  inReplyTo: null,
-  batchId: null,
-  updatedAtMs: CREATED_MS,
-  sentAtMs: null,
-  deliveredAtMs: null,
-  readAtMs: null,
-  failedAtMs: null,
-  canceledAtMs: null,
-  isRedacted: false,
-  trace: null,
-  ...fields,
-});
+const message = (fields: Partial<Message> = {}): Message =>
+  messageOf({
+    id: toId("msg", firstUuidAt(CREATED_MS)),
+    sequence: 4,
+    segments: { count: 2, encoding: "gsm7", characters: 19 },
+    expiresAtMs: CREATED_MS + 60_000,
+    provider: { name: "carrier", link: "first", messageId: "7" },
+    attempts: 1,
+    ...fields,
+  });
 
 const signal = (status: Status, fields: Partial<Signal> = {}): Signal => ({
   status,

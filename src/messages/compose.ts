@@ -2,7 +2,7 @@
 import type { FallbackStep } from "./fallbacks.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
-import { newId, type BatchId, type MessageId } from "../lib/id.ts";
+import { newId, type BatchId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Link } from "../links/link.ts";
@@ -11,7 +11,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { contentOf, type Content } from "./content.ts";
-import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
+import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -74,16 +74,9 @@ export class Composer {
     if (content === undefined || link === undefined) throw new Error("a request without a fault has content and a link");
     const { conceal, batchId = null, trace = null } = origin;
     const shown = conceal?.(content) ?? null;
-    const standing = { shown, batchId, fallbackOf: null, hasFallback: steps.length > 0, trace };
-    const message = toMessage({
-      request,
-      content,
-      owner,
-      id: newId("msg", this.#parts.clock.now()),
-      link,
-      sender,
-      standing,
-    });
+    const id = newId("msg", this.#parts.clock.now());
+    const hasFallback = steps.length > 0;
+    const message = fromRequest({ request, owner, id, content, shown, link, sender, batchId, fallbackOf: null, hasFallback, trace });
     const kept = steps.map((step) => ({ ...step, shown: conceal?.(step.content) ?? null }));
     assertStepsFit(message, kept);
     return { message, link, steps: kept, secret: shown && content };
@@ -108,8 +101,19 @@ export class Composer {
     };
     const problem = segmentRefusal(request, content, () => link) ?? carrierRefusal(request, content, link);
     if (problem !== undefined) return problem;
-    const standing = { shown, batchId: null, fallbackOf: before.id, hasFallback: rest.length > 0, trace: before.trace };
-    const message = toMessage({ request, content, owner: before, id: newId("msg", this.#parts.clock.now()), link, sender: null, standing });
+    const message = fromRequest({
+      request,
+      owner: before,
+      id: newId("msg", this.#parts.clock.now()),
+      content,
+      shown,
+      link,
+      sender: null,
+      batchId: null,
+      fallbackOf: before.id,
+      hasFallback: rest.length > 0,
+      trace: before.trace,
+    });
     return {
       // A secret is of use for as long as it first was: what is left of that time is all it has.
       message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
@@ -210,28 +214,32 @@ export const consentProblem = (code: ConsentRefusal): Problem =>
 /** When the message may go. */
 export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
-type Standing = Pick<Message, "batchId" | "fallbackOf" | "hasFallback" | "trace"> & { shown: Content | null };
-type Making = { request: NewMessage; content: Content; owner: Owner; id: MessageId; link: Link; sender: string | null; standing: Standing };
+type Making = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
+  request: NewMessage;
+  owner: Owner;
+  content: Content;
+  /** What the record shows in place of the content, where that is a secret. */
+  shown: Content | null;
+  link: Link;
+  /** Who the message comes from where the request does not say. */
+  sender: string | null;
+};
 
-/** The message that a request makes; `sender` is who it comes from where the request does not say. */
-export function toMessage({ request, content, owner, id, link, sender, standing }: Making): Message {
+/** The message that a request makes. */
+export function fromRequest(making: Making): Message {
+  const { request, owner, id, content, shown, link, batchId, fallbackOf, hasFallback, trace } = making;
   const nowMs = uuidTimeMs(id);
-  const { body, template } = standing.shown ?? content;
+  const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
   const isScheduled = sendAtMs !== null && sendAtMs > nowMs;
-  return {
-    accountId: owner.accountId,
-    environment: owner.environment,
-    id,
+  return newMessage(owner, id, {
     direction: "outbound",
     channel: request.channel,
     recipient: request.recipient,
-    sender: request.sender ?? sender,
+    sender: request.sender ?? making.sender,
     body,
     template,
     status: isScheduled ? "scheduled" : "queued",
-    sequence: 1,
-    error: null,
     segments: request.channel === "sms" ? segmentsOf(content.body, link.partHeaderBytes) : null,
     priority: request.priority ?? "normal",
     clientReference: request.client_reference ?? null,
@@ -239,21 +247,9 @@ export function toMessage({ request, content, owner, id, link, sender, standing 
     maxSegments: request.max_segments ?? null,
     sendAtMs,
     expiresAtMs: (isScheduled ? sendAtMs : nowMs) + (request.ttl_seconds ?? DEFAULT_TTL_SECONDS) * 1_000,
-    provider: null,
-    attempts: 0,
-    hasUnknown: false,
-    refusals: 0,
-    hasFallback: standing.hasFallback,
-    fallbackOf: standing.fallbackOf,
-    inReplyTo: null,
-    batchId: standing.batchId,
-    updatedAtMs: nowMs,
-    sentAtMs: null,
-    deliveredAtMs: null,
-    readAtMs: null,
-    failedAtMs: null,
-    canceledAtMs: null,
-    isRedacted: false,
-    trace: standing.trace,
-  };
+    hasFallback,
+    fallbackOf,
+    batchId,
+    trace,
+  });
 }

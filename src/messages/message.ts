@@ -1,6 +1,6 @@
 /** A message: its words, its record as the outside sees it, and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
-import { encodeId, type AccountId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
+import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
@@ -9,7 +9,7 @@ import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { TemplateUse } from "./content.ts";
 import type { Segments } from "../lib/segments.ts";
 import { STATUSES, type Status } from "./states.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Owner } from "../storage/owner.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
 export type Priority = (typeof PRIORITIES)[number];
@@ -78,9 +78,7 @@ export const MessageRecord = Type.Object(
 export type MessageRecord = Static<typeof MessageRecord>;
 
 /** What the database knows of a message. */
-export type Message = {
-  accountId: AccountId;
-  environment: Environment;
+export type Message = Owner & {
   id: MessageId;
   direction: Direction;
   channel: Channel;
@@ -121,6 +119,49 @@ export type Message = {
   /** The trace of the request that brought it. Not part of the record. */
   trace: Trace | null;
 };
+
+/** The fields that a message is made with. Those that are left out get the value of a new message. */
+type NewFields = Pick<Message, "direction" | "channel" | "recipient" | "sender" | "body" | "status"> &
+  Partial<Omit<Message, keyof Owner | "id">>;
+
+/** Makes a message. Written out field by field: it runs for every request, and a spread takes ten times as long. */
+export const newMessage = ({ accountId, environment }: Owner, id: MessageId, fields: NewFields): Message => ({
+  accountId,
+  environment,
+  id,
+  direction: fields.direction,
+  channel: fields.channel,
+  recipient: fields.recipient,
+  sender: fields.sender,
+  body: fields.body,
+  template: fields.template ?? null,
+  status: fields.status,
+  sequence: fields.sequence ?? 1,
+  error: fields.error ?? null,
+  segments: fields.segments ?? null,
+  priority: fields.priority ?? "normal",
+  clientReference: fields.clientReference ?? null,
+  metadata: fields.metadata ?? {},
+  maxSegments: fields.maxSegments ?? null,
+  sendAtMs: fields.sendAtMs ?? null,
+  expiresAtMs: fields.expiresAtMs ?? null,
+  provider: fields.provider ?? null,
+  attempts: fields.attempts ?? 0,
+  refusals: fields.refusals ?? 0,
+  hasUnknown: fields.hasUnknown ?? false,
+  hasFallback: fields.hasFallback ?? false,
+  fallbackOf: fields.fallbackOf ?? null,
+  inReplyTo: fields.inReplyTo ?? null,
+  batchId: fields.batchId ?? null,
+  updatedAtMs: fields.updatedAtMs ?? uuidTimeMs(id),
+  sentAtMs: fields.sentAtMs ?? null,
+  deliveredAtMs: fields.deliveredAtMs ?? null,
+  readAtMs: fields.readAtMs ?? null,
+  failedAtMs: fields.failedAtMs ?? null,
+  canceledAtMs: fields.canceledAtMs ?? null,
+  isRedacted: fields.isRedacted ?? false,
+  trace: fields.trace ?? null,
+});
 
 const idOrNull = <P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>> | null): string | null => (id === null ? null : encodeId(prefix, id));
 const timeOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));

@@ -8,7 +8,7 @@ import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts"
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import { countedOf, usageKey, usageMinute } from "../usage/usage.ts";
 import type { Message } from "./message.ts";
-import { MESSAGE_COLUMNS, metadataText, toMessage, type MessageRow } from "./rows.ts";
+import { MESSAGE_COLUMNS, messageOfRow, metadataText, type MessageRow } from "./rows.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
 const receive = batchStatement<{ message: Message; record: string }>(
@@ -103,7 +103,7 @@ export async function findMessage(
   id: MessageId,
 ): Promise<Message | undefined> {
   const [row] = await db.rows<MessageRow>({ ...find, values: [accountId, environment, id] });
-  return row && toMessage(row);
+  return row && messageOfRow(row);
 }
 
 const lock = prepare(`
@@ -115,7 +115,7 @@ select ${MESSAGE_COLUMNS}
 /** The message as it is, and stays until the transaction ends. */
 export async function lockMessage(tx: Tx, accountId: AccountId, environment: Environment, id: MessageId): Promise<Message | undefined> {
   const [row] = await tx.rows<MessageRow>({ ...lock, values: [accountId, environment, id] });
-  return row && toMessage(row);
+  return row && messageOfRow(row);
 }
 
 /** What a request can change while a message is scheduled; what else a change brings is written by `advance`. */
@@ -193,5 +193,5 @@ export async function listMessages(db: Queryable, owner: Owner, filter: MessageF
     [status, channel, direction, batchId, errorCode].some((value) => value !== null) || (clientReference !== null && recipient !== null);
   const values = [from, before, recipient, clientReference, status, channel, direction, batchId, errorCode];
   const { items, next } = await readPage<MessageRow>(db, statement, { owner, limit, isFiltered, values });
-  return { items: items.map(toMessage), next };
+  return { items: items.map(messageOfRow), next };
 }

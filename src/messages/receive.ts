@@ -4,7 +4,7 @@ import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Tx } from "../storage/database.ts";
-import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
+import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { storeReceived } from "./queries.ts";
 import { newId, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -24,7 +24,7 @@ export type Received = {
 };
 
 export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, received: Received): Promise<Message> {
-  const message = fitting(toMessage(nowMs, owner, received));
+  const message = fitting(fromInbound(nowMs, owner, received));
   await storeReceived(tx, message, JSON.stringify(messageRecord(message)));
   const { channel, sender, recipient, text } = received;
   // Whoever writes to us is the recipient of what we send, and the number they wrote to is its sender.
@@ -37,46 +37,22 @@ export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, receiv
   return message;
 }
 
-function toMessage(nowMs: number, { accountId, environment }: Owner, received: Received): Message {
+/** The message that a carrier brings. */
+function fromInbound(nowMs: number, owner: Owner, received: Received): Message {
   const { channel, sender, recipient, inReplyTo, provider } = received;
   const body = storable(received.text);
-  return {
-    accountId,
-    environment,
-    id: newId("msg", nowMs),
+  return newMessage(owner, newId("msg", nowMs), {
     direction: "inbound",
     channel,
     recipient,
     sender,
     body,
-    template: null,
     status: "received",
-    sequence: 1,
-    error: null,
     segments: channel === "sms" ? segmentsOf(body) : null,
-    priority: "normal",
-    clientReference: null,
-    metadata: {},
-    maxSegments: null,
-    sendAtMs: null,
-    expiresAtMs: null,
     provider,
-    attempts: 0,
-    hasUnknown: false,
-    refusals: 0,
-    hasFallback: false,
-    fallbackOf: null,
     inReplyTo,
-    batchId: null,
     updatedAtMs: nowMs,
-    sentAtMs: null,
-    deliveredAtMs: null,
-    readAtMs: null,
-    failedAtMs: null,
-    canceledAtMs: null,
-    isRedacted: false,
-    trace: null,
-  };
+  });
 }
 
 /** A carrier may bring what no text can hold here: halves of characters, and the one character that PostgreSQL refuses. */

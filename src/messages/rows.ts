@@ -79,7 +79,7 @@ export const traceOfEvent = (event: string): string => `
 
 const timeOrNull = (time: Date | null): number | null => (time === null ? null : time.getTime());
 
-export function toMessage(row: MessageRow): Message {
+export function messageOfRow(row: MessageRow): Message {
   const { segments_count: count, segments_encoding: encoding, segments_characters: characters, provider: name, link } = row;
   return {
     accountId: row.account_id,

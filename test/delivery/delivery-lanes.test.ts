@@ -141,7 +141,7 @@ describe("priorities", () => {
     for (const priority of ["bulk", "normal", "high"] as const) await rig.acceptMany(20, () => ({ priority }));
     const rank = new Map<string, string>();
     for (const { id, priority } of await rig.rows<{ id: MessageId; priority: string }>("select id, priority from messages"))
-      rank.set(publicId({ id } as Message), priority);
+      rank.set(publicId({ id }), priority);
     await rig.deliver({ [LINK]: carrier });
     await allSent(rig, 60, 30_000);
     const order = carrier.sends.map(({ message }) => rank.get(message.id));

@@ -16,6 +16,7 @@ import type { Delivery } from "../../src/delivery/delivery.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { linkTo, LINK, publicId, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
+import { messageOf } from "../support/message.ts";
 import { accepted, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 const OURS = "+15005550000";
@@ -459,7 +460,7 @@ describe("what belongs to nobody", () => {
     const { promise: isBrought, resolve } = Promise.withResolvers<void>();
     carrier.answers(recipient, async ({ message }) => {
       const name = `quick-${message.id}`;
-      resolve(carrier.bring([reply({ recipient, channel: "sms", provider: { name: LINK, link: LINK, messageId: name } } as Message)]));
+      resolve(carrier.bring([reply(messageOf({ recipient, provider: { name: LINK, link: LINK, messageId: name } }))]));
       // The answer to the message itself is still on its way.
       await new Promise((later) => setTimeout(later, 300));
       return accepted(name);

@@ -325,6 +325,6 @@ export class Rig {
   }
 }
 
-export const publicId = ({ id }: Message): string => encodeId("msg", id);
+export const publicId = ({ id }: Pick<Message, "id">): string => encodeId("msg", id);
 /** `+1415555xxxx`: a recipient for each number. */
 export const recipientNo = (index: number): Recipient => recipientOf(`+1415555${String(index).padStart(4, "0")}`);

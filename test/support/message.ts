@@ -1,0 +1,17 @@
+/** Messages for tests of what becomes of a message. */
+import { newId, NO_ID } from "../../src/lib/id.ts";
+import { newMessage, type Message } from "../../src/messages/message.ts";
+import type { Owner } from "../../src/storage/owner.ts";
+import { recipientOf } from "./recipient.ts";
+
+/** A message as a request makes it, with these fields instead. */
+export const messageOf = ({ id = newId("msg", Date.now()), ...fields }: Partial<Omit<Message, keyof Owner>> = {}): Message =>
+  newMessage({ accountId: NO_ID, environment: "test" }, id, {
+    direction: "outbound",
+    channel: "sms",
+    recipient: recipientOf("+14155550123"),
+    sender: null,
+    body: "Your code is 123456",
+    status: "queued",
+    ...fields,
+  });
