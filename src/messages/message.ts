@@ -15,7 +15,7 @@ export const PRIORITIES = ["high", "normal", "bulk"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export const DIRECTIONS = ["outbound", "inbound"] as const;
-export type Direction = (typeof DIRECTIONS)[number];
+type Direction = (typeof DIRECTIONS)[number];
 
 /** A message is not handed to a carrier after this long, unless its request says otherwise. */
 export const DEFAULT_TTL_SECONDS = 172_800;

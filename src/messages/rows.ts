@@ -1,54 +1,28 @@
 /** A message as rows of the database have it. */
-import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
-import type { Recipient } from "../lib/phone-number.ts";
-import type { Trace } from "../lib/trace.ts";
-import type { Channel } from "../links/channel.ts";
-import type { Direction, Message, Priority } from "./message.ts";
-import type { TemplateUse } from "./content.ts";
 import type { Encoding } from "../lib/segments.ts";
-import type { Status } from "./states.ts";
-import type { Environment } from "../storage/owner.ts";
+import type { Message } from "./message.ts";
 
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** Fields that a row has in another form. */
+type SpecialField = "segments" | "metadata" | "provider" | "isRedacted";
+
+/** The fields of a message by the names of their columns. The column of `sendAtMs` is `send_at`, a Date. */
 export type MessageRow = {
-  account_id: AccountId;
-  environment: Environment;
-  id: MessageId;
-  direction: Direction;
-  channel: Channel;
-  recipient: Recipient;
-  sender: string | null;
-  body: string | null;
-  status: Status;
-  sequence: number;
-  error: Message["error"];
+  [Field in Exclude<keyof Message, SpecialField> as SnakeCase<Field extends `${infer Time}Ms` ? Time : Field>]: Field extends `${string}Ms`
+    ? Date | Extract<Message[Field], null>
+    : Message[Field];
+} & {
   segments_count: number | null;
   segments_encoding: Encoding | null;
   segments_characters: number | null;
-  priority: Priority;
-  client_reference: string | null;
-  metadata: Record<string, string> | null;
-  template: TemplateUse | null;
-  has_fallback: boolean;
-  has_unknown: boolean;
-  refusals: number;
-  fallback_of: MessageId | null;
-  in_reply_to: MessageId | null;
-  batch_id: BatchId | null;
-  max_segments: number | null;
-  send_at: Date | null;
-  expires_at: Date | null;
+  metadata: Message["metadata"] | null;
   provider: string | null;
   link: string | null;
   provider_message_id: string | null;
-  attempts: number;
-  updated_at: Date;
-  sent_at: Date | null;
-  delivered_at: Date | null;
-  read_at: Date | null;
-  failed_at: Date | null;
-  canceled_at: Date | null;
   redacted_at: Date | null;
-  trace: Trace | null;
 };
 
 /** The columns of a row, of the relation `m`. */
