@@ -20,7 +20,7 @@ const columns: readonly Column<Acceptance>[] = [
   column("answer_status", "smallint", ({ answer }) => answer.status),
   column("answer_location", "text", ({ answer }) => answer.location),
   column("answer_body", "text", ({ answer }) => answer.body),
-  // Its event.
+  // The event.
   column("event_id", "uuid", ({ event }) => event?.id ?? null),
   column("event_type", "text", ({ event }) => event?.type ?? null),
   column("record", "text", ({ event }) => event?.record ?? null),
@@ -54,7 +54,7 @@ const columns: readonly Column<Acceptance>[] = [
 
 /** Columns that most batches have no value for. A batch without any leaves them out, and the statement reads nulls. */
 const optional = {
-  /** Whatever a plain text to one recipient does not have. */
+  /** The properties that a plain text without a schedule, a template or a fallback does not have. */
   further: {
     has: ({ message, fallback }) => fallback !== null || (message !== null && hasFurther(message)),
     columns: [
@@ -76,11 +76,11 @@ const optional = {
 const hasFurther = ({ maxSegments, sendAtMs, template, batchId, fallbackOf }: Message): boolean =>
   sendAtMs !== null || template !== null || batchId !== null || maxSegments !== null || fallbackOf !== null;
 
-/** Stores each item whose key is new and whose recipient may be written to. The result names the stored items and the refused
- *  ones; an item that it does not name has a key that is running elsewhere or has a response already.
+/** Stores each item whose key is new and that consent does not refuse. The result contains the stored and the refused items. The key of any
+ *  other item is in use by another request, or has a stored response.
  *
- *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key comes
- *  back only if it is new or its 24 hours have passed. */
+ *  `claimed`: `on conflict` sees the newest committed row, also one that is newer than the statement's snapshot, so a key is
+ *  returned only if it is new or its 24 hours have passed. */
 export const acceptStatement = batchStatements<Acceptance, keyof typeof optional>(
   columns,
   optional,

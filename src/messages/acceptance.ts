@@ -1,4 +1,5 @@
-/** One request to send, decided, as what is stored of it: the message with its event, queue entry and fallback, or a refusal. */
+/** The decision about one request to send, in the form in which it is stored: the message with its event, queue entry and fallback, or a
+ *  refusal. */
 import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import type { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
@@ -8,13 +9,13 @@ import type { SecretBox } from "../lib/secret-box.ts";
 import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
-import { startOf, type Composed } from "./compose.ts";
+import { startTimeMs, type Composed } from "./compose.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { tooLarge } from "./new-message.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
 
-/** A message with its event, or a refusal that only its key remembers. */
+/** A message with its event, or a refusal that is stored only under its idempotency key. */
 export type Acceptance = {
   accountId: AccountId;
   environment: Environment;
@@ -29,7 +30,7 @@ export type Acceptance = {
 
 export type MessageAcceptance = Acceptance & { message: Message; queueEntry: QueueEntry };
 
-/** Throws where the record is too large to travel. A secret needs a box to be sealed by. */
+/** Throws where the record is too large for an event. `box` is required where the content is a secret. */
 export function toAcceptance({ message, link, steps, secret }: Composed, claim?: IdempotencyClaim, box?: SecretBox): MessageAcceptance {
   const record = messageRecord(message);
   const text = JSON.stringify(record);
@@ -40,23 +41,23 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     claim,
     message,
     event: { id: firstEventId(message.id), type: `message.${message.status}`, record: text },
-    queueEntry: queueEntryFor(message, link, secret && sealContent(given(box), message.id, secret)),
-    fallback: steps.length === 0 ? null : fallbackOf(message, steps, secret === null ? undefined : given(box)),
+    queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
+    fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
     counted: countedOf(message),
     answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };
 }
 
-function given(box: SecretBox | undefined): SecretBox {
+function required(box: SecretBox | undefined): SecretBox {
   assert(box !== undefined, "a secret is sealed");
   return box;
 }
 
-/** Its first step is due when the message has had its time. */
-function fallbackOf(message: Message, steps: readonly FallbackStep[], box: SecretBox | undefined): NewFallback {
+/** The first step is due when the time for the delivery of the message has passed. */
+function newFallback(message: Message, steps: readonly FallbackStep[], box: SecretBox | undefined): NewFallback {
   return {
     steps: box === undefined ? JSON.stringify(steps) : sealSteps(box, message.id, steps),
-    dueAtMs: startOf(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,
+    dueAtMs: startTimeMs(message) + (steps[0]?.afterSeconds ?? 0) * 1_000,
   };
 }
 
@@ -66,7 +67,7 @@ const queueEntryFor = ({ status, sendAtMs }: Message, link: Link, sealedContent:
   sealedContent,
 });
 
-/** How a refusal by a business rule is written as an answer: it is stored, so its bytes are made before the claim. */
+/** Writes the response body of a refusal. The refusal is stored with its key, so the body is written before the claim. */
 export type WriteProblem = (problem: Problem) => string;
 
 export const toRefusal = (

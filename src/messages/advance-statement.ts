@@ -8,13 +8,13 @@ import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
-import { hasEndedBadly } from "./states.ts";
+import { isUnsuccessful } from "./states.ts";
 
 const MOVE = { stay: 0, leave: 1, wait: 2 } as const satisfies Record<QueueMove["kind"], number>;
 
 const waitOf = ({ move }: Change): (QueueMove & { kind: "wait" }) | undefined => (move.kind === "wait" ? move : undefined);
 
-// A carrier that repeats itself for ever must not fill the database.
+// A carrier that repeats a receipt forever must not fill the database.
 const MAX_IGNORED_ENTRIES = 100;
 // The first part's reference decides when a message without a receipt expires, and is kept for a late one; those of the other
 // parts are kept that much longer from the start.
@@ -46,7 +46,7 @@ const columns: readonly Column<Change>[] = [
   column("read_at", "timestamptz", ({ after }) => after.readAtMs),
   column("failed_at", "timestamptz", ({ after }) => after.failedAtMs),
   column("canceled_at", "timestamptz", ({ after }) => after.canceledAtMs),
-  column("starts_fallback", "boolean", ({ before, after }) => after.hasFallback && hasEndedBadly(after) && after.status !== before.status),
+  column("starts_fallback", "boolean", ({ before, after }) => after.hasFallback && isUnsuccessful(after) && after.status !== before.status),
   // The provider's references to the message, one for each part.
   column("reference_link", "text", ({ reference }) => reference?.link ?? null),
   column("reference_id", "text", ({ reference }) => reference?.providerMessageId ?? null),
@@ -78,11 +78,11 @@ const columns: readonly Column<Change>[] = [
   column("usage_segments_before", "smallint", ({ countedBefore }) => countedBefore.segments),
 ];
 
-/** Writes the changes that still hold, and names them in its result. A change does not hold if its message is no longer as the
- *  change was decided on, or if it would send a message that its recipient no longer wants.
+/** Writes the changes that still apply, and returns them. A change does not apply if its message has changed since the decision, or if it
+ *  would submit a message whose recipient has opted out meanwhile.
  *
- *  `reference`: carriers reuse an id after months, and the newest message owns it. `part`: a late response moves nothing; the ids
- *  in it belong to the parts that are stored, or are the first that are known. `usage`: changes are summed by their pair of keys,
+ *  `reference`: carriers reuse an id after months, and the newest message owns it. `part`: a late response changes no status; its
+ *  ids are stored only where no part is known yet. `usage`: changes are summed by their pair of keys,
  *  which are few for many messages, before each pair is split into its two ends. */
 export const advanceStatement = batchStatement<Change>(
   columns,
@@ -206,6 +206,6 @@ select 0
  where exists (select from delivery)`,
 );
 
-/** Writes the changes that still hold, and names them. */
+/** Writes the changes that still apply, and returns which. */
 export const writeChanges = async (db: Queryable, changes: readonly Change[]): Promise<Ordinals> =>
   readOrdinals(await db.rows(advanceStatement(changes)));

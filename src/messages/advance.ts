@@ -1,5 +1,5 @@
-/** The only writer of a status. A change is decided on what is known of a message, and holds only if that is still so when
- *  it is written: status, time fields, sequence, timeline, queue and counts together, many changes in one commit. */
+/** The only writer of a status. A change is decided on one version of a message, and is written only if the message still has that version.
+ *  Status, times, sequence, timeline, queue and usage are written together, and many changes share one commit. */
 import { existingEntries } from "../events/queries.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
@@ -9,22 +9,22 @@ import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
 import { writeChanges } from "./advance-statement.ts";
 
-/** Writes the changes that still hold, all in the transaction of `db`; tells for each whether it did. */
+/** Writes the changes that still apply, in the transaction of `db`. Returns for each whether it was written. */
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {
   const { done } = await writeChanges(db, changes);
   return changes.map((_, index) => done.has(index));
 }
 
 const MAX_BATCH = 100;
-// Lanes and receipts are bounded by themselves; this is their sum and more.
+// Lanes and receipts have limits of their own. This limit is above their sum.
 const MAX_WAITING = 20_000;
 
-/** Told of every change of a status. */
+/** Receives every change of a status, for the metrics. */
 export type AdvanceWatch = { advanced(after: Message): void };
 
 export type AdvancerParts = { db: Database; clock: Clock; wakeWebhooks: () => void; watch: AdvanceWatch };
 
-/** Advances by group commit: what comes together shares a transaction. */
+/** Writes changes by group commit: changes that arrive together share a transaction. */
 export class Advancer {
   readonly #db: Database;
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class Advancer {
     this.#others = new GroupCommit({ ...options, maxBatch: MAX_BATCH, maxConcurrent: 2, minConcurrentBatch: 32, maxWaitMs: 50 });
   }
 
-  /** Changes that wait or are at the database. */
+  /** The number of changes that wait or are being written. */
   get pending(): number {
     return this.#others.pending + this.#urgent.pending;
   }
@@ -52,14 +52,14 @@ export class Advancer {
     return this.#clock.now();
   }
 
-  /** Whether the change was made: false when the message is no longer what it was decided on. */
+  /** Resolves to whether the change was written. False means that the message has changed since the decision. */
   submit(change: Change): Promise<boolean> {
     // A verification code does not wait for the changes of a campaign.
     return (change.before.priority === "high" ? this.#urgent : this.#others).submit(change);
   }
 
   async #commit(changes: readonly Change[]): Promise<boolean[]> {
-    // In one order everywhere: two batches that meet wait for each other, and never in a circle.
+    // All batches lock messages in the order of their ids, so two batches cannot deadlock.
     const order = changes.map((_, index) => index).toSorted((a, b) => compareIds(changes[a], changes[b]));
     const sorted = order.map((index) => changes[index] as Change);
     let done: ReadonlySet<number>;
@@ -75,8 +75,8 @@ export class Advancer {
       this.#wakeWebhooks();
     }
     const outcomes: boolean[] = [];
-    order.forEach((index, place) => {
-      const isDone = done.has(place);
+    order.forEach((index, position) => {
+      const isDone = done.has(position);
       outcomes[index] = isDone;
       const { before, after } = changes[index] as Change;
       if (isDone && after.sequence > before.sequence) this.#watch.advanced(after);

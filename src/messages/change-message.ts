@@ -1,5 +1,5 @@
-/** What a client may do to a message it has sent: cancel it, edit it while it is scheduled, redact it at its end. Each in one
- *  transaction with its key, event and stored answer, on the message as it then is. */
+/** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in one
+ *  transaction with its key, its event and its stored response, with the message locked. */
 import type { Credential } from "../access/authenticate.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -20,9 +20,9 @@ import type { Content } from "./content.ts";
 import { applyEdit, type EditMessage } from "./edit-message.ts";
 import { messageRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
-import { hasEndedBadly, isFinished } from "./states.ts";
+import { isUnsuccessful, isFinished } from "./states.ts";
 
-/** Who asks for what, and how a refusal is written for them. */
+/** A request to change a message, and the function that writes its refusal. */
 export type ChangeCall = {
   credential: Credential;
   id: MessageId | undefined;
@@ -45,13 +45,14 @@ export class MessageChanger {
     this.#once = new Once(db);
   }
 
-  /** Undefined where no link would take it now. */
+  /** Undefined where no link accepts the message now. */
   #partHeaderBytes(message: Message): number | undefined {
     const choice = this.#linkChooser.choose(message);
     return choice.kind === "chosen" ? choice.links[0].partHeaderBytes : undefined;
   }
 
-  /** Before `sending`, and against a claim exactly one of the two wins: both change the message only as they found it. */
+  /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version of
+   *  the message that it has read. */
   cancel(call: ChangeCall): Promise<Executed | Replay> {
     return this.#change(call, async (tx, message) => {
       const change = changeBy(
@@ -59,7 +60,7 @@ export class MessageChanger {
         { status: "canceled", detail: { reason: "canceled by request" }, move: { kind: "leave" } },
         this.#now(),
       );
-      return change === undefined ? new Problem("message_not_cancelable", { detail: `it is ${message.status}` }) : make(tx, change);
+      return change === undefined ? new Problem("message_not_cancelable", { detail: `it is ${message.status}` }) : writeChange(tx, change);
     });
   }
 
@@ -67,7 +68,7 @@ export class MessageChanger {
     return this.#change(call, async (tx, message) => {
       const nowMs = this.#now();
       if (message.status !== "scheduled") return new Problem("message_not_editable", { detail: `it is ${message.status}` });
-      const edited = applyEdit(message, request, await contentAfter(tx, message, request), {
+      const edited = applyEdit(message, request, await editedContent(tx, message, request), {
         nowMs,
         partHeaderBytes: this.#partHeaderBytes(message),
       });
@@ -76,12 +77,12 @@ export class MessageChanger {
       if (change === undefined) return new Problem("message_not_editable");
       await storeEdit(tx, change.after);
       if (message.hasFallback) await shiftFallback(tx, message.id, (change.after.sendAtMs ?? 0) - (message.sendAtMs ?? 0));
-      // What it counted as before is told by the message before the edit.
-      return make(tx, { ...change, countedBefore: edited.countedBefore });
+      // The usage before the change is that of the message before the edit.
+      return writeChange(tx, { ...change, countedBefore: edited.countedBefore });
     });
   }
 
-  /** The text and what was written beside it go, here, in every event and in every stored answer. */
+  /** Removes the text, the variables and the metadata from the message, from its events and from stored responses. */
   redact(call: ChangeCall): Promise<Executed | Replay> {
     return this.#change(call, async (tx, message) => {
       if (!isFinished(message.status)) return new Problem("message_not_redactable", { detail: `it is ${message.status}` });
@@ -94,9 +95,9 @@ export class MessageChanger {
       });
       const record = JSON.stringify(messageRecord(note.after));
       await redactEntries(tx, message);
-      // What has ended badly may still be sent in another way; of what has not, nothing is left to say.
-      if (!hasEndedBadly(message)) await removeFallback(tx, message.id);
-      const written = await make(tx, { ...note, entry: { ...note.entry, record } });
+      // A message that was not delivered keeps its fallback, which may still be sent. Any other fallback is no longer needed.
+      if (!isUnsuccessful(message)) await removeFallback(tx, message.id);
+      const written = await writeChange(tx, { ...note, entry: { ...note.entry, record } });
       await storeRedaction(tx, note.after);
       return written;
     });
@@ -118,8 +119,8 @@ export class MessageChanger {
   }
 }
 
-/** What the message says after an edit. Its template is the one it was accepted with, whatever has become of that since. */
-async function contentAfter(tx: Tx, message: Message, { body, template_variables: variables }: EditMessage): Promise<Content | Problem> {
+/** The content of the message after an edit. It uses the version of the template with which the message was accepted. */
+async function editedContent(tx: Tx, message: Message, { body, template_variables: variables }: EditMessage): Promise<Content | Problem> {
   const { template } = message;
   if (!variables || template === null) return { body: body ?? message.body ?? "", template };
   const id = decodeId("tmpl", template.id);
@@ -129,14 +130,14 @@ async function contentAfter(tx: Tx, message: Message, { body, template_variables
   return filled instanceof Problem ? filled : { body: filled.text, template: { ...template, variables } };
 }
 
-/** Writes a change of a message that this transaction has locked, and answers with its record. */
-async function make(tx: Tx, change: Change): Promise<WriteResponse> {
+/** Writes a change of a message that this transaction has locked, and returns its record as the response. */
+async function writeChange(tx: Tx, change: Change): Promise<WriteResponse> {
   const [isDone] = await advance(tx, [change]);
   if (isDone !== true) throw new Error("a locked message changed");
   return { status: 200, location: null, body: change.entry.record ?? "", eventId: change.entry.id };
 }
 
-// A timeline has fewer: signals that moved nothing are kept up to a hundred.
+// A timeline has fewer entries: at most a hundred ignored signals are kept.
 const MAX_ENTRIES = 1_000;
 
 async function redactEntries(tx: Tx, message: Message): Promise<void> {

@@ -1,4 +1,4 @@
-/** A change of a message, decided and not yet made: what a signal makes of what is known of the message. */
+/** Decides how a signal changes a message. `advance.ts` writes the change. */
 import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
@@ -9,7 +9,7 @@ import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
 import { mayBecome, type Status } from "./states.ts";
 
-/** One change of a message, decided on what was known of it: it holds only if that is still so. */
+/** One change of a message, decided on the version `before`. It is written only if the message still has that version. */
 export type Change = {
   before: Message;
   after: Message;
@@ -20,7 +20,7 @@ export type Change = {
   countedBefore: Counted;
 };
 
-/** What happened to a message. */
+/** An observation that may cause a transition, and its effects on the message. */
 export type Signal = {
   status: Status;
   error?: Message["error"];
@@ -33,17 +33,17 @@ export type Signal = {
   reference?: ProviderReference | null;
 };
 
-/** The change a signal makes, or undefined where the table of states knows none. */
+/** Returns the change that a signal causes, or undefined where the table of states does not permit the transition. */
 export function changeBy(before: Message, signal: Signal, nowMs: number): Change | undefined {
   if (!mayBecome(before, signal.status)) return undefined;
-  // Later than the last change by a millisecond at least, so that a timeline has one order on any number of nodes.
+  // At least one millisecond after the last change, so that the order of a timeline does not depend on the clocks of the nodes.
   const atMs = Math.max(nowMs, before.updatedAtMs + 1);
   const after: Message = {
     ...before,
-    ...stampsOf(before, signal.status, atMs),
+    ...statusTimes(before, signal.status, atMs),
     status: signal.status,
     sequence: before.sequence + 1,
-    // An error once set is not erased.
+    // A later signal does not remove the error of an earlier one.
     error: signal.error ?? before.error,
     provider: signal.provider ?? before.provider,
     attempts: signal.attempts ?? before.attempts,
@@ -61,7 +61,7 @@ export function changeBy(before: Message, signal: Signal, nowMs: number): Change
   });
 }
 
-/** An entry of the timeline that moves nothing: a signal the table of states does not take, or a note about a try. */
+/** Returns an entry of the timeline without a transition: an ignored signal, or a note about an attempt. */
 export const noteOn = (
   message: Message,
   nowMs: number,
@@ -95,8 +95,8 @@ const toChange = (before: Message, after: Message, { type, isEvent, isIgnored, d
   countedBefore: countedOf(before),
 });
 
-/** The times a status brings with it. What it implies and was never said is said now: what was read was delivered. */
-function stampsOf(message: Message, status: Status, atMs: number): Partial<Message> {
+/** The times that a status sets. A status also sets the times of the statuses that it implies: a message that was read was delivered. */
+function statusTimes(message: Message, status: Status, atMs: number): Partial<Message> {
   const sentAtMs = message.sentAtMs ?? atMs;
   const deliveredAtMs = message.deliveredAtMs ?? atMs;
   switch (status) {

@@ -1,4 +1,5 @@
-/** From a request to the message it makes: what it says, which way it takes, and what business rules have against it. */
+/** Composes the message of a request: its content, its link and the steps of its fallback. Checks the business rules that need no database
+ *  row. */
 import type { FallbackStep } from "./fallbacks.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
@@ -10,31 +11,31 @@ import type { LinkChooser, RouteQuery } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
-import { contentOf, type Content } from "./content.ts";
+import { makeContent, type Content } from "./content.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
 
-/** `secret` is what the carrier is to be given where the message shows something else. */
+/** `secret` is the content for the carrier, where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };
 
-/** What a message belongs to besides its account, its trace among it, and what its record shows of what it says, where that is a secret. */
+/** The batch and the trace of a message. `conceal` returns the content that the record shows, where the content is a secret. */
 export type Origin = { batchId?: BatchId; conceal?: (content: Content) => Content; trace?: Trace | undefined };
 
-/** What the rules make of a request: everything they have against it, and as much of the message as there is. */
+/** The result of checking a request: all problems, and the parts of the message that could be determined. */
 export type CheckedRequest = {
   content: Content | undefined;
   steps: readonly Omit<FallbackStep, "shown">[];
   link: Link | undefined;
-  /** Who it comes from. */
+  /** The sender that the message would have. */
   sender: string | null;
   problems: Problem[];
 };
 
 export type ComposerParts = { clock: Clock; linkChooser: LinkChooser; templates: Templates };
 
-/** Templates by the text that names them in the request. */
+/** Templates by the id or name in the request. */
 type TemplatesByName = ReadonlyMap<string, Template | undefined>;
 
 const NONE: TemplatesByName = new Map();
@@ -46,25 +47,25 @@ export class Composer {
     this.#parts = parts;
   }
 
-  /** The message, or the first rule it breaks. Without waiting where all that is needed is at hand. */
+  /** Returns the message, or the first problem. Returns no promise where all templates are in memory, as for most requests. */
   compose(request: NewMessage, owner: Owner, origin: Origin = {}): Composed | Problem | Promise<Composed | Problem> {
-    const templates = this.#templatesOf(request, owner);
+    const templates = this.#findTemplates(request, owner);
     if (!(templates instanceof Promise)) return this.#composeWith(request, owner, origin, templates);
     return templates.then((found) => this.#composeWith(request, owner, origin, found));
   }
 
   async check(request: NewMessage, owner: Owner): Promise<CheckedRequest> {
-    return this.#checkWith(request, owner, await this.#templatesOf(request, owner));
+    return this.#checkWith(request, owner, await this.#findTemplates(request, owner));
   }
 
-  #templatesOf(request: NewMessage, owner: Owner): TemplatesByName | Promise<TemplatesByName> {
+  #findTemplates(request: NewMessage, owner: Owner): TemplatesByName | Promise<TemplatesByName> {
     const names = templateNames(request);
     if (names.length === 0) return NONE;
     const found = names.map((name) => this.#parts.templates.find(owner, name));
-    const named = (templates: readonly (Template | undefined)[]): TemplatesByName =>
+    const byName = (templates: readonly (Template | undefined)[]): TemplatesByName =>
       new Map(names.map((name, index) => [name, templates[index]]));
-    const isAtHand = (each: (typeof found)[number]): each is Template | undefined => !(each instanceof Promise);
-    return found.every(isAtHand) ? named(found) : Promise.all(found.map(async (each) => each)).then(named);
+    const isInMemory = (each: (typeof found)[number]): each is Template | undefined => !(each instanceof Promise);
+    return found.every(isInMemory) ? byName(found) : Promise.all(found.map(async (each) => each)).then(byName);
   }
 
   #composeWith(request: NewMessage, owner: Owner, origin: Origin, templates: TemplatesByName): Composed | Problem {
@@ -82,7 +83,7 @@ export class Composer {
     return { message, link, steps: kept, secret: shown && content };
   }
 
-  /** The message that the next step of a fallback makes, or the rule it breaks. */
+  /** Returns the message of the next step of a fallback, or the problem that prevents it. */
   composeStep(before: Message, step: FallbackStep, rest: readonly FallbackStep[]): Composed | Problem {
     const { content, shown, channel } = step;
     const { recipient, priority, metadata, clientReference, maxSegments } = before;
@@ -95,11 +96,11 @@ export class Composer {
       metadata,
       client_reference: clientReference,
       max_segments: maxSegments,
-      // What was asked for on one link need not be a sender on another.
+      // A sender of one link may not be allowed on another.
       sender: (before.provider?.link ?? link.name) === link.name ? before.sender : this.#parts.linkChooser.senderOn(link, before),
-      ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startOf(before)) / 1_000),
+      ttl_seconds: Math.round(((before.expiresAtMs ?? 0) - startTimeMs(before)) / 1_000),
     };
-    const problem = segmentRefusal(request, content, () => link) ?? carrierRefusal(request, content, link);
+    const problem = segmentProblem(request, content, () => link) ?? carrierProblem(request, content, link);
     if (problem !== undefined) return problem;
     const message = fromRequest({
       request,
@@ -115,7 +116,7 @@ export class Composer {
       trace: before.trace,
     });
     return {
-      // A secret is of use for as long as it first was: what is left of that time is all it has.
+      // A secret is valid for a fixed time, which the fallback does not extend.
       message: shown === null ? message : { ...message, expiresAtMs: before.expiresAtMs },
       link,
       steps: rest,
@@ -130,28 +131,28 @@ export class Composer {
 
   #checkWith(request: NewMessage, owner: Owner, templates: TemplatesByName): CheckedRequest {
     const problems: Problem[] = [];
-    const kept = <T>(found: T | Problem): T | undefined => {
+    const orProblem = <T>(found: T | Problem): T | undefined => {
       if (!(found instanceof Problem)) return found;
       problems.push(found);
       return undefined;
     };
-    const content = kept(contentOf(request, templateFor(request, templates)));
+    const content = orProblem(makeContent(request, templateFor(request, templates)));
     const steps = (request.fallback ?? []).flatMap((step, index) => {
       const pointer = `/fallback/${index}`;
-      const said = kept(contentOf(step, templateFor(step, templates), pointer));
-      if (said === undefined) return [];
+      const stepContent = orProblem(makeContent(step, templateFor(step, templates), pointer));
+      if (stepContent === undefined) return [];
       const segmentLimit = { channel: step.channel, max_segments: request.max_segments ?? null };
-      const linkOf = (): Link | Problem => this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null });
-      const tooMany = segmentRefusal(segmentLimit, said, linkOf, pointer);
+      const findLink = (): Link | Problem => this.#linkFor({ ...owner, ...request, channel: step.channel, sender: null });
+      const tooMany = segmentProblem(segmentLimit, stepContent, findLink, pointer);
       if (tooMany !== undefined) problems.push(tooMany);
-      return [{ channel: step.channel, content: said, afterSeconds: step.after_seconds }];
+      return [{ channel: step.channel, content: stepContent, afterSeconds: step.after_seconds }];
     });
     const found = this.#linkFor({ ...owner, ...request, sender: request.sender ?? null });
-    const tooMany = content && segmentRefusal(request, content, () => found);
+    const tooMany = content && segmentProblem(request, content, () => found);
     if (tooMany !== undefined) problems.push(tooMany);
-    const link = kept(found);
-    const unwilling = link && content && carrierRefusal(request, content, link);
-    if (unwilling !== undefined) problems.push(unwilling);
+    const link = orProblem(found);
+    const refused = link && content && carrierProblem(request, content, link);
+    if (refused !== undefined) problems.push(refused);
     const sender = request.sender ?? (link === undefined ? null : this.#parts.linkChooser.senderOn(link, owner));
     return { content, steps, link, sender, problems };
   }
@@ -168,20 +169,22 @@ function templateNames(request: NewMessage): string[] {
 
 type SegmentLimit = Pick<NewMessage, "channel" | "max_segments">;
 
-/** `pointer` is where the request says it; of the message itself, what it breaks is named. Without a link it is counted as on most. */
-function segmentRefusal(
+/** `pointer` is the position of the step in the request; for the message itself it names the limit. Without a link, segments are counted as
+ *  on most links. */
+function segmentProblem(
   { channel, max_segments: most }: SegmentLimit,
   { body }: Content,
-  linkOf: () => Link | Problem,
+  findLink: () => Link | Problem,
   pointer = "/max_segments",
 ): Problem | undefined {
   if (channel !== "sms" || typeof most !== "number") return undefined;
-  const link = linkOf();
+  const link = findLink();
   const { count } = segmentsOf(body, link instanceof Problem ? undefined : link.partHeaderBytes);
   return count > most ? tooManySegments(count, most, pointer) : undefined;
 }
 
-/** A step has what the message has, and its own text: the record of one that could not travel would never be sent. */
+/** Checks the size of the record of each step, which has the properties of the message and its own text. A step with too large a record
+ *  could never be sent. */
 function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void {
   const errors = steps.flatMap(({ channel, content, shown }, index) => {
     const { body, template } = shown ?? content;
@@ -194,15 +197,14 @@ function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void 
   if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }
 
-/** What the carrier of the link is known to refuse. What we know ourselves is asked of the database, with the accept. */
-function carrierRefusal({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
+/** Returns the problem that the carrier of the link is known to have with the recipient. The accept statement checks our own consent rows. */
+function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
   if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
   return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)
     ? consentProblem("service_window_closed")
     : undefined;
 }
 
-/** Why a message may not be sent to a recipient. */
 const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
   recipient_opted_out: "has opted out of messages from this sender",
   service_window_closed: "has not written within 24 hours: only a template may be sent",
@@ -211,8 +213,8 @@ const CONSENT_DETAILS: Readonly<Record<ConsentRefusal, string>> = {
 export const consentProblem = (code: ConsentRefusal): Problem =>
   new Problem(code, { errors: [{ pointer: "/recipient", code, detail: CONSENT_DETAILS[code] }] });
 
-/** When the message may go. */
-export const startOf = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
+/** The time from which the message may be submitted. */
+export const startTimeMs = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
 type Making = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
   request: NewMessage;

@@ -1,4 +1,4 @@
-/** What a message says: a text of its own, or a template's with its variables filled in. */
+/** The content of a message: its own text, or the text of a template with its variables filled in. */
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Channel } from "../links/channel.ts";
@@ -6,24 +6,24 @@ import { fillTemplate, usableFor } from "../templates/fill-template.ts";
 import { variablesByPart } from "../templates/placeholders.ts";
 import type { Category, Template } from "../templates/template.ts";
 
-/** The template a message was made of, as it was then. */
+/** The template of a message, in the version that the message was made of. */
 export type TemplateUse = {
-  /** Its public id. */
+  /** The public id of the template. */
   id: string;
   name: string;
   language: string;
   version: number;
-  /** Null once the message was redacted. */
+  /** Null after a redaction. */
   variables: Readonly<Record<string, string>> | null;
-  /** Neither this nor the next is known of messages from before carriers were told. */
+  /** The category and the parts are absent from messages that were stored before templates had them. */
   category?: Category;
-  /** Which variables each part of it has, in the order in which a carrier takes them. */
+  /** The variables of each part of the template, in the order in which a carrier expects them. */
   parts?: Readonly<Record<"header" | "body", readonly string[]>>;
 };
 
 export type Content = { body: string; template: TemplateUse | null };
 
-/** The part of a request that says it; a step of a fallback has the same. */
+/** The fields of a request, or of a step of its fallback, that define the content. */
 export type ContentFields = {
   channel: Channel;
   body?: string | null;
@@ -31,8 +31,8 @@ export type ContentFields = {
   template_variables?: Record<string, string> | null;
 };
 
-/** `pointer` is where in the request it was fields. */
-export function contentOf(fields: ContentFields, template: Template | undefined, pointer = ""): Content | Problem {
+/** Returns the content that the fields define. `pointer` is the position of the fields in the request. */
+export function makeContent(fields: ContentFields, template: Template | undefined, pointer = ""): Content | Problem {
   if (typeof fields.body === "string") return { body: fields.body, template: null };
   const fault = (code: string, detail: string) => ({ errors: [{ pointer: `${pointer}/template_id`, code, detail }] });
   if (template === undefined)

@@ -1,4 +1,4 @@
-/** The request to edit a scheduled message, and what it makes of the message. */
+/** The request to edit a scheduled message, and its effect on the message. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
 import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
@@ -23,25 +23,25 @@ export function checkEditMessage(request: Readonly<Record<string, unknown>>): Fa
   return typeof request["send_at"] === "string" ? sendAtFaults(request["send_at"]) : [];
 }
 
-/** `partHeaderBytes` is that of the link it would take now, where there is one. */
-type Circumstances = { nowMs: number; partHeaderBytes: number | undefined };
+/** `partHeaderBytes` belongs to the link that the message would use now; undefined where there is none. */
+type EditContext = { nowMs: number; partHeaderBytes: number | undefined };
 type Edited = { message: Message; move: QueueMove; countedBefore: Counted };
 
-/** The message as it will be, its place in the queue, and where it counted; or why not. */
+/** Returns the edited message, the change of its queue entry and its previous usage, or the problem that prevents the edit. */
 export function applyEdit(
   before: Message,
   request: EditMessage,
   content: Content | Problem,
-  { nowMs, partHeaderBytes }: Circumstances,
+  { nowMs, partHeaderBytes }: EditContext,
 ): Edited | Problem {
-  const faults = misplaced(before, request);
+  const faults = editFaults(before, request);
   if (faults.length > 0) throw new Problem("invalid_request_payload", { errors: faults });
   if (content instanceof Problem) return content;
   const segments = before.channel === "sms" ? segmentsOf(content.body, partHeaderBytes) : null;
   const count = segments?.count ?? 0;
   if (before.maxSegments !== null && count > before.maxSegments)
     return tooManySegments(count, before.maxSegments, request.template_variables ? "/template_variables" : "/body");
-  // A time that has passed means now, and is now: the time to live is what lies between it and the end.
+  // A time in the past is replaced by the current time, since the time to live counts from it.
   const sendAtMs = typeof request.send_at === "string" ? Math.max(Date.parse(request.send_at), nowMs) : (before.sendAtMs ?? nowMs);
   const ttlMs = request.ttl_seconds ? request.ttl_seconds * 1_000 : (before.expiresAtMs ?? 0) - (before.sendAtMs ?? 0);
   const message: Message = {
@@ -64,8 +64,8 @@ export function applyEdit(
   return { message, move, countedBefore: countedOf(before) };
 }
 
-/** What does not fit the message as it is. */
-function misplaced({ channel, template }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
+/** The faults of fields that do not fit the message. */
+function editFaults({ channel, template }: Message, { body: text, template_variables: variables }: EditMessage): Fault[] {
   const faults: Fault[] = [];
   if (typeof text === "string" && template !== null)
     faults.push({ pointer: "/body", code: "conflict", detail: "the message is of a template: change template_variables" });

@@ -1,4 +1,4 @@
-/** The request to send: what it may say, and every rule that holds between its fields. */
+/** The request to send a message: its schema, and the rules between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
@@ -72,7 +72,7 @@ export const NewMessageBody = Type.Object(
 
 export type NewMessage = Static<typeof NewMessageBody>;
 
-/** The rules between fields, and those a schema cannot say. Fields that are not even of their type are the schema's. */
+/** Checks the rules between fields, and rules that a schema cannot express. The schema reports fields of a wrong type. */
 export function checkNewMessage(request: Readonly<Record<string, unknown>>): Fault[] {
   const faults = [...recipientFaults(request["recipient"], "/recipient"), ...contentFaults(request, "")];
   const { send_at: sendAt, fallback } = request;
@@ -84,9 +84,9 @@ export function checkNewMessage(request: Readonly<Record<string, unknown>>): Fau
   return faults;
 }
 
-/** What is said, by the message or by a step of its fallback: a text or a template, and not too long for its channel. */
-function contentFaults(said: Readonly<Record<string, unknown>>, pointer: string): Fault[] {
-  const { channel, body: text, template_id: template, template_variables: variables } = said;
+/** Checks the content of the message or of a step of its fallback: a text or a template, and not too long for the channel. */
+function contentFaults(fields: Readonly<Record<string, unknown>>, pointer: string): Fault[] {
+  const { channel, body: text, template_id: template, template_variables: variables } = fields;
   const faults: Fault[] = [];
   const fault = (field: string, code: string, detail: string): unknown => faults.push({ pointer: `${pointer}/${field}`, code, detail });
   const hasText = text !== undefined && text !== null;
@@ -94,7 +94,7 @@ function contentFaults(said: Readonly<Record<string, unknown>>, pointer: string)
   if (!hasText && !hasTemplate) fault("body", "required", "either body or template_id is required");
   if (hasText && hasTemplate) fault("template_id", "conflict", "cannot be combined with body");
   if (!hasTemplate && variables !== undefined && variables !== null) fault("template_variables", "conflict", "needs a template_id");
-  // The schema's limit is that of the longest channel.
+  // The schema has the limit of the channel with the longest texts.
   if (channel === "sms" && typeof text === "string" && codePoints(text) > MAX_BODY.sms && codePoints(text) <= MAX_BODY.whatsapp) {
     fault("body", "too_long", `must have at most ${MAX_BODY.sms} characters on sms`);
   }
@@ -104,19 +104,19 @@ function contentFaults(said: Readonly<Record<string, unknown>>, pointer: string)
 const DAY_MS = 24 * 3_600_000;
 const MAX_DAYS_AHEAD = 35;
 
-/** A time that has just passed means now: else a request repeated under its key could be refused for being late. After a day
- *  there is no key left to repeat it under, and such a time is a mistake. */
+/** A time in the last 24 hours means now. Otherwise a request that is repeated with its idempotency key could be refused because it is late.
+ *  After a day the key has expired, and such a time is a mistake. */
 export function sendAtFaults(text: string): Fault[] {
   const fault = (code: string, detail: string): Fault[] => [{ pointer: "/send_at", code, detail }];
   const aheadMs = Date.parse(text) - Date.now();
-  // What the schema does not take for a time is told by it; a leap second is a time that no clock here can tell.
+  // The schema reports other invalid times. Only a leap second passes the schema and cannot be parsed.
   if (Number.isNaN(aheadMs)) return fault("invalid_format", "must be an RFC 3339 time such as 2030-01-31T09:00:00Z");
   if (aheadMs > MAX_DAYS_AHEAD * DAY_MS) return fault("too_far", `must be at most ${MAX_DAYS_AHEAD} days ahead`);
   if (aheadMs < -DAY_MS) return fault("in_the_past", "must not be in the past");
   return [];
 }
 
-/** Counts only when the number of UTF-16 units does not settle it. */
+/** Counts code points only where the number of UTF-16 units exceeds the limit. */
 const codePoints = (text: string): number => (text.length <= MAX_BODY.sms ? text.length : Array.from(text).length);
 
 export const tooManySegments = (count: number, most: number, pointer: string): Problem =>

@@ -10,7 +10,7 @@ import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "./change.ts";
 import { MessageError, type Message } from "./message.ts";
 import { lockMessage } from "./queries.ts";
-import { hasEndedBadly, mayBecome, STATUSES, type Status } from "./states.ts";
+import { isUnsuccessful, mayBecome, STATUSES, type Status } from "./states.ts";
 
 type PartRow = { number: number; provider_message_id: string; status: Status; error: MessageError | null; updated_at: Date };
 
@@ -66,7 +66,7 @@ const RANK: readonly Status[] = ["sent", "delivered", "read"];
 
 /** The status of a message by its parts: a failed part fails the message, otherwise the message has the lowest status of its parts. */
 function wholeStatus(parts: readonly PartRow[]): Pick<PartRow, "status" | "error"> {
-  const failed = parts.find(hasEndedBadly);
+  const failed = parts.find(isUnsuccessful);
   if (failed !== undefined) return failed;
   const lowest = Math.min(...parts.map(({ status }) => Math.max(0, RANK.indexOf(status))));
   return { status: RANK[lowest] ?? "sent", error: null };

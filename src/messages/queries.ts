@@ -1,4 +1,4 @@
-/** All SQL of messages but the accept and the advance statement, which have files of their own. */
+/** The SQL of messages, except the accept and the advance statement, fallbacks and parts, which have files of their own. */
 import type { AccountId, BatchId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { queueDeliveries } from "../events/publish.ts";
@@ -65,7 +65,7 @@ with received as materialized (
 select 1`,
 );
 
-/** An inbound message, with its event and whoever is to be told of it. */
+/** Stores an inbound message with its event, its webhook deliveries and its usage. */
 export const storeReceived = async (tx: Tx, message: Message, record: string): Promise<void> => {
   await tx.rows(receive([{ message, record }]));
 };
@@ -87,7 +87,7 @@ select found.id
                  limit 1) found on true`,
 );
 
-/** Which of these messages are there: asked when a connection died with their statement under way. */
+/** Returns which of these messages are stored. Called after a connection was lost during their statement. */
 export const existingMessages = (db: Queryable, items: readonly Located[]): Promise<{ id: MessageId }[]> =>
   db.rows<{ id: MessageId }>(existing(items));
 
@@ -112,13 +112,13 @@ select ${MESSAGE_COLUMNS}
  where m.account_id = $1 and m.environment = $2 and m.id = $3
    for update`);
 
-/** The message as it is, and stays until the transaction ends. */
+/** Reads a message and locks it until the transaction ends. */
 export async function lockMessage(tx: Tx, accountId: AccountId, environment: Environment, id: MessageId): Promise<Message | undefined> {
   const [row] = await tx.rows<MessageRow>({ ...lock, values: [accountId, environment, id] });
   return row && messageOfRow(row);
 }
 
-/** What a request can change while a message is scheduled; what else a change brings is written by `advance`. */
+/** Stores the fields that an edit can change. `advance` writes the rest of the change. */
 export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
   const { accountId, environment, id, body, template, priority, metadata, sendAtMs, expiresAtMs, segments } = message;
   return tx.rows(sql`
@@ -135,7 +135,7 @@ export const storeEdit = (tx: Tx, message: Message): Promise<unknown[]> => {
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 };
 
-/** Takes out what a person wrote. */
+/** Removes the text, the variables and the metadata of a message. */
 export const storeRedaction = (tx: Tx, { accountId, environment, id, template, updatedAtMs }: Message): Promise<unknown[]> =>
   tx.rows(sql`
   update messages
@@ -148,7 +148,7 @@ export const storeRedaction = (tx: Tx, { accountId, environment, id, template, u
    where account_id = ${accountId} and environment = ${environment} and id = ${id}`);
 
 export type MessageFilter = {
-  /** Ids from here on, and before there: creation times and the cursor. */
+  /** The range of ids, from `from` and before `before`: creation times and the cursor. */
   from: Uuid;
   before: Uuid;
   recipient: string | null;

@@ -1,5 +1,4 @@
-/** A message that someone wrote to us: stored with its event, and with what its words and its channel mean for whether its
- *  writer may be written to. All in the transaction of whoever brings it. */
+/** Stores an inbound message with its event, in the caller's transaction. Opens the service window of its sender, and applies opt-out words. */
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import type { Channel } from "../links/channel.ts";
@@ -11,12 +10,12 @@ import type { Recipient } from "../lib/phone-number.ts";
 import { segmentsOf } from "../lib/segments.ts";
 import type { Owner } from "../storage/owner.ts";
 
-/** What was written, by whom, to which number of ours, and how it came. */
+/** An inbound message as its carrier delivers it. */
 export type Received = {
   channel: Channel;
-  /** Who wrote it. */
+  /** The person who wrote the message. */
   sender: Recipient;
-  /** The number of ours it was written to. */
+  /** The account's number. */
   recipient: Recipient;
   text: string;
   inReplyTo: MessageId | null;
@@ -24,10 +23,10 @@ export type Received = {
 };
 
 export async function receiveMessage(tx: Tx, nowMs: number, owner: Owner, received: Received): Promise<Message> {
-  const message = fitting(fromInbound(nowMs, owner, received));
+  const message = truncate(fromInbound(nowMs, owner, received));
   await storeReceived(tx, message, JSON.stringify(messageRecord(message)));
   const { channel, sender, recipient, text } = received;
-  // Whoever writes to us is the recipient of what we send, and the number they wrote to is its sender.
+  // Consent is stored for outbound messages: the writer of this message is their recipient, and the account's number their sender.
   const pair = { ...owner, recipient: sender, sender: recipient };
   if (channel === "whatsapp") await openWindow(tx, pair, nowMs);
   const word = optWord(text);
@@ -55,17 +54,17 @@ function fromInbound(nowMs: number, owner: Owner, received: Received): Message {
   });
 }
 
-/** A carrier may bring what no text can hold here: halves of characters, and the one character that PostgreSQL refuses. */
+/** Replaces characters that PostgreSQL cannot store: unpaired surrogates and the null character. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\uFFFD");
 
-const HALF_AT_END = /[\ud800-\udbff]$/;
+const SURROGATE_AT_END = /[\ud800-\udbff]$/;
 
-/** Longer than any carrier's message would be, and still to be kept: cut, and marked as cut. */
-function fitting(message: Message): Message {
+/** Truncates a text that is too large for an event, and marks the message as truncated. No carrier should deliver such a text. */
+function truncate(message: Message): Message {
   let fitted = message;
   while (fitted.body && Buffer.byteLength(JSON.stringify(messageRecord(fitted))) > MAX_RECORD_BYTES) {
     const length = Math.min(MAX_RECORD_BYTES, Math.floor(fitted.body.length * 0.9));
-    const body = fitted.body.slice(0, length).replace(HALF_AT_END, "");
+    const body = fitted.body.slice(0, length).replace(SURROGATE_AT_END, "");
     fitted = { ...message, body, segments: message.segments && segmentsOf(body), metadata: { truncated: "true" } };
   }
   return fitted;

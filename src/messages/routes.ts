@@ -1,4 +1,4 @@
-/** The HTTP face of messages. */
+/** The HTTP routes of messages. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Call, type Route } from "../api/route.ts";
@@ -244,7 +244,7 @@ function toFilter(query: Static<typeof ListQuery>): MessageFilter {
     status: query.status ?? null,
     channel: query.channel ?? null,
     direction: query.direction ?? null,
-    // No message belongs to a batch by that name if it is not even the form of one.
+    // A text that is not a batch id matches no message.
     batchId: typeof query.batch_id === "string" ? (decodeId("batch", query.batch_id) ?? NO_ID) : null,
     errorCode: query.error_code ?? null,
   };

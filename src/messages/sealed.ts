@@ -1,23 +1,23 @@
-/** What only the carrier is to see: it lies sealed beside a message that waits to be handed over, and beside the steps of its
- *  fallback, and nowhere else. */
+/** Seals content that only the carrier may see, such as a verification code. Sealed content is stored only in the queue entry of its message
+ *  and in the steps of its fallback. */
 import type { FallbackStep } from "./fallbacks.ts";
 import type { MessageId } from "../lib/id.ts";
 import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Content } from "./content.ts";
 
-const contentPlace = (messageId: MessageId): string => `content ${uuidToText(messageId)}`;
-const stepsPlace = (messageId: MessageId): string => `fallback ${uuidToText(messageId)}`;
+const contentContext = (messageId: MessageId): string => `content ${uuidToText(messageId)}`;
+const stepsContext = (messageId: MessageId): string => `fallback ${uuidToText(messageId)}`;
 
 export const sealContent = (box: SecretBox, messageId: MessageId, content: Content): string =>
-  box.seal(JSON.stringify(content), contentPlace(messageId));
+  box.seal(JSON.stringify(content), contentContext(messageId));
 
-/** Throws where the server's secret key is another by now. */
+/** Throws where the secret key of the server has changed. */
 export const openContent = (box: SecretBox, messageId: MessageId, sealed: string): Content =>
-  JSON.parse(box.open(sealed, contentPlace(messageId))) as Content;
+  JSON.parse(box.open(sealed, contentContext(messageId))) as Content;
 
 export const sealSteps = (box: SecretBox, messageId: MessageId, steps: readonly FallbackStep[]): string =>
-  box.seal(JSON.stringify(steps), stepsPlace(messageId));
+  box.seal(JSON.stringify(steps), stepsContext(messageId));
 
 export const readSteps = (box: SecretBox, messageId: MessageId, steps: string): FallbackStep[] =>
-  JSON.parse(isSealed(steps) ? box.open(steps, stepsPlace(messageId)) : steps) as FallbackStep[];
+  JSON.parse(isSealed(steps) ? box.open(steps, stepsContext(messageId)) : steps) as FallbackStep[];

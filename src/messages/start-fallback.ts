@@ -1,5 +1,5 @@
-/** The next step of a fallback: a message of its own in place of one that did not get delivered. In one transaction with the
- *  right to begin it, on the message as it then is, so a step begins once on any number of nodes. */
+/** Starts the next step of a fallback: accepts a new message in place of one that was not delivered. One transaction removes the fallback and
+ *  accepts the message, with the earlier message locked, so that a step starts once on any number of nodes. */
 import { Problem } from "../http/problem.ts";
 import { encodeId, type MessageId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -18,40 +18,40 @@ import type { Owner } from "../storage/owner.ts";
 
 export type FallbackParts = { composer: Composer; box: SecretBox; nowMs: number };
 
-/** There is nothing to fall back from. */
-const OVER: ReadonlySet<Status> = new Set(["delivered", "read", "canceled"]);
+/** The statuses in which a message needs no fallback. */
+const NOT_NEEDED: ReadonlySet<Status> = new Set(["delivered", "read", "canceled"]);
 
-/** The message that was accepted in its place; none when it is not needed any more, begun already, or no step can be sent. */
+/** Returns the accepted message, or undefined where the fallback is no longer needed, has started already, or has no step that can be sent. */
 export async function startFallback(
   tx: Tx,
   parts: FallbackParts,
   { accountId, environment, id }: Owner & { id: MessageId },
 ): Promise<MessageAcceptance | undefined> {
   const message = await lockMessage(tx, accountId, environment, id);
-  // Put off meanwhile: it will be due again.
+  // The message was edited to a later time. Its fallback will be due again.
   if (message?.status === "scheduled") return undefined;
-  const [taken] = await removeFallback(tx, id);
-  if (message === undefined || taken === undefined || OVER.has(message.status)) return undefined;
-  const known = openSteps(parts.box, id, taken.steps);
-  if (known === undefined) await make(tx, refusedNote(message, "content_unreadable", parts.nowMs));
+  const [removed] = await removeFallback(tx, id);
+  if (message === undefined || removed === undefined || NOT_NEEDED.has(message.status)) return undefined;
+  const remaining = openSteps(parts.box, id, removed.steps);
+  if (remaining === undefined) await writeChange(tx, refusedNote(message, "content_unreadable", parts.nowMs));
   let before = message;
-  for (let steps = known ?? []; steps.length > 0; steps = steps.slice(1)) {
+  for (let steps = remaining ?? []; steps.length > 0; steps = steps.slice(1)) {
     const accepted = await acceptStep(tx, parts, message, steps);
     const isRefused = typeof accepted === "string";
     const change = isRefused ? refusedNote(before, accepted, parts.nowMs) : startedNote(before, accepted, parts.nowMs);
-    await make(tx, change);
+    await writeChange(tx, change);
     if (!isRefused) return accepted;
     before = change.after;
   }
   return undefined;
 }
 
-async function make(tx: Tx, change: Change): Promise<void> {
+async function writeChange(tx: Tx, change: Change): Promise<void> {
   const [isDone] = await advance(tx, [change]);
   if (isDone !== true) throw new Error("a locked message changed");
 }
 
-/** Undefined where they were sealed by a key that is not known here any more. */
+/** Undefined where the steps were sealed with a secret key that this service no longer has. */
 function openSteps(box: SecretBox, id: MessageId, steps: string): FallbackStep[] | undefined {
   try {
     return readSteps(box, id, steps);
@@ -60,28 +60,28 @@ function openSteps(box: SecretBox, id: MessageId, steps: string): FallbackStep[]
   }
 }
 
-/** Why a step cannot be sent. */
-type Refusal = string;
+/** The reason why a step cannot be sent. */
+type RefusalCode = string;
 
 async function acceptStep(
   tx: Tx,
   { composer, box, nowMs }: FallbackParts,
   message: Message,
   [step, ...rest]: readonly FallbackStep[],
-): Promise<MessageAcceptance | Refusal> {
+): Promise<MessageAcceptance | RefusalCode> {
   if (step === undefined) throw new Error("a fallback has a step");
-  // A code is taken until the message that first carried it expires, by whichever way it comes.
+  // A verification code is valid until the first message with it expires, on every channel.
   if (step.shown !== null && (message.expiresAtMs ?? 0) <= nowMs) return "ttl_expired";
   const composed = composer.composeStep(message, step, rest);
   if (composed instanceof Problem) return composed.code;
-  const acceptance = acceptanceOf(composed, box);
+  const acceptance = acceptanceIfFits(composed, box);
   if (acceptance === undefined) return "too_large";
   const { refused } = await storeAcceptances(tx, [acceptance]);
   return refused.get(0) ?? acceptance;
 }
 
-/** Undefined where it is too large to travel: an edit of the message may have made it so. */
-function acceptanceOf(composed: Composed, box: SecretBox): MessageAcceptance | undefined {
+/** Undefined where the record is too large for an event, which an edit of the first message can cause. */
+function acceptanceIfFits(composed: Composed, box: SecretBox): MessageAcceptance | undefined {
   try {
     return toAcceptance(composed, undefined, box);
   } catch (error) {
@@ -90,7 +90,7 @@ function acceptanceOf(composed: Composed, box: SecretBox): MessageAcceptance | u
   }
 }
 
-/** Told to whoever follows the message, with the id of the one that is sent in its place. */
+/** An event of the first message, with the id of the message that is sent in its place. */
 function startedNote(message: Message, { message: { id } }: MessageAcceptance, nowMs: number): Change {
   const note = noteOn(message, nowMs, {
     type: "message.fallback_started",
@@ -101,6 +101,6 @@ function startedNote(message: Message, { message: { id } }: MessageAcceptance, n
   return { ...note, entry: { ...note.entry, record: JSON.stringify(messageRecord(note.after)) } };
 }
 
-/** Left out, and the next one tried. */
-const refusedNote = (message: Message, reason: Refusal, nowMs: number): Change =>
+/** A note about a step that cannot be sent. The next step follows. */
+const refusedNote = (message: Message, reason: RefusalCode, nowMs: number): Change =>
   noteOn(message, nowMs, { type: "fallback.refused", isIgnored: true, detail: { reason }, move: { kind: "stay" } });

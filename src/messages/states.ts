@@ -1,5 +1,5 @@
-/** The states of a message, as a table: what may follow what. `docs/states.md` draws it, and a test holds the two together.
- *  `advance.ts` is the only one that writes a status, and it asks here. */
+/** The statuses of a message and the permitted transitions, as a table. `docs/states.md` draws the table, and a test compares the two.
+ *  `advance.ts`, the only writer of a status, writes only changes that this table permits. */
 
 export const STATUSES = [
   "scheduled",
@@ -16,44 +16,44 @@ export const STATUSES = [
 ] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Signals of carriers move a message up only: sent 3 < delivered 4 < read 5; the bad ends apply below 4. A late
- *  `delivered` or `read` is the truth and overrides a bad end. */
+/** Signals of carriers only advance a message: sent 3 < delivered 4 < read 5. Failures apply below 4. A late `delivered` or `read` is true
+ *  and overrides a failure. */
 export const NEXT: Readonly<Record<Status, readonly Status[]>> = {
-  // To itself: it was edited.
+  // An edit leads from `scheduled` to `scheduled`.
   scheduled: ["scheduled", "queued", "canceled"],
-  // What a carrier says reaches a queued message only when an earlier try of it is what the carrier speaks of.
+  // A queued message gets a carrier's signal only where the signal belongs to an earlier attempt.
   queued: ["sending", "sent", "delivered", "read", "undelivered", "failed", "expired", "canceled"],
   sending: ["queued", "sent", "delivered", "read", "undelivered", "failed", "expired"],
   sent: ["delivered", "read", "undelivered", "failed", "expired"],
   delivered: ["read"],
   read: [],
   undelivered: ["delivered", "read"],
-  // Only where nobody knew whether it had left.
+  // Only after a failure with an unknown outcome.
   failed: ["delivered", "read"],
   expired: ["delivered", "read"],
   canceled: [],
   received: [],
 };
 
-/** Nobody knows whether the message left. The one failure that a receipt can still overturn. */
+/** The error of a message of unknown outcome: the only failure that a receipt can still override. */
 export const OUTCOME_UNKNOWN = "outcome_unknown";
 
-const SAID_BY_CARRIERS: ReadonlySet<Status> = new Set(["sent", "delivered", "read", "undelivered"]);
+const SET_BY_CARRIERS: ReadonlySet<Status> = new Set(["sent", "delivered", "read", "undelivered"]);
 
-/** What of a message the table asks for. */
+/** The fields of a message on which the table depends. */
 export type StatusFields = { status: Status; attempts: number; error: { code: string } | null };
 
 export function mayBecome({ status, attempts, error }: StatusFields, next: Status): boolean {
   if (!NEXT[status].includes(next)) return false;
-  if (status === "queued" && SAID_BY_CARRIERS.has(next)) return attempts > 0;
+  if (status === "queued" && SET_BY_CARRIERS.has(next)) return attempts > 0;
   if (status === "failed") return error?.code === OUTCOME_UNKNOWN;
   return true;
 }
 
-/** The ends at which something else may be tried. */
-const BAD_ENDS: ReadonlySet<Status> = new Set(["undelivered", "failed", "expired"]);
-export const hasEndedBadly = ({ status }: { status: Status }): boolean => BAD_ENDS.has(status);
+/** The final statuses after which a fallback starts. */
+const UNSUCCESSFUL: ReadonlySet<Status> = new Set(["undelivered", "failed", "expired"]);
+export const isUnsuccessful = ({ status }: { status: Status }): boolean => UNSUCCESSFUL.has(status);
 
-/** Where nothing of ours happens any more, though a late receipt may. */
+/** In any other status the service changes nothing more, though a late receipt still can. */
 const UNFINISHED: ReadonlySet<Status> = new Set(["scheduled", "queued", "sending", "sent"]);
 export const isFinished = (status: Status): boolean => !UNFINISHED.has(status);

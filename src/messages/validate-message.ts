@@ -1,5 +1,4 @@
-/** What would become of a request to send, without sending: what it says, in how many parts and why, which way it would take, and
- *  everything that is wrong with it. */
+/** Validates a request to send, without sending: reports its content, its segments, its route and all problems. */
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
@@ -46,26 +45,27 @@ type MessageValidation = Static<typeof MessageValidation>;
 
 type ValidationCall = { request: NewMessage; owner: Owner; faults: readonly Fault[] };
 
-/** `faults` are what the schema and the rules between fields have found. Where there are any, as much is told as can be. */
+/** `faults` are the faults that the schema and the rules between fields have found. The result contains everything that can be determined
+ *  in spite of them. */
 export async function validateMessage(
   db: Queryable,
   composer: Composer,
   { request, owner, faults }: ValidationCall,
 ): Promise<MessageValidation> {
-  const isFaulty = faultyBy(faults);
-  const isSaid = !isFaulty(...SAID);
+  const isFaulty = faultyFields(faults);
+  const hasContent = !isFaulty(...CONTENT_FIELDS);
   const checked = await composer.check(checkable(request, isFaulty), owner);
-  const consent = isFaulty("recipient", "sender") ? undefined : await findConsentProblem(db, { request, owner, checked, isSaid });
+  const consent = isFaulty("recipient", "sender") ? undefined : await findConsentProblem(db, { request, owner, checked, hasContent });
   const problems = consent === undefined ? checked.problems : [...checked.problems, consent];
-  // How large it gets is known only of a message that nothing else is wrong with.
+  // The size is known only where the message has no other problem.
   const tooLarge = faults.length + problems.length === 0 ? await sizeProblem(composer, request, owner) : undefined;
-  const errors = [...faults, ...problems.flatMap(faultsOf), ...(tooLarge === undefined ? [] : faultsOf(tooLarge))].map(toError);
-  const text = isSaid ? checked.content?.body : request.body;
+  const errors = [...faults, ...problems.flatMap(problemFaults), ...(tooLarge === undefined ? [] : problemFaults(tooLarge))].map(toError);
+  const text = hasContent ? checked.content?.body : request.body;
   return {
     object: "message_validation",
     valid: errors.length === 0,
-    ...textOf(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, checked.link),
-    fallback: checked.steps.map(({ channel, content }) => textOf(channel, content.body, undefined)),
+    ...describeText(CHANNELS.find((channel) => channel === request.channel) ?? null, typeof text === "string" ? text : null, checked.link),
+    fallback: checked.steps.map(({ channel, content }) => describeText(channel, content.body, undefined)),
     route: checked.link === undefined ? null : { provider: checked.link.provider, link: checked.link.name, sender: checked.sender },
     errors,
   };
@@ -73,40 +73,40 @@ export async function validateMessage(
 
 type IsFaulty = (...fields: readonly string[]) => boolean;
 
-const faultyBy = (faults: readonly Fault[]): IsFaulty => {
+const faultyFields = (faults: readonly Fault[]): IsFaulty => {
   const faulty = new Set(faults.map((fault) => ("pointer" in fault ? fault.pointer.split("/")[1] : undefined)));
   return (...fields) => fields.some((field) => faulty.has(field));
 };
 
-const SAID = ["channel", "body", "template_id", "template_variables"] as const;
+const CONTENT_FIELDS = ["channel", "body", "template_id", "template_variables"] as const;
 
-/** The request without what is wrong in its form, so that the rest of it can be checked: whoever is still typing the recipient sees
- *  already what the text becomes. */
+/** The request without its faulty fields, so that the others can be checked: a person who is still typing the recipient already sees the
+ *  segments of the text. */
 const checkable = (request: NewMessage, isFaulty: IsFaulty): NewMessage => ({
   ...request,
-  // Of what is said wrongly no rule has anything to say.
-  ...(isFaulty(...SAID) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
+  // No rule applies to faulty content.
+  ...(isFaulty(...CONTENT_FIELDS) ? { channel: "sms", body: "", template_id: null, template_variables: null } : {}),
   ...(isFaulty("recipient") ? { recipient: NO_RECIPIENT } : {}),
   ...(isFaulty("sender") ? { sender: null } : {}),
   ...(isFaulty("fallback") ? { fallback: null } : {}),
   ...(isFaulty("max_segments") ? { max_segments: null } : {}),
 });
 
-type Consent = { request: NewMessage; owner: Owner; checked: CheckedRequest; isSaid: boolean };
+type ConsentQuery = { request: NewMessage; owner: Owner; checked: CheckedRequest; hasContent: boolean };
 
 async function findConsentProblem(
   db: Queryable,
-  { request, owner, checked: { link, sender }, isSaid }: Consent,
+  { request, owner, checked: { link, sender }, hasContent }: ConsentQuery,
 ): Promise<Problem | undefined> {
   const { recipient, channel, template_id: template } = request;
-  const isFreeWhatsApp = isSaid && channel === "whatsapp" && !template;
+  const isFreeWhatsApp = hasContent && channel === "whatsapp" && !template;
   const code = await findRefusal(db, { ...owner, recipient, sender, isFreeWhatsApp });
-  // Whom the carrier is known to refuse is told already.
-  const isTold = code === "recipient_opted_out" ? link?.unwilling.optedOut.has(recipient) : link?.unwilling.windowClosed.has(recipient);
-  return code === undefined || isTold ? undefined : consentProblem(code);
+  // The check has already reported a recipient that the carrier is known to refuse.
+  const isReported = code === "recipient_opted_out" ? link?.unwilling.optedOut.has(recipient) : link?.unwilling.windowClosed.has(recipient);
+  return code === undefined || isReported ? undefined : consentProblem(code);
 }
 
-/** What the accept says of a message, or of a step of its fallback, that is too large to travel. */
+/** Returns the problem of a message, or of a step of its fallback, whose record is too large for an event. */
 async function sizeProblem(composer: Composer, request: NewMessage, owner: Owner): Promise<Problem | undefined> {
   try {
     const composed = await composer.compose(request, owner);
@@ -119,23 +119,23 @@ async function sizeProblem(composer: Composer, request: NewMessage, owner: Owner
   return undefined;
 }
 
-const faultsOf = ({ code, detail, errors }: Problem): readonly Fault[] => errors ?? [{ pointer: "", code, detail }];
+const problemFaults = ({ code, detail, errors }: Problem): readonly Fault[] => errors ?? [{ pointer: "", code, detail }];
 const toError = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer : "", code: fault.code, detail: fault.detail });
 
-// As many as an SMS may have characters.
+// The number of characters that an SMS may have.
 const MAX_CHARACTERS = 1_600;
 
-function textOf(channel: Channel | null, body: string | null, link: Link | undefined): Pick<MessageValidation, keyof typeof Text> {
+function describeText(channel: Channel | null, body: string | null, link: Link | undefined): Pick<MessageValidation, keyof typeof Text> {
   const isSms = channel === "sms" && body !== null;
   return {
     channel,
     body,
     segments: isSms ? segmentsOf(body, link?.partHeaderBytes) : null,
-    ucs2_characters: isSms ? beyondGsm7(body) : [],
+    ucs2_characters: isSms ? ucs2Characters(body) : [],
   };
 }
 
-const beyondGsm7 = (body: string): MessageValidation["ucs2_characters"] =>
+const ucs2Characters = (body: string): MessageValidation["ucs2_characters"] =>
   Array.from(body)
     .flatMap((character, position) => (isGsm7(character) ? [] : [{ character, position, alternative: gsm7Alternative(character) ?? null }]))
     .slice(0, MAX_CHARACTERS);
