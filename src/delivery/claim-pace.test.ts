@@ -101,7 +101,7 @@ describe("bulk messages beside urgent ones", () => {
     ["a claim takes no more bulk messages than fit", urgent, withRoom(65, 45, 5), 10_000, claim(50, 45, 5)],
     ["bulk messages are slow for one second after the urgent message", urgent, EMPTY, 11_000, claim(50, 50, 16)],
     ["bulk messages have full speed after that second", urgent, EMPTY, 11_001, claim(50, 50, 50)],
-    ["a further urgent message starts the second anew", [...urgent, urgentMessage(10_900)], EMPTY, 11_001, claim(50, 50, 16)],
+    ["a further urgent message restarts the second", [...urgent, urgentMessage(10_900)], EMPTY, 11_001, claim(50, 50, 16)],
   ]);
 });
 

@@ -4,7 +4,7 @@ import type { SendOutcome } from "../providers/provider.ts";
 import { Deadlines } from "./deadlines.ts";
 
 const LIMIT_MS = 30_000;
-/** Whoever is given up says nothing more. */
+/** A late handler that must not be called. */
 const silent = (): void => assert.fail("nothing came late");
 const ACCEPTED: SendOutcome = { kind: "accepted", providerMessageId: "7" };
 
@@ -21,7 +21,7 @@ function onTestClock(context: TestContext): { deadlines: Deadlines; pass: (ms: n
   return { deadlines: new Deadlines(LIMIT_MS), pass };
 }
 
-/** What a promise has come to by now. */
+/** The current state of a promise. */
 function watched(promise: Promise<SendOutcome>): () => SendOutcome | undefined {
   let outcome: SendOutcome | undefined;
   void promise.then((value) => (outcome = value));
@@ -33,7 +33,7 @@ const heeding = (signal: AbortSignal): Promise<SendOutcome> =>
     signal.addEventListener("abort", () => resolve({ kind: "unknown", detail: "told to end" }));
   });
 
-test("an answer in time is the outcome, and nobody is told to end", async (context) => {
+test("a response in time is the outcome, and no call is aborted", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const { promise, resolve } = Promise.withResolvers<SendOutcome>();
   let signal: AbortSignal | undefined;
@@ -50,7 +50,7 @@ test("an answer in time is the outcome, and nobody is told to end", async (conte
   assert.deepEqual(outcome(), ACCEPTED);
 });
 
-test("a call has its whole time, also one that begins late in a shared second", async (context) => {
+test("a call has its full time limit, even if it begins late in a shared second", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const signals: AbortSignal[] = [];
   const call = (): void => {
@@ -72,14 +72,14 @@ test("a call has its whole time, also one that begins late in a shared second", 
   assert.equal(signals[2]?.aborted, false);
 });
 
-test("a call that heeds its signal says itself what became of it", async (context) => {
+test("a call that obeys its signal returns its own outcome", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const outcome = watched(deadlines.within(heeding, silent));
   await pass(LIMIT_MS + 1_000);
   assert.deepEqual(outcome(), { kind: "unknown", detail: "told to end" });
 });
 
-test("an answer between the signal and the end still counts", async (context) => {
+test("a response between the signal and the end is still the outcome", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const { promise, resolve } = Promise.withResolvers<SendOutcome>();
   const outcome = watched(deadlines.within(() => promise, silent));
@@ -89,7 +89,7 @@ test("an answer between the signal and the end still counts", async (context) =>
   assert.deepEqual(outcome(), ACCEPTED);
 });
 
-test("a call that never settles is given up, and its outcome is unknown", async (context) => {
+test("a call that never settles is abandoned, and its outcome is unknown", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const outcome = watched(deadlines.within(() => new Promise(() => undefined), silent));
   await pass(LIMIT_MS + 5_999);
@@ -98,7 +98,7 @@ test("a call that never settles is given up, and its outcome is unknown", async 
   assert.deepEqual(outcome(), { kind: "unknown", detail: "no answer in time" });
 });
 
-test("what a call says after it was given up goes where late answers go, once", async (context) => {
+test("the response of an abandoned call goes to the late handler once", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const { promise, resolve } = Promise.withResolvers<SendOutcome>();
   const late: SendOutcome[] = [];
@@ -124,7 +124,7 @@ test("a call that throws has an unknown outcome", async (context) => {
   assert.deepEqual(outcome(), { kind: "unknown", detail: "Error: broken pipe" });
 });
 
-test("all can be told to end at once, and new calls have their own time", async (context) => {
+test("abortAll aborts all running calls, and new calls have their own time limit", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const before = watched(deadlines.within(heeding, silent));
   deadlines.abortAll();
@@ -134,10 +134,10 @@ test("all can be told to end at once, and new calls have their own time", async 
   assert.equal(after(), undefined);
 });
 
-test("at the stop every call has its outcome at once, heeding or not", async (context) => {
+test("stop gives every call an outcome at once, even one that ignores its signal", async (context) => {
   const { deadlines, pass } = onTestClock(context);
   const calls = [heeding, () => new Promise<SendOutcome>(() => undefined)];
-  // One that heeds the signal still says so, after it was given up.
+  // A call that obeys the signal still returns its outcome, after it was abandoned.
   const outcomes = calls.map((call) => watched(deadlines.within(call, () => undefined)));
   deadlines.stop();
   await pass(0);

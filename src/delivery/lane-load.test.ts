@@ -25,7 +25,7 @@ describe("a lane has room", () => {
       assert.deepEqual({ high: load.room("high"), normal: load.room("normal"), bulk: load.room("bulk") }, room);
     });
 
-  test("less by each reserved place and each message that the node owns", () => {
+  test("less for each reservation and each message that the node owns", () => {
     const load = new LaneLoad(() => 10);
     const message = claimed("bulk");
     load.reserve();

@@ -9,7 +9,7 @@ const named = (link: string, messageId: string, fields: Partial<Message> = {}): 
 
 const name = (link: string, providerMessageId: string) => ({ link, providerMessageId });
 
-test("the same name on two links is two messages", () => {
+test("the same carrier id on two links belongs to two messages", () => {
   const recent = new RecentMessages();
   const [one, two] = [named("a", "7"), named("b", "7")];
   recent.remember(name("a", "7"), one);
@@ -20,7 +20,7 @@ test("the same name on two links is two messages", () => {
   assert.equal(recent.find(name("a", "8")), undefined);
 });
 
-test("a name that is given again is that of the newest message", () => {
+test("a reused carrier id belongs to the newest message", () => {
   const recent = new RecentMessages();
   recent.remember(name("a", "7"), named("a", "7"));
   const newest = named("a", "7");
@@ -28,7 +28,7 @@ test("a name that is given again is that of the newest message", () => {
   assert.equal(recent.find(name("a", "7")), newest);
 });
 
-test("a message that changed is known as it is now", () => {
+test("a changed message is found in its new version", () => {
   const recent = new RecentMessages();
   const sent = named("a", "7", { channel: "whatsapp" });
   recent.remember(name("a", "7"), sent);
@@ -37,7 +37,7 @@ test("a message that changed is known as it is now", () => {
   assert.equal(recent.find(name("a", "7")), delivered);
 });
 
-test("what is final for its channel is forgotten", () => {
+test("a message is removed when its status is the last of its channel", () => {
   for (const [channel, status, isForgotten] of [
     ["sms", "delivered", true],
     ["sms", "undelivered", false],
@@ -52,14 +52,14 @@ test("what is final for its channel is forgotten", () => {
   }
 });
 
-test("an update remembers nothing that was not remembered", () => {
+test("an update does not add a message", () => {
   const recent = new RecentMessages();
   recent.update(named("a", "7"));
   recent.update({ ...named("a", "7"), provider: null });
   assert.equal(recent.find(name("a", "7")), undefined);
 });
 
-test("the oldest names go when there are too many", () => {
+test("the oldest messages are removed beyond the limit", () => {
   const recent = new RecentMessages();
   const message = named("a", "0");
   for (let index = 0; index < 8_193; index += 1) recent.remember(name("a", String(index)), message);

@@ -61,8 +61,8 @@ const waitOf = ({ move }: Change) => {
   return move;
 };
 
-describe("before it is handed over", () => {
-  test("it is on record as sending, with its number, in the place it has", () => {
+describe("before the submission", () => {
+  test("the message becomes sending with its attempt number, and its queue entry stays", () => {
     const written = changeBy(
       message({ status: "queued", attempts: 2, provider: null }),
       sendingSignal(message({ attempts: 2 }), LINK),
@@ -77,13 +77,13 @@ describe("before it is handed over", () => {
     assert.equal(written.reference, null);
   });
 
-  test("a name that another try got is not that of this one", () => {
+  test("a new attempt does not keep the carrier id of an earlier one", () => {
     const earlier = { name: "carrier", link: "second", messageId: "6" };
     const written = changeBy(message({ status: "queued", provider: earlier }), sendingSignal(message(), LINK), NOW_MS);
     assert.equal(written?.after.provider?.messageId, null);
   });
 
-  test("one whose time to live has passed expires and leaves the queue", () => {
+  test("a message whose time to live has passed expires and leaves the queue", () => {
     const lapsed = changeBy(message({ status: "queued" }), ttlExpiredSignal, NOW_MS);
     assert.equal(lapsed?.after.status, "expired");
     assert.equal(lapsed?.after.error?.code, "ttl_expired");
@@ -92,7 +92,7 @@ describe("before it is handed over", () => {
 });
 
 describe("an accepted message", () => {
-  test("is sent, leaves the queue, and is known by the carrier's name until no receipt is waited for", () => {
+  test("is sent, leaves the queue, and keeps its carrier id until the wait for receipts ends", () => {
     const change = settle(ACCEPTED);
     assert.equal(change.after.status, "sent");
     assert.equal(change.after.sentAtMs, NOW_MS);
@@ -103,7 +103,7 @@ describe("an accepted message", () => {
     assert.equal(change.after.error, null);
   });
 
-  test("is also sent from the queue, when the answer is that to an earlier try", () => {
+  test("becomes sent from queued, when the response belongs to an earlier attempt", () => {
     const change = settle(ACCEPTED, { status: "queued", attempts: 1 });
     assert.equal(change.after.status, "sent");
     assert.deepEqual(change.move, { kind: "leave" });
@@ -111,7 +111,7 @@ describe("an accepted message", () => {
 });
 
 describe("a refused message", () => {
-  test("fails at once when it would be refused again", () => {
+  test("fails at once after a permanent refusal", () => {
     const change = settle(refused(true));
     assert.equal(change.after.status, "failed");
     assert.equal(change.after.failedAtMs, NOW_MS);
@@ -147,13 +147,13 @@ describe("a refused message", () => {
     });
   }
 
-  test("is tried again however often it was put off before: only refusals count", () => {
+  test("is retried after any number of throttled attempts, since only refusals count", () => {
     const change = settle(refused(false), { attempts: 40, refusals: 3 });
     assert.equal(change.after.status, "queued");
     assert.equal(change.after.refusals, 4);
   });
 
-  test("fails with the last error when its tries are used up", () => {
+  test("fails with the last error after the last retry", () => {
     for (const attempts of [10, 11]) {
       const change = settle(refused(false), { attempts, refusals: attempts - 1 });
       assert.equal(change.after.status, "failed");
@@ -165,7 +165,7 @@ describe("a refused message", () => {
 });
 
 describe("a throttled message", () => {
-  test("goes to the front of its lane when the whole link is too fast", () => {
+  test("goes to the front of its lane when the link is throttled", () => {
     const change = settle(throttled("link", 4_000));
     assert.equal(change.after.status, "queued");
     const { atMs, afterMs, state } = waitOf(change);
@@ -176,13 +176,13 @@ describe("a throttled message", () => {
     assert.equal(attemptOf(change)["retry_at"], new Date(NOW_MS + 4_000).toISOString());
   });
 
-  test("waits alone when its recipient is sent too much", () => {
+  test("is the only one that waits when its recipient is throttled", () => {
     assert.equal(waitOf(settle(throttled("recipient", 1_234.6))).afterMs, 1_235);
     const { afterMs = 0 } = waitOf(settle(throttled("recipient", null), { attempts: 3 }));
     assert.ok(afterMs >= 2_000 && afterMs <= 4_000, String(afterMs));
   });
 
-  test("waits for an hour at most, and as long as we like where the carrier's time makes no sense", () => {
+  test("waits for an hour at most, and for the default time after an invalid request of the carrier", () => {
     for (const [asked, waits] of [
       [40 * 24 * 3_600_000, 3_600_000],
       [3_600_000, 3_600_000],
@@ -197,7 +197,7 @@ describe("a throttled message", () => {
     }
   });
 
-  test("has not failed, however often", () => {
+  test("does not fail, however often it is throttled", () => {
     for (const scope of ["link", "recipient"] as const) {
       const change = settle(throttled(scope, 1_000), { attempts: 50 });
       assert.equal(change.after.status, "queued");
@@ -206,8 +206,8 @@ describe("a throttled message", () => {
   });
 });
 
-describe("a message of which nobody knows whether it left", () => {
-  test("is held where it is, known by our own id, and nothing is sent", () => {
+describe("a message of unknown outcome", () => {
+  test("is held in its lane, referenced by our own id, and is not sent again", () => {
     const change = settle(UNKNOWN);
     assert.equal(change.after.status, "sending");
     assert.equal(change.after.sequence, change.before.sequence);
@@ -224,7 +224,7 @@ describe("a message of which nobody knows whether it left", () => {
     assert.equal(holdChange(message(), "x", CONTEXT).entry.type, "attempt.unknown");
   });
 
-  test("fails after that where the link says fail", () => {
+  test("fails after the hold where the policy of the link is fail", () => {
     const change = changeBy(message(), afterHold(LINK), NOW_MS);
     assert.equal(change?.after.status, "failed");
     assert.equal(change?.after.error?.code, OUTCOME_UNKNOWN);
@@ -232,7 +232,7 @@ describe("a message of which nobody knows whether it left", () => {
     assert.deepEqual(JSON.parse(change?.entry.detail ?? ""), { reason: "on_unknown: fail" });
   });
 
-  test("is queued again where the link says resend, and says so", () => {
+  test("is queued again where the policy of the link is resend, with that reason", () => {
     const change = changeBy(message(), afterHold({ ...LINK, onUnknown: { holdMs: 1, policy: "resend" } }), NOW_MS);
     assert.equal(change?.after.status, "queued");
     assert.deepEqual(change?.move, { kind: "wait", state: "waiting", afterMs: 0 });
@@ -240,7 +240,7 @@ describe("a message of which nobody knows whether it left", () => {
     assert.equal(change?.after.error, null);
   });
 
-  test("that a receipt has resolved stays what it is", () => {
+  test("keeps the status that a receipt has set", () => {
     const change = settle(UNKNOWN, { status: "delivered", sequence: 3 });
     assert.equal(change.after.status, "delivered");
     assert.equal(change.after.sequence, 3);
@@ -248,10 +248,10 @@ describe("a message of which nobody knows whether it left", () => {
   });
 });
 
-describe("an answer that comes after the receipt", () => {
+describe("a response that arrives after the receipt", () => {
   const named = { name: "carrier", link: "first", messageId: "7" };
 
-  test("moves nothing, and leaves the carrier's name", () => {
+  test("changes no status, and stores the carrier id", () => {
     const change = settle(ACCEPTED, { status: "delivered", sequence: 3, sentAtMs: 1, deliveredAtMs: 1 });
     assert.equal(change.after.status, "delivered");
     assert.equal(change.after.sequence, 3);
@@ -262,14 +262,14 @@ describe("an answer that comes after the receipt", () => {
     assert.deepEqual(change.move, { kind: "stay" });
   });
 
-  test("does not take a name away that the message has", () => {
+  test("does not replace the carrier id of the message", () => {
     const change = settle({ kind: "accepted", providerMessageId: "8" }, { status: "delivered", provider: named });
     assert.deepEqual(change.after.provider, named);
     assert.equal(change.reference?.providerMessageId, "8", "the other is known as well");
   });
 
   for (const status of ["delivered", "read", "undelivered", "failed", "expired", "canceled"] as const) {
-    test(`that says no moves nothing where the message is ${status}`, () => {
+    test(`that is a refusal changes nothing where the message is ${status}`, () => {
       for (const outcome of [refused(true), refused(false), throttled("link", 1), throttled("recipient", 1)]) {
         const change = settle(outcome, { status, provider: named });
         assert.equal(change.after.status, status);

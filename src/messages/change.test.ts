@@ -53,15 +53,15 @@ const FIRST_STAMPS: readonly (readonly [from: Status, to: Status, stamped: reado
   ["sending", "read", ["sentAtMs", "deliveredAtMs", "readAtMs"]],
 ];
 
-describe("the times a status brings", () => {
+describe("the times that a status sets", () => {
   for (const [from, to, stamped] of FIRST_STAMPS) {
-    test(`${from} → ${to} stamps ${stamped.join(", ") || "nothing"}`, () => {
+    test(`${from} → ${to} sets ${stamped.join(", ") || "nothing"}`, () => {
       const { after } = change(message({ status: from }), signal(to));
       assert.deepEqual(stampsOf(after), Object.fromEntries(stamped.map((name) => [name, LATER_MS])));
     });
   }
 
-  test("a time once set stands", () => {
+  test("a time is not changed once it is set", () => {
     const sent = change(message({ status: "sending" }), signal("sent"), CREATED_MS + 1_000).after;
     const undelivered = change(sent, signal("undelivered"), CREATED_MS + 2_000).after;
     const delivered = change(undelivered, signal("delivered"), CREATED_MS + 3_000).after;
@@ -76,7 +76,7 @@ describe("the times a status brings", () => {
 });
 
 describe("a change", () => {
-  test("counts the sequence up by one, and says where it came from", () => {
+  test("increases the sequence by one, and contains the previous status", () => {
     const before = message({ status: "sending" });
     const { after, entry, before: decidedOn } = change(before, signal("sent"));
     assert.equal(after.sequence, 5);
@@ -88,7 +88,7 @@ describe("a change", () => {
     assert.deepEqual(JSON.parse(entry.detail ?? ""), { reason: "said the test" });
   });
 
-  test("takes a snapshot of the message after it", () => {
+  test("contains the record of the message after the change", () => {
     const { entry, after } = change(message({ status: "sending" }), signal("sent"));
     const record = JSON.parse(entry.record ?? "") as Record<string, unknown>;
     assert.equal(record["status"], "sent");
@@ -98,7 +98,7 @@ describe("a change", () => {
     assert.equal(uuidTimeMs(entry.id), after.updatedAtMs);
   });
 
-  test("is later than the one before, also on a clock that is behind", () => {
+  test("is later than the previous change, even on a clock that is behind", () => {
     const before = message({ status: "sending", updatedAtMs: LATER_MS });
     for (const nowMs of [LATER_MS - 60_000, LATER_MS - 1, LATER_MS]) {
       assert.equal(change(before, signal("sent"), nowMs).after.updatedAtMs, LATER_MS + 1);
@@ -106,7 +106,7 @@ describe("a change", () => {
     assert.equal(change(before, signal("sent"), LATER_MS + 9).after.updatedAtMs, LATER_MS + 9);
   });
 
-  test("leaves out nothing that was known, and the message it was decided on as it was", () => {
+  test("keeps all other fields, and does not modify the message before it", () => {
     const before = message({ status: "sending", metadata: { order: "1" }, clientReference: "x" });
     const untouched = structuredClone({ ...before, id: null, accountId: null });
     const { after } = change(before, signal("sent"));
@@ -117,7 +117,7 @@ describe("a change", () => {
     assert.deepEqual({ ...before, id: null, accountId: null }, untouched);
   });
 
-  test("keeps the carrier's name and the tries unless it says others", () => {
+  test("keeps the carrier id and the attempts unless its signal has others", () => {
     const before = message({ status: "sending" });
     assert.deepEqual(change(before, signal("sent")).after.provider, before.provider);
     assert.equal(change(before, signal("sent")).after.attempts, 1);
@@ -127,7 +127,7 @@ describe("a change", () => {
     assert.equal(after.attempts, 2);
   });
 
-  test("says where the message counted, and where it counts now", () => {
+  test("contains the usage before and after it", () => {
     const { counted, countedBefore } = change(message({ status: "sending" }), signal("delivered"));
     assert.equal(countedBefore.status, "sending");
     assert.equal(countedBefore.deliveryBucket, -1);
@@ -137,7 +137,7 @@ describe("a change", () => {
     assert.equal(counted.minuteMs, countedBefore.minuteMs);
   });
 
-  test("is none where the table of states knows none", () => {
+  test("is undefined where the table of states permits no transition", () => {
     for (const [from, to] of [
       ["canceled", "sending"],
       ["delivered", "undelivered"],
@@ -156,19 +156,19 @@ describe("an error", () => {
   const BLOCKED: MessageError = { code: "blocked_by_carrier", message: "Blocked", permanent: true, provider_code: "8" };
   const UNKNOWN: MessageError = { code: OUTCOME_UNKNOWN, message: "Nobody knows", permanent: false, provider_code: null };
 
-  test("once set is not erased by what comes later", () => {
+  test("is not removed by a later signal", () => {
     const undelivered = change(message({ status: "sent" }), signal("undelivered", { error: BLOCKED })).after;
     const delivered = change(undelivered, signal("delivered")).after;
     assert.deepEqual(delivered.error, BLOCKED);
     assert.deepEqual(change(delivered, signal("read", { error: null })).after.error, BLOCKED);
   });
 
-  test("is that of the last who named one", () => {
+  test("is the error of the last signal that has one", () => {
     const queued = change(message({ status: "sending", error: UNKNOWN }), signal("failed", { error: BLOCKED })).after;
     assert.deepEqual(queued.error, BLOCKED);
   });
 
-  test("of unknown outcome stays with the message that a receipt brought back", () => {
+  test("of unknown outcome stays on a message that a receipt has delivered", () => {
     const { after } = change(message({ status: "failed", error: UNKNOWN, failedAtMs: LATER_MS - 1 }), signal("delivered"));
     assert.equal(after.status, "delivered");
     assert.deepEqual(after.error, UNKNOWN);
@@ -180,13 +180,13 @@ describe("a note", () => {
   const note = (of: Message, isIgnored = true) =>
     noteOn(of, LATER_MS, { type: "message.sent", isIgnored, detail: { reason: "late" }, move: { kind: "stay" } });
 
-  test("moves nothing: neither status nor sequence, nor any time but that of the last change", () => {
+  test("changes no status, no sequence and no time except that of the last change", () => {
     const before = message({ status: "delivered", sentAtMs: 1, deliveredAtMs: 2 });
     const { after } = note(before);
     assert.deepEqual(after, { ...before, updatedAtMs: LATER_MS });
   });
 
-  test("is no event: it has no snapshot", () => {
+  test("is no event and has no record", () => {
     const { entry, reference } = note(message());
     assert.equal(entry.record, null);
     assert.equal(entry.isIgnored, true);
@@ -195,7 +195,7 @@ describe("a note", () => {
     assert.equal(note(message(), false).entry.isIgnored, false);
   });
 
-  test("counts nowhere else", () => {
+  test("does not change usage", () => {
     const { counted, countedBefore } = note(message());
     assert.deepEqual(counted, countedBefore);
   });

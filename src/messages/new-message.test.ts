@@ -16,10 +16,10 @@ const RULES: readonly Row[] = [
   ["a text", GOOD, []],
   ["a template", TEMPLATED, []],
   ["a template with variables", { ...TEMPLATED, template_variables: { "1": "Ada" } }, []],
-  ["null for what is optional", { ...GOOD, template_id: null, template_variables: null }, []],
+  ["null for optional fields", { ...GOOD, template_id: null, template_variables: null }, []],
   ["a recipient of an impossible length", { ...GOOD, recipient: "+1415555012" }, ["/recipient impossible_number"]],
-  ["a recipient that is not even E.164, which is the schema's", { ...GOOD, recipient: "0800" }, []],
-  ["a recipient of another type, which is the schema's", { ...GOOD, recipient: 14155550123 }, []],
+  ["a recipient that is not E.164, which the schema reports", { ...GOOD, recipient: "0800" }, []],
+  ["a recipient of another type, which the schema reports", { ...GOOD, recipient: 14155550123 }, []],
   ["neither text nor template", { ...GOOD, body: undefined }, ["/body required"]],
   ["null for both text and template", { ...GOOD, body: null, template_id: null }, ["/body required"]],
   ["both text and template", { ...GOOD, template_id: "welcome" }, ["/template_id conflict"]],
@@ -29,8 +29,8 @@ const RULES: readonly Row[] = [
   ["1,600 emoji on sms, since code points count", { ...GOOD, body: "😀".repeat(1_600) }, []],
   ["1,601 emoji on sms", { ...GOOD, body: "😀".repeat(1_601) }, ["/body too_long"]],
   ["1,601 characters on whatsapp", { ...GOOD, channel: "whatsapp", body: "a".repeat(1_601) }, []],
-  ["4,097 characters on sms, which the schema tells already", { ...GOOD, body: "a".repeat(4_097) }, []],
-  ["nothing at all", {}, ["/body required"]],
+  ["4,097 characters on sms, which the schema reports", { ...GOOD, body: "a".repeat(4_097) }, []],
+  ["an empty request", {}, ["/body required"]],
   [
     "every fault at once",
     { recipient: "+1415555012", channel: "sms", body: "a".repeat(1_601), template_id: "x", template_variables: { a: "b" } },
@@ -48,20 +48,20 @@ const DAY_MINUTES = 24 * 60;
 const inMinutes = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString();
 
 const TIMES: readonly (readonly [what: string, sendAt: () => unknown, faults: readonly string[]])[] = [
-  ["a time to come", () => inMinutes(60), []],
-  ["a time in another zone that only looks too far", () => inMinutes(35 * DAY_MINUTES + 299).replace("Z", "+05:00"), []],
+  ["a time in the future", () => inMinutes(60), []],
+  ["a time in another zone that only looks too far ahead", () => inMinutes(35 * DAY_MINUTES + 299).replace("Z", "+05:00"), []],
   ["a time just within 35 days", () => inMinutes(35 * DAY_MINUTES - 1), []],
   ["a time beyond 35 days", () => inMinutes(35 * DAY_MINUTES + 1), ["/send_at too_far"]],
   ["a time years ahead", () => "9999-12-31T23:59:59Z", ["/send_at too_far"]],
   ["a time that has just passed, which means now", () => inMinutes(-1), []],
-  ["a time that passed within a day, since its key may be repeated", () => inMinutes(1 - DAY_MINUTES), []],
+  ["a time that passed within a day, since a request may be repeated with its key", () => inMinutes(1 - DAY_MINUTES), []],
   ["a time that passed more than a day ago", () => inMinutes(-1 - DAY_MINUTES), ["/send_at in_the_past"]],
-  ["a time before all messages", () => "0000-01-01T00:00:00Z", ["/send_at in_the_past"]],
-  ["a leap second, which no clock here can tell", () => "2016-12-31T23:59:60Z", ["/send_at invalid_format"]],
-  ["something that is no time", () => "tomorrow", ["/send_at invalid_format"]],
+  ["the first year", () => "0000-01-01T00:00:00Z", ["/send_at in_the_past"]],
+  ["a leap second, which cannot be parsed", () => "2016-12-31T23:59:60Z", ["/send_at invalid_format"]],
+  ["a text that is no time", () => "tomorrow", ["/send_at invalid_format"]],
   ["nothing", () => "", ["/send_at invalid_format"]],
   ["null", () => null, []],
-  ["a number, which is the schema's", () => 1_900_000_000_000, []],
+  ["a number, which the schema reports", () => 1_900_000_000_000, []],
 ];
 
 for (const [what, sendAt, faults] of TIMES) {
@@ -102,10 +102,10 @@ const SCHEMA: readonly Row[] = [
   ["a name as sender", { ...GOOD, sender: "Godwit & Co" }, []],
   ["a sender of 12 letters", { ...GOOD, sender: "abcdefghijkl" }, ["/sender invalid_format"]],
   ["a sender of two digits", { ...GOOD, sender: "12" }, ["/sender invalid_format"]],
-  ["a time that is none", { ...GOOD, send_at: "tomorrow" }, ["/send_at invalid_format"]],
+  ["a text that is no time", { ...GOOD, send_at: "tomorrow" }, ["/send_at invalid_format"]],
   ["a time as a number", { ...GOOD, send_at: 1_900_000_000_000 }, ["/send_at invalid_type"]],
   ["a leap second", { ...GOOD, send_at: "2016-12-31T23:59:60Z" }, ["/send_at invalid_format"]],
-  ["a time of any year, whose distance is a rule", { ...GOOD, send_at: "2099-01-31T09:00:00.5+01:00" }, []],
+  ["a time of any year, since a rule limits the distance", { ...GOOD, send_at: "2099-01-31T09:00:00.5+01:00" }, []],
   ["29 seconds to live", { ...GOOD, ttl_seconds: 29 }, ["/ttl_seconds out_of_range"]],
   ["30 seconds to live", { ...GOOD, ttl_seconds: 30 }, []],
   ["172,801 seconds to live", { ...GOOD, ttl_seconds: 172_801 }, ["/ttl_seconds out_of_range"]],
@@ -125,14 +125,14 @@ const SCHEMA: readonly Row[] = [
   ["a value that is a number", { ...GOOD, metadata: { key: 1 } }, ["/metadata/key invalid_type"]],
   ["a value that is a number under a key of two lines", { ...GOOD, metadata: { "a\nb": 1 } }, ["/metadata/a\nb invalid_type"]],
   ["metadata as a list", { ...GOOD, metadata: ["a"] }, ["/metadata invalid_type"]],
-  ["no step of a fallback", { ...GOOD, fallback: [] }, ["/fallback too_few"]],
+  ["a fallback without steps", { ...GOOD, fallback: [] }, ["/fallback too_few"]],
   [
     "six steps of a fallback",
     { ...GOOD, fallback: Array.from({ length: 6 }, () => ({ channel: "sms", body: "x", after_seconds: 60 })) },
     ["/fallback too_many"],
   ],
-  ["a step without its time", { ...GOOD, fallback: [{ channel: "sms", body: "x" }] }, ["/fallback/0/after_seconds required"]],
-  ["no segment allowed", { ...GOOD, max_segments: 0 }, ["/max_segments out_of_range"]],
+  ["a step without after_seconds", { ...GOOD, fallback: [{ channel: "sms", body: "x" }] }, ["/fallback/0/after_seconds required"]],
+  ["a limit of zero segments", { ...GOOD, max_segments: 0 }, ["/max_segments out_of_range"]],
 ];
 
 const validate = compile(NewMessageBody, "body");

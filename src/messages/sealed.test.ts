@@ -14,7 +14,7 @@ const CONTENT: Content = {
 };
 const STEPS: FallbackStep[] = [{ channel: "sms", content: CONTENT, shown: { body: "**", template: null }, afterSeconds: 30 }];
 
-test("what is sealed comes back as it was, and cannot be read before", () => {
+test("sealed content cannot be read, and is unchanged when it is opened", () => {
   for (const sealed of [sealContent(box, id, CONTENT), sealSteps(box, id, STEPS)]) {
     assert.match(sealed, /^sealed:/);
     assert.ok(!sealed.includes("1234567890"));
@@ -24,15 +24,15 @@ test("what is sealed comes back as it was, and cannot be read before", () => {
   assert.deepEqual(readSteps(box, id, sealSteps(box, id, STEPS)), STEPS);
 });
 
-test("the same text is never sealed alike", () => {
+test("the same text is sealed differently each time", () => {
   assert.notEqual(sealContent(box, id, CONTENT), sealContent(box, id, CONTENT));
 });
 
-test("steps without a secret are read as they are", () => {
+test("steps without a secret are stored as plain JSON", () => {
   assert.deepEqual(readSteps(box, id, JSON.stringify(STEPS)), STEPS);
 });
 
-test("it opens for its own message alone, in its own place, by a key that is known", () => {
+test("sealed content opens only for its own message and purpose, with a known key", () => {
   const [content, steps] = [sealContent(box, id, CONTENT), sealSteps(box, id, STEPS)];
   const stranger = new SecretBox(Buffer.alloc(32, 2));
   assert.throws(() => openContent(box, other, content));

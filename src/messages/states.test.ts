@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isFinished, mayBecome, OUTCOME_UNKNOWN, STATUSES, type StatusFields, type Status } from "./states.ts";
 
-/** Written by hand from the contract, so that a slip in the table of states does not repeat itself here. A plus is a transition;
- *  the columns are in the order of the first line. */
+/** Written by hand from the contract, so that a mistake in the table of states is not repeated here. A plus is a permitted transition. The
+ *  columns have the order of the first line. */
 const TRANSITIONS: Readonly<Record<Status, string>> = {
   //          sched queued sending sent deliv read undel failed expir cancel received
   scheduled: "  +     +      .      .     .    .     .     .     .     +      .",
@@ -19,15 +19,11 @@ const TRANSITIONS: Readonly<Record<Status, string>> = {
   received: "   .     .      .      .     .    .     .     .     .     .      .",
 };
 
-/** Where it is not the status alone that tells. */
+/** Transitions that depend on more than the status. */
 const GUARDED: readonly (readonly [why: string, statusFields: StatusFields, transitions: string])[] = [
   //                                                                 sched queued sending sent deliv read undel failed expir cancel received
-  [
-    "queued and never tried",
-    statusFields("queued", { attempts: 0 }),
-    "    .     .      +      .     .    .     .     +     +     +      .",
-  ],
-  ["failed, nobody knowing whether it left", unknownFailure(), "       .     .      .      .     +    +     .     .     .     .      ."],
+  ["queued, not attempted", statusFields("queued", { attempts: 0 }), "    .     .      +      .     .    .     .     +     +     +      ."],
+  ["failed with an unknown outcome", unknownFailure(), "       .     .      .      .     +    +     .     .     .     .      ."],
 ];
 
 function statusFields(status: Status, fields: Partial<StatusFields> = {}): StatusFields {
@@ -48,39 +44,39 @@ function check(from: StatusFields, transitions: string): void {
 
 describe("every pair of statuses", () => {
   assert.deepEqual(Object.keys(TRANSITIONS), [...STATUSES]);
-  for (const status of STATUSES) test(`what ${status} may become`, () => check(statusFields(status), TRANSITIONS[status]));
-  for (const [why, from, transitions] of GUARDED) test(`what a message may become that is ${why}`, () => check(from, transitions));
+  for (const status of STATUSES) test(`the transitions of ${status}`, () => check(statusFields(status), TRANSITIONS[status]));
+  for (const [why, from, transitions] of GUARDED) test(`the transitions of a message that is ${why}`, () => check(from, transitions));
 });
 
 describe("the guards", () => {
-  test("only a carrier that was asked can say what became of a queued message", () => {
+  test("a carrier changes a queued message only after an attempt", () => {
     for (const said of ["sent", "delivered", "read", "undelivered"] as const) {
       assert.equal(mayBecome(statusFields("queued", { attempts: 0 }), said), false, said);
       assert.equal(mayBecome(statusFields("queued", { attempts: 7 }), said), true, said);
     }
   });
 
-  test("a failure that is certain is not overturned, whatever its code", () => {
+  test("a certain failure is not overridden, whatever its code", () => {
     for (const code of ["invalid_destination", "no_route", "temporarily_unavailable", "outcome_unknown_", ""])
       for (const late of ["delivered", "read"] as const)
         assert.equal(mayBecome(statusFields("failed", { error: { code } }), late), false, code);
   });
 
-  test("an error of an earlier try does not hold up a message that is not failed", () => {
+  test("the error of an earlier attempt does not stop a message that has not failed", () => {
     const error = { code: OUTCOME_UNKNOWN };
     assert.equal(mayBecome(statusFields("delivered", { error }), "read"), true);
     assert.equal(mayBecome(statusFields("delivered", { error }), "failed"), false);
     assert.equal(mayBecome(statusFields("undelivered", { error: { code: "blocked_by_carrier" } }), "delivered"), true);
   });
 
-  test("tries change nothing for any status but queued", () => {
+  test("attempts matter only for the status queued", () => {
     for (const from of STATUSES.filter((status) => status !== "queued"))
       for (const to of STATUSES)
         assert.equal(mayBecome(statusFields(from, { attempts: 0 }), to), mayBecome(statusFields(from), to), `${from} → ${to}`);
   });
 });
 
-describe("what is finished", () => {
+describe("finished statuses", () => {
   const FINISHED: Readonly<Record<Status, boolean>> = {
     scheduled: false,
     queued: false,
