@@ -1,21 +1,25 @@
 /** One attempt of a message at one link: stores the change to `sending`, submits the message to the carrier, and stores the outcome. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { findRefusal } from "../consent/refusal.ts";
+import { unreachable } from "../lib/assert.ts";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { unreachable } from "../lib/assert.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Content, TemplateUse } from "../messages/content.ts";
 import type { Message } from "../messages/message.ts";
-import { openContent } from "../messages/sealed.ts";
 import type { QueueState } from "../messages/queue-entry.ts";
+import { openContent } from "../messages/sealed.ts";
 import type { Connection, Outgoing, OutgoingTemplate, SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Attributes, Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./watch.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { nextLink, senderAfter } from "./next-link.ts";
+import { readMessages } from "./queries.ts";
+import type { Receipts } from "./receipts.ts";
 import {
   afterHold,
   holdChange,
@@ -26,11 +30,7 @@ import {
   sendingSignal,
   type SettleContext,
 } from "./settle.ts";
-import type { Deadlines } from "./deadlines.ts";
-import { nextLink, senderAfter } from "./next-link.ts";
-import { readMessages } from "./queries.ts";
-import type { Receipts } from "./receipts.ts";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliveryWatch } from "./watch.ts";
 
 /** The result of an attempt, as far as the lane must act on it. */
 export type AttemptResult =

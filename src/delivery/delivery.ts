@@ -1,36 +1,36 @@
 /** The delivery of messages on one node, started and stopped as a whole: links, lanes, the release of scheduled messages, failover,
  *  fallbacks, receipts and expiry. */
+import { isDeepStrictEqual } from "node:util";
+import { RepeatingJob } from "../lib/background-job.ts";
 import { reportError, type Log } from "../lib/log.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
 import { LinkLease } from "../links/lease.ts";
 import { LeasedConnection } from "../links/leased-connection.ts";
+import type { Link } from "../links/link.ts";
 import { StateReporter, type OpenLink } from "../links/report-states.ts";
 import type { Advancer } from "../messages/advance.ts";
 import type { Composer } from "../messages/compose.ts";
 import type { Handover } from "../messages/handover.ts";
+import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
 import type { LeasedHost } from "../providers/leased-host.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
-import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
-import { readRecentCarrierIds } from "./receipt-queries.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import type { Announcer } from "../storage/announce.ts";
 import type { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { Attempts } from "./attempt.ts";
-import { isDeepStrictEqual } from "node:util";
 import { Deadlines } from "./deadlines.ts";
-import type { ProviderHosts } from "./provider-hosts.ts";
-import { Failover } from "./failover.ts";
 import { startDueFallbacks } from "./due-fallbacks.ts";
+import { Failover } from "./failover.ts";
 import { Lane } from "./lane.ts";
+import type { ProviderHosts } from "./provider-hosts.ts";
+import { readRecentCarrierIds } from "./receipt-queries.ts";
 import type { Receipts } from "./receipts.ts";
 import { releaseDue } from "./release.ts";
-import type { DeliveryWatch } from "./watch.ts";
 import { expireQueued, expireWithoutReceipt, deleteOldInboundIds, deleteOldParked } from "./sweep.ts";
+import type { DeliveryWatch } from "./watch.ts";
 
 export type DeliveryParts = {
   db: Database;

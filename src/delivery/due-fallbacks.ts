@@ -1,9 +1,9 @@
 /** Starts the due steps of fallbacks, for messages that were not delivered in time. */
-import type { Handover } from "../messages/handover.ts";
-import type { Composer } from "../messages/compose.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { startFallback } from "../messages/start-fallback.ts";
+import type { Composer } from "../messages/compose.ts";
 import { claimDueFallbacks, type DueFallback } from "../messages/fallbacks.ts";
+import type { Handover } from "../messages/handover.ts";
+import { startFallback } from "../messages/start-fallback.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 

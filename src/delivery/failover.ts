@@ -1,16 +1,16 @@
 /** Failover: moves the messages of a link that is down on all nodes to the next link of their route. A message moves only if it is certain
  *  that no attempt of it has left. */
 import { idKey, NO_ID } from "../lib/id.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import { readUpLinks } from "../links/up-links.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { SCHEDULED_LANE } from "../messages/queue-entry.ts";
-import { listLanes, readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { nextLink, senderAfter } from "./next-link.ts";
+import { listLanes, readWaiting, claimRows, type QueueCursor, type Waiting } from "./queue.ts";
 import type { Receipts } from "./receipts.ts";
 import { afterHold, holdChange } from "./settle.ts";
 

@@ -5,17 +5,17 @@ import type { MessageId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { poll } from "../lib/wait.ts";
+import { carrierAddress } from "../links/address.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import { receiveMessage, storable } from "../messages/receive.ts";
 import type { InboundMessage } from "../providers/provider.ts";
-import { rememberInbound } from "./receipt-queries.ts";
-import { carrierAddress } from "../links/address.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { DeliveryWatch } from "./watch.ts";
-import { findByCarrierIds } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
+import { findByCarrierIds } from "./queries.ts";
+import { rememberInbound } from "./receipt-queries.ts";
+import type { DeliveryWatch } from "./watch.ts";
 
 export type InboundParts = {
   db: Database;

@@ -4,20 +4,20 @@
  *  `lane-load.ts` holds the messages and the limits, `claim-pace.ts` decides when to claim, and `waiting-accounts.ts` keeps the turns of
  *  the accounts. */
 import { unreachable } from "../lib/assert.ts";
-import { errorFields, type Log } from "../lib/log.ts";
-import type { EventOf } from "../lib/log-events.ts";
 import { backoffMs } from "../lib/backoff.ts";
 import type { MessageId } from "../lib/id.ts";
+import type { EventOf } from "../lib/log-events.ts";
+import { errorFields, type Log } from "../lib/log.ts";
 import { poll } from "../lib/wait.ts";
+import type { Link } from "../links/link.ts";
 import type { LinkError } from "../links/report-states.ts";
 import type { Message } from "../messages/message.ts";
-import { claimDue, deleteRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import type { Connection, SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../links/link.ts";
 import type { Database } from "../storage/database.ts";
 import type { Attempts } from "./attempt.ts";
 import { ClaimPace, type PlannedClaim } from "./claim-pace.ts";
 import { LaneLoad } from "./lane-load.ts";
+import { claimDue, deleteRows, renewLeases, type Claim, type Claimed } from "./queue.ts";
 import { throttleMs } from "./settle.ts";
 import { WaitingAccounts } from "./waiting-accounts.ts";
 

@@ -1,12 +1,12 @@
 /** The metrics of delivery, for Prometheus. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { uuidTimeMs } from "../lib/uuid.ts";
-import { readLaneDepths } from "./queue.ts";
 import { remembered } from "../lib/remembered.ts";
+import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import type { Database } from "../storage/database.ts";
 import { readHealth } from "../storage/health.ts";
 import type { Delivery } from "./delivery.ts";
+import { readLaneDepths } from "./queue.ts";
 import type { DeliveryWatch } from "./watch.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];

@@ -1,7 +1,7 @@
 /** The next link of a message when its link refuses it or is down, and the sender that the message has there. */
-import type { Message } from "../messages/message.ts";
-import type { Link } from "../links/link.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
+import type { Message } from "../messages/message.ts";
 
 /** Returns the link that the message may use next, or undefined where an attempt of it may have left. */
 export function nextLink(

@@ -1,17 +1,17 @@
 /** The hosts that providers call with receipts, inbound messages and template reviews. Every node has them, also a node that delivers
  *  nothing, since a carrier's HTTP request may reach any node. */
 import type { Log } from "../lib/log.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Host } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./watch.ts";
 import { Inbound } from "./inbound.ts";
 import { Receipts } from "./receipts.ts";
+import type { DeliveryWatch } from "./watch.ts";
 
 export type ProviderHostsParts = {
   db: Database;

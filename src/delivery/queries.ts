@@ -1,12 +1,12 @@
 /** The SQL with which delivery reads messages: by their ids, and by their carrier ids. */
 import type { MessageId } from "../lib/id.ts";
-import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import type { Message } from "../messages/message.ts";
-import { carrierIdColumns } from "./receipt-queries.ts";
 import type { CarrierId } from "../messages/provider-reference.ts";
+import { joinMessage, MESSAGE_COLUMNS, messageOfRow, type MessageRow } from "../messages/rows.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
+import { carrierIdColumns } from "./receipt-queries.ts";
 
 export type OwnedMessage = Owner & { id: MessageId };
 

@@ -1,10 +1,10 @@
 /** All SQL of receipts: the carrier ids of messages, parked receipts, and the ids of inbound messages. */
 import type { AccountId, MessageId } from "../lib/id.ts";
+import type { CarrierId } from "../messages/provider-reference.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
-import { sql } from "../storage/sql.ts";
-import type { CarrierId } from "../messages/provider-reference.ts";
 import type { Environment } from "../storage/owner.ts";
+import { sql } from "../storage/sql.ts";
 
 // The limit of references read, of all links, and of ids returned, of one link.
 const MAX_READ = 20_000;

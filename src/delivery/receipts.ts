@@ -7,14 +7,14 @@ import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { applyToPart } from "../messages/parts.ts";
-import type { Receipt } from "../providers/provider.ts";
-import { findMissed, findParked, deleteParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import type { CarrierId, ProviderReference } from "../messages/provider-reference.ts";
+import type { Receipt } from "../providers/provider.ts";
 import { isDatabaseTrouble, type Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
-import type { DeliveryWatch } from "./watch.ts";
 import { findByCarrierIds, readMessages, type MatchedMessage } from "./queries.ts";
+import { findMissed, findParked, deleteParked, parkReceipts, type ParkedRow } from "./receipt-queries.ts";
 import { RecentMessages } from "./recent-messages.ts";
+import type { DeliveryWatch } from "./watch.ts";
 
 // The limit of one statement. A carrier may send more receipts at once.
 const MAX_BATCH = 200;

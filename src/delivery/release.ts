@@ -1,10 +1,10 @@
 /** Releases scheduled messages when their time has come: each moves to the lane of a link. The link is chosen at release, not when the
  *  message is accepted. */
+import type { LinkChooser, NoRoute } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser, NoRoute } from "../links/choose-links.ts";
 import type { Database } from "../storage/database.ts";
 import { claimReleasable } from "./queue.ts";
 

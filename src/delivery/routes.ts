@@ -3,10 +3,10 @@ import type { Credential } from "../access/authenticate.ts";
 import { route, type Route } from "../api/route.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
-import { oldestDue } from "./queue.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { readDepth } from "../usage/queries.ts";
+import { oldestDue } from "./queue.ts";
 
 const Queue = Type.Object(
   {

@@ -3,12 +3,12 @@ import { describe, test } from "node:test";
 import { messageOf } from "../../test/support/message.ts";
 import { encodeId, toId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
+import type { Link } from "../links/link.ts";
 import { changeBy, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
-import type { ProviderName } from "../providers/providers.ts";
 import type { SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../links/link.ts";
+import type { ProviderName } from "../providers/providers.ts";
 import { afterHold, holdChange, ttlExpiredSignal, settleChange, sendingSignal } from "./settle.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);

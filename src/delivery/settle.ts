@@ -1,16 +1,16 @@
 /** The rules of attempts: decides how the outcome of an attempt changes the message. Pure functions; `attempt.ts` stores the changes. */
+import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { Detail } from "../events/timeline.ts";
+import { unreachable } from "../lib/assert.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
-import { backoffMs } from "../lib/backoff.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
+import type { Link } from "../links/link.ts";
 import { changeBy, noteOn, type Change, type Signal } from "../messages/change.ts";
-import type { ConsentRefusal } from "../consent/refusal.ts";
 import type { Message, MessageError } from "../messages/message.ts";
 import { OUTCOME_UNKNOWN } from "../messages/states.ts";
 import type { SendOutcome } from "../providers/provider.ts";
-import type { Link } from "../links/link.ts";
-import { unreachable } from "../lib/assert.ts";
 
 // Ten refusals take about half an hour. A fault that lasts longer is not temporary.
 const MAX_REFUSALS = 10;

@@ -3,10 +3,10 @@ import { idKey } from "../lib/id.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, type Signal } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";
-import { findExpired } from "./queue.ts";
-import { deleteOldInbound, deleteOldParkedReceipts, findExpiredReferences, deleteExpiredReferences } from "./receipt-queries.ts";
 import type { Database } from "../storage/database.ts";
 import { readMessages } from "./queries.ts";
+import { findExpired } from "./queue.ts";
+import { deleteOldInbound, deleteOldParkedReceipts, findExpiredReferences, deleteExpiredReferences } from "./receipt-queries.ts";
 import { ttlExpiredSignal } from "./settle.ts";
 
 const BATCH = 500;

@@ -2,12 +2,12 @@
  *  statement and so in one transaction. docs/internals/sql/accept.sql has it as PostgreSQL receives it. */
 import { consentRefusal, CONSENT_REFUSALS, type ConsentRefusal } from "../consent/refusal.ts";
 import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
-import { PRIORITY_RANK } from "./queue-entry.ts";
 import { batchStatements, column, type Column, type Extra } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Acceptance, MessageAcceptance } from "./acceptance.ts";
 import type { Message } from "./message.ts";
+import { PRIORITY_RANK } from "./queue-entry.ts";
 import { metadataText } from "./rows.ts";
 
 const columns: readonly Column<Acceptance>[] = [

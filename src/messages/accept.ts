@@ -8,12 +8,12 @@ import { ConnectionLost, isRowRefused, type Database } from "../storage/database
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit, Overloaded } from "../storage/group-commit.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { storeAcceptances } from "./accept-statement.ts";
 import { toAcceptance, toRefusal, type Acceptance, type MessageAcceptance } from "./acceptance.ts";
 import { consentProblem, type Composed, type Composer } from "./compose.ts";
 import type { Handover } from "./handover.ts";
 import type { Message } from "./message.ts";
 import type { NewMessage } from "./new-message.ts";
-import { storeAcceptances } from "./accept-statement.ts";
 import { existingMessages } from "./queries.ts";
 
 export type Accepted = { kind: "accepted"; status: number; location: string | null; body: string };

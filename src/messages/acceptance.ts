@@ -1,19 +1,19 @@
 /** The decision about one request to send, in the form in which it is stored: the message with its event, queue entry and fallback, or a
  *  refusal. */
-import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import type { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { assert } from "../lib/assert.ts";
 import { firstEventId, type AccountId, type EventId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import type { Link } from "../links/link.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { startTimeMs, type Composed } from "./compose.ts";
+import type { FallbackStep, NewFallback } from "./fallbacks.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { tooLarge } from "./new-message.ts";
+import { SCHEDULED_LANE, type QueueEntry } from "./queue-entry.ts";
 import { sealContent, sealSteps } from "./sealed.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 /** A message with its event, or a refusal that is stored only under its idempotency key. */
 export type Acceptance = {

@@ -3,11 +3,11 @@
  *  docs/internals/sql/advance.sql has it as PostgreSQL receives it. */
 import { consentRefusal } from "../consent/refusal.ts";
 import { queueDeliveries, readOrdinals, type Ordinals } from "../events/publish.ts";
-import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
 import { batchStatement, column, type Column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
 import { usageKey, usageMinute } from "../usage/usage.ts";
 import type { Change } from "./change.ts";
+import { QUEUE_STATE, type QueueMove } from "./queue-entry.ts";
 import { isUnsuccessful } from "./states.ts";
 
 const MOVE = { stay: 0, leave: 1, wait: 2 } as const satisfies Record<QueueMove["kind"], number>;

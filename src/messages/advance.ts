@@ -5,9 +5,9 @@ import type { Clock } from "../storage/database-clock.ts";
 import { ConnectionLost, isRowRefused, type Database, type Queryable } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
+import { writeChanges } from "./advance-statement.ts";
 import type { Change } from "./change.ts";
 import type { Message } from "./message.ts";
-import { writeChanges } from "./advance-statement.ts";
 
 /** Writes the changes that still apply, in the transaction of `db`. Returns for each whether it was written. */
 export async function advance(db: Queryable, changes: readonly Change[]): Promise<boolean[]> {

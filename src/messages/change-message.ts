@@ -1,23 +1,23 @@
 /** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in one
  *  transaction with its key, its event and its stored response, with the message locked. */
 import type { Credential } from "../access/authenticate.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
-import type { Clock } from "../storage/database-clock.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
-import { shiftFallback, removeFallback } from "./fallbacks.ts";
 import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
 import { decodeId, type MessageId } from "../lib/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { fillTemplate } from "../templates/fill-template.ts";
 import { findTemplateVersion } from "../templates/find-template.ts";
+import type { WriteProblem } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { changeBy, noteOn, type Change } from "./change.ts";
-import type { WriteProblem } from "./acceptance.ts";
 import type { Content } from "./content.ts";
 import { applyEdit, type EditMessage } from "./edit-message.ts";
+import { shiftFallback, removeFallback } from "./fallbacks.ts";
 import { messageRecord, type Message, type MessageRecord } from "./message.ts";
 import { lockMessage, storeEdit, storeRedaction } from "./queries.ts";
 import { isUnsuccessful, isFinished } from "./states.ts";

@@ -3,10 +3,10 @@ import type { NewEntry } from "../events/queries.ts";
 import type { Detail } from "../events/timeline.ts";
 import { unreachable } from "../lib/assert.ts";
 import { newId } from "../lib/id.ts";
-import type { QueueMove } from "./queue-entry.ts";
-import type { ProviderReference } from "./provider-reference.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import { messageRecord, type Message } from "./message.ts";
+import type { ProviderReference } from "./provider-reference.ts";
+import type { QueueMove } from "./queue-entry.ts";
 import { mayBecome, type Status } from "./states.ts";
 
 /** One change of a message, decided on the version `before`. It is written only if the message still has that version. */

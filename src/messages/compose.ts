@@ -1,21 +1,21 @@
 /** Composes the message of a request: its content, its link and the steps of its fallback. Checks the business rules that need no database
  *  row. */
-import type { FallbackStep } from "./fallbacks.ts";
 import type { ConsentRefusal } from "../consent/refusal.ts";
 import { Problem } from "../http/problem.ts";
 import { newId, type BatchId } from "../lib/id.ts";
+import { segmentsOf } from "../lib/segments.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
-import type { Link } from "../links/link.ts";
 import type { LinkChooser, RouteQuery } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import type { Clock } from "../storage/database-clock.ts";
+import type { Owner } from "../storage/owner.ts";
 import type { Templates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { makeContent, type Content } from "./content.ts";
+import type { FallbackStep } from "./fallbacks.ts";
 import { DEFAULT_TTL_SECONDS, MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
 import { tooManySegments, type NewMessage } from "./new-message.ts";
-import { segmentsOf } from "../lib/segments.ts";
-import type { Owner } from "../storage/owner.ts";
 
 /** `secret` is the content for the carrier, where the message shows something else. */
 export type Composed = { message: Message; link: Link; steps: readonly FallbackStep[]; secret: Content | null };

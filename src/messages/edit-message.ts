@@ -1,13 +1,13 @@
 /** The request to edit a scheduled message, and its effect on the message. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type, type Static } from "../http/schema.ts";
-import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
+import { segmentsOf } from "../lib/segments.ts";
+import { MAX_BODY } from "../links/channel.ts";
 import { countedOf, type Counted } from "../usage/usage.ts";
 import type { Content } from "./content.ts";
 import { MAX_RECORD_BYTES, messageRecord, type Message } from "./message.ts";
 import { NewMessageBody, sendAtFaults, tooLarge, tooManySegments } from "./new-message.ts";
-import { segmentsOf } from "../lib/segments.ts";
-import { MAX_BODY } from "../links/channel.ts";
+import { PRIORITY_RANK, type QueueMove } from "./queue-entry.ts";
 
 const { body, template_variables, metadata, send_at, ttl_seconds, priority } = NewMessageBody.properties;
 

@@ -2,14 +2,14 @@
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
+import type { Segments } from "../lib/segments.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Trace } from "../lib/trace.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
-import type { TemplateUse } from "./content.ts";
-import type { Segments } from "../lib/segments.ts";
-import { STATUSES, type Status } from "./states.ts";
 import type { Owner } from "../storage/owner.ts";
+import type { TemplateUse } from "./content.ts";
+import { STATUSES, type Status } from "./states.ts";
 
 export const PRIORITIES = ["high", "normal", "bulk"] as const;
 export type Priority = (typeof PRIORITIES)[number];

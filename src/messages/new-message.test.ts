@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compile } from "../http/validate.ts";
 import type { Fault } from "../http/problem.ts";
+import { compile } from "../http/validate.ts";
 import { checkNewMessage, NewMessageBody } from "./new-message.ts";
 
 const GOOD = { recipient: "+14155550123", channel: "sms", body: "hello" };

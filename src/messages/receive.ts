@@ -1,14 +1,14 @@
 /** Stores an inbound message with its event, in the caller's transaction. Opens the service window of its sender, and applies opt-out words. */
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
-import type { Channel } from "../links/channel.ts";
-import type { Tx } from "../storage/database.ts";
-import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
-import { storeReceived } from "./queries.ts";
 import { newId, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import { segmentsOf } from "../lib/segments.ts";
+import type { Channel } from "../links/channel.ts";
+import type { Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
+import { MAX_RECORD_BYTES, messageRecord, newMessage, type Message } from "./message.ts";
+import { storeReceived } from "./queries.ts";
 
 /** An inbound message as its carrier delivers it. */
 export type Received = {

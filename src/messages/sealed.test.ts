@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FallbackStep } from "./fallbacks.ts";
 import { newId } from "../lib/id.ts";
 import { SecretBox } from "../lib/secret-box.ts";
 import type { Content } from "./content.ts";
+import type { FallbackStep } from "./fallbacks.ts";
 import { openContent, readSteps, sealContent, sealSteps } from "./sealed.ts";
 
 const box = new SecretBox(Buffer.alloc(32, 1));

@@ -4,17 +4,17 @@ import { Problem } from "../http/problem.ts";
 import { encodeId, type MessageId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { storeAcceptances } from "./accept-statement.ts";
 import { toAcceptance, type MessageAcceptance } from "./acceptance.ts";
 import { advance } from "./advance.ts";
 import { noteOn, type Change } from "./change.ts";
 import type { Composed, Composer } from "./compose.ts";
 import { removeFallback, type FallbackStep } from "./fallbacks.ts";
 import { messageRecord, type Message } from "./message.ts";
-import { storeAcceptances } from "./accept-statement.ts";
 import { lockMessage } from "./queries.ts";
 import { readSteps } from "./sealed.ts";
 import type { Status } from "./states.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export type FallbackParts = { composer: Composer; box: SecretBox; nowMs: number };
 

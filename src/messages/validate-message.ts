@@ -2,17 +2,17 @@
 import { findRefusal } from "../consent/refusal.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { nullable, openEnum, Type, type Static } from "../http/schema.ts";
+import { isGsm7 } from "../lib/gsm7.ts";
+import { segmentsOf } from "../lib/segments.ts";
 import { NO_RECIPIENT } from "../links/address.ts";
 import { CHANNELS, SegmentsRecord, type Channel } from "../links/channel.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { toAcceptance } from "./acceptance.ts";
 import { consentProblem, type Composer, type CheckedRequest } from "./compose.ts";
 import { gsm7Alternative } from "./gsm7-alternatives.ts";
-import { isGsm7 } from "../lib/gsm7.ts";
 import type { NewMessage } from "./new-message.ts";
-import { segmentsOf } from "../lib/segments.ts";
-import type { Owner } from "../storage/owner.ts";
 
 const Text = {
   channel: nullable(openEnum(CHANNELS)),
