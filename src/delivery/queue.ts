@@ -12,8 +12,9 @@ import { prepare, sql } from "../storage/sql.ts";
 // A claim reads at most this many accounts of a priority. The next claim continues after them.
 export const MAX_ACCOUNTS = 32;
 
-/** The accounts that have due messages of one priority in a lane. The index skips the rows that a node owns or that are due later: ten thousand accounts that have only such rows take a few milliseconds. A walk that stepped through them would take more than
- *  a hundred times as long. */
+/** The accounts that have due messages of one priority in a lane. The index skips the rows that a node owns or that are due later: ten
+ *  thousand accounts that have only such rows take a few milliseconds. A walk that stepped through them would take more than a hundred
+ *  times as long. */
 const walk = (priority: number, cursor: string): string =>
   fairWalk({
     name: `walk_${priority}`,

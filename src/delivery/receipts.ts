@@ -1,5 +1,5 @@
-/** Applies delivery receipts. A receipt finds its message within its link, by the carrier id, or by our message id where the carrier returns
- *  it. A receipt that arrives before its carrier id is known is parked, and applied when the id becomes known. */
+/** Applies delivery receipts. A receipt finds its message within its link, by the carrier id, or by our message id where the carrier
+ *  returns it. A receipt that arrives before its carrier id is known is parked, and applied when the id becomes known. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, encodeId, idKey } from "../lib/id.ts";
 import { errorFields, type Log } from "../lib/log.ts";

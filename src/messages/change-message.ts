@@ -1,5 +1,5 @@
-/** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in one
- *  transaction with its key, its event and its stored response, with the message locked. */
+/** The changes that a client can make to a message: cancel it, edit it while it is scheduled, redact it when it is finished. Each runs in
+ *  one transaction with its key, its event and its stored response, with the message locked. */
 import type { Credential } from "../access/authenticate.ts";
 import { listEntries, rewriteRecords } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
@@ -51,8 +51,8 @@ export class MessageChanger {
     return choice.kind === "chosen" ? choice.links[0].partHeaderBytes : undefined;
   }
 
-  /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version of
-   *  the message that it has read. */
+  /** Cancels a message before it is `sending`. Of a cancellation and an attempt exactly one succeeds, since each changes only the version
+   *  of the message that it has read. */
   cancel(call: ChangeCall): Promise<Executed | Replay> {
     return this.#change(call, async (tx, message) => {
       const change = changeBy(

@@ -197,7 +197,8 @@ function assertStepsFit(message: Message, steps: readonly FallbackStep[]): void 
   if (errors.length > 0) throw new Problem("invalid_request_payload", { errors });
 }
 
-/** Returns the problem that the carrier of the link is known to have with the recipient. The accept statement checks our own consent rows. */
+/** Returns the problem that the carrier of the link is known to have with the recipient. The accept
+ *  statement checks our own consent rows. */
 function carrierProblem({ recipient, channel }: NewMessage, { template }: Content, { unwilling }: Link): Problem | undefined {
   if (unwilling.optedOut.has(recipient)) return consentProblem("recipient_opted_out");
   return channel === "whatsapp" && template === null && unwilling.windowClosed.has(recipient)

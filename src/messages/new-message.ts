@@ -104,8 +104,8 @@ function contentFaults(fields: Readonly<Record<string, unknown>>, pointer: strin
 const DAY_MS = 24 * 3_600_000;
 const MAX_DAYS_AHEAD = 35;
 
-/** A time in the last 24 hours means now. Otherwise a request that is repeated with its idempotency key could be refused because it is late.
- *  After a day the key has expired, and such a time is a mistake. */
+/** A time in the last 24 hours means now. Otherwise a request that is repeated with its idempotency key could be refused because it is
+ *  late. After a day the key has expired, and such a time is a mistake. */
 export function sendAtFaults(text: string): Fault[] {
   const fault = (code: string, detail: string): Fault[] => [{ pointer: "/send_at", code, detail }];
   const aheadMs = Date.parse(text) - Date.now();

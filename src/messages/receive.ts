@@ -1,4 +1,5 @@
-/** Stores an inbound message with its event, in the caller's transaction. Opens the service window of its sender, and applies opt-out words. */
+/** Stores an inbound message with its event, in the caller's transaction. Opens the service window of its sender, and applies opt-out
+ *  words. */
 import { optIn, optOut, openWindow } from "../consent/change-consent.ts";
 import { optWord } from "../consent/opt-out-words.ts";
 import { newId, type MessageId } from "../lib/id.ts";

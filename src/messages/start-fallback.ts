@@ -1,5 +1,5 @@
-/** Starts the next step of a fallback: accepts a new message in place of one that was not delivered. One transaction removes the fallback and
- *  accepts the message, with the earlier message locked, so that a step starts once on any number of nodes. */
+/** Starts the next step of a fallback: accepts a new message in place of one that was not delivered. One transaction removes the fallback
+ *  and accepts the message, with the earlier message locked, so that a step starts once on any number of nodes. */
 import { Problem } from "../http/problem.ts";
 import { encodeId, type MessageId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -21,7 +21,8 @@ export type FallbackParts = { composer: Composer; box: SecretBox; nowMs: number 
 /** The statuses in which a message needs no fallback. */
 const NOT_NEEDED: ReadonlySet<Status> = new Set(["delivered", "read", "canceled"]);
 
-/** Returns the accepted message, or undefined where the fallback is no longer needed, has started already, or has no step that can be sent. */
+/** Returns the accepted message, or undefined where the fallback is no longer needed, has started already, or has no step that can be
+ *  sent. */
 export async function startFallback(
   tx: Tx,
   parts: FallbackParts,
