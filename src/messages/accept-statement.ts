@@ -17,9 +17,9 @@ const columns: readonly Column<Acceptance>[] = [
   column("key", "uuid", ({ claim }) => claim?.key ?? null),
   column("key_lock", "bigint", ({ claim }) => claim?.lock ?? null),
   column("fingerprint", "bytea", ({ claim }) => claim?.fingerprint ?? null),
-  column("answer_status", "smallint", ({ answer }) => answer.status),
-  column("answer_location", "text", ({ answer }) => answer.location),
-  column("answer_body", "text", ({ answer }) => answer.body),
+  column("response_status", "smallint", ({ response }) => response.status),
+  column("response_location", "text", ({ response }) => response.location),
+  column("response_body", "text", ({ response }) => response.body),
   // The event.
   column("event_id", "uuid", ({ event }) => event?.id ?? null),
   column("event_type", "text", ({ event }) => event?.type ?? null),
@@ -94,7 +94,7 @@ with request as materialized (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
   select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
-         answer_status, answer_location, answer_body, case when answer_body is null then event_id end
+         response_status, response_location, response_body, case when response_body is null then event_id end
     from request
    where key is not null and is_locked and refusal is null
   on conflict (account_id, environment, key) do update

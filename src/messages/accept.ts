@@ -155,9 +155,9 @@ export class Acceptor {
     const there = new Set(rows.map(({ id }) => idKey(id)));
     const outcomes: Outcome[] = [];
     for (const item of items) {
-      const { message, claim, answer } = item;
+      const { message, claim, response } = item;
       const isStored =
-        message === null ? claim !== undefined && (await this.#once.holds(item, claim, answer.body)) : there.has(idKey(message.id));
+        message === null ? claim !== undefined && (await this.#once.holds(item, claim, response.body)) : there.has(idKey(message.id));
       outcomes.push(isStored ? "done" : "lost");
     }
     return outcomes;
@@ -172,7 +172,7 @@ function certain<O extends Outcome>(outcome: O): Exclude<O, "lost" | "unknown"> 
   return outcome as Exclude<O, "lost" | "unknown">;
 }
 
-const toAccepted = ({ answer: { status, location, body }, event }: Acceptance): Accepted => ({
+const toAccepted = ({ response: { status, location, body }, event }: Acceptance): Accepted => ({
   kind: "accepted",
   status,
   location,

@@ -25,7 +25,7 @@ export type Acceptance = {
   queueEntry: QueueEntry | null;
   fallback: NewFallback | null;
   counted: Counted | null;
-  answer: { status: number; location: string | null; body: string | null };
+  response: { status: number; location: string | null; body: string | null };
 };
 
 export type MessageAcceptance = Acceptance & { message: Message; queueEntry: QueueEntry };
@@ -44,7 +44,7 @@ export function toAcceptance({ message, link, steps, secret }: Composed, claim?:
     queueEntry: queueEntryFor(message, link, secret && sealContent(required(box), message.id, secret)),
     fallback: steps.length === 0 ? null : newFallback(message, steps, secret === null ? undefined : required(box)),
     counted: countedOf(message),
-    answer: { status: 202, location: `/v1/messages/${record.id}`, body: null },
+    response: { status: 202, location: `/v1/messages/${record.id}`, body: null },
   };
 }
 
@@ -84,5 +84,5 @@ export const toRefusal = (
   queueEntry: null,
   fallback: null,
   counted: null,
-  answer: { status: problem.status, location: null, body: write(problem) },
+  response: { status: problem.status, location: null, body: write(problem) },
 });

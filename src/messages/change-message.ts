@@ -105,13 +105,13 @@ export class MessageChanger {
 
   async #change(call: ChangeCall, work: (tx: Tx, message: Message) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     const { credential, id } = call;
-    const answer = await this.#once.write(call, async (tx) => {
+    const response = await this.#once.write(call, async (tx) => {
       const message = id && (await lockMessage(tx, credential.accountId, credential.environment, id));
       if (message === undefined) throw new Problem("not_found", { detail: "no such message in this environment" });
       return work(tx, message);
     });
-    if (answer.kind === "executed") this.#wakeWebhooks();
-    return answer;
+    if (response.kind === "executed") this.#wakeWebhooks();
+    return response;
   }
 
   #now(): number {

@@ -27,9 +27,11 @@ const readParts = (db: Queryable, { accountId, environment, id }: OwnedMessage):
 const storePart = (tx: Tx, { accountId, environment, id }: OwnedMessage, part: PartRow, nowMs: number): Promise<unknown[]> =>
   tx.rows(sql`
   update message_parts
-     set status = ${part.status}, error = ${part.error && JSON.stringify(part.error)}::json,
+     set status = ${part.status},
+         error = ${part.error && JSON.stringify(part.error)}::json,
          updated_at = to_timestamp(${nowMs / 1_000}::float8)
-   where account_id = ${accountId} and environment = ${environment} and message_id = ${id} and number = ${part.number}`);
+   where account_id = ${accountId} and environment = ${environment}
+     and message_id = ${id} and number = ${part.number}`);
 
 /** Applies the signal of a receipt to one part, and to the message where its parts together change its status. Returns the change, which
  *  may be only a note, or undefined where the message no longer exists. The message is locked: of two receipts at the same time, the

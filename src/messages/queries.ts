@@ -43,10 +43,12 @@ with received as materialized (
     from ${items}
 ), message as (
   insert into messages
-         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence, segments_count,
-          segments_encoding, segments_characters, priority, metadata, in_reply_to, provider, link, provider_message_id, updated_at)
-  select account_id, environment, message_id, 'inbound', channel, recipient, sender, body, 'received', sequence, segments_count,
-         segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to, provider, link, provider_message_id, updated_at
+         (account_id, environment, id, direction, channel, recipient, sender, body, status, sequence,
+          segments_count, segments_encoding, segments_characters, priority, metadata, in_reply_to,
+          provider, link, provider_message_id, updated_at)
+  select account_id, environment, message_id, 'inbound', channel, recipient, sender, body, 'received', sequence,
+         segments_count, segments_encoding, segments_characters, 'normal', metadata::json, in_reply_to,
+         provider, link, provider_message_id, updated_at
     from received
 ), event as (
   insert into events (account_id, environment, id, type, message_id, sequence, record)

@@ -31,7 +31,7 @@ with request as materialized (
            $23::smallint[], $24::text[], $25::text[], $26::timestamptz[], $27::timestamptz[], $28::text[],
            $29::timestamptz[], $30::integer[], $31::text[], $32::integer[], $33::text[], $34::smallint[])
            with ordinality as item
-           (account_id, environment, key, key_lock, fingerprint, answer_status, answer_location, answer_body,
+           (account_id, environment, key, key_lock, fingerprint, response_status, response_location, response_body,
            event_id, event_type, record, message_id, channel, recipient, sender, body, status, sequence,
            segments_count, segments_encoding, segments_characters, priority, priority_rank, client_reference,
            metadata, expires_at, updated_at, lane, due_at, lease_ms, sealed_content, usage_minute, usage_key,
@@ -40,7 +40,7 @@ with request as materialized (
   insert into idempotency_keys as stored
          (account_id, environment, key, fingerprint, created_at, expires_at, status, location, body, event_id)
   select account_id, environment, key, fingerprint, now(), now() + interval '24 hours',
-         answer_status, answer_location, answer_body, case when answer_body is null then event_id end
+         response_status, response_location, response_body, case when response_body is null then event_id end
     from request
    where key is not null and is_locked and refusal is null
   on conflict (account_id, environment, key) do update
