@@ -217,20 +217,20 @@ export const consentProblem = (code: ConsentRefusal): Problem =>
 /** The time from which the message may be submitted. */
 export const startTimeMs = ({ id, sendAtMs }: Message): number => Math.max(sendAtMs ?? 0, uuidTimeMs(id));
 
-type Making = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
+type RequestParts = Pick<Message, "id" | "batchId" | "fallbackOf" | "hasFallback" | "trace"> & {
   request: NewMessage;
   owner: Owner;
   content: Content;
-  /** What the record shows in place of the content, where that is a secret. */
+  /** The content that the record shows, where the content is a secret. */
   shown: Content | null;
   link: Link;
-  /** Who the message comes from where the request does not say. */
+  /** The sender where the request has none. */
   sender: string | null;
 };
 
-/** The message that a request makes. */
-export function fromRequest(making: Making): Message {
-  const { request, owner, id, content, shown, link, batchId, fallbackOf, hasFallback, trace } = making;
+/** Makes the message of a request. */
+export function fromRequest(parts: RequestParts): Message {
+  const { request, owner, id, content, shown, link, batchId, fallbackOf, hasFallback, trace } = parts;
   const nowMs = uuidTimeMs(id);
   const { body, template } = shown ?? content;
   const sendAtMs = typeof request.send_at === "string" ? Date.parse(request.send_at) : null;
@@ -239,7 +239,7 @@ export function fromRequest(making: Making): Message {
     direction: "outbound",
     channel: request.channel,
     recipient: request.recipient,
-    sender: request.sender ?? making.sender,
+    sender: request.sender ?? parts.sender,
     body,
     template,
     status: isScheduled ? "scheduled" : "queued",

@@ -1,4 +1,4 @@
-/** A message: its words, its record as the outside sees it, and the schema of that record. */
+/** The message: its type, its constructor, its record in the API and the schema of that record. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -17,10 +17,10 @@ export type Priority = (typeof PRIORITIES)[number];
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 type Direction = (typeof DIRECTIONS)[number];
 
-/** A message is not handed to a carrier after this long, unless its request says otherwise. */
+/** The default time to live of a message. */
 export const DEFAULT_TTL_SECONDS = 172_800;
 
-/** The whole record travels in every event, and webhooks keep under 20 kB. */
+/** The limit of a record. Every event contains the whole record, and a webhook request stays below 20 kB. */
 export const MAX_RECORD_BYTES = 16_384;
 
 export const MessageError = Type.Object({
@@ -77,7 +77,7 @@ export const MessageRecord = Type.Object(
 
 export type MessageRecord = Static<typeof MessageRecord>;
 
-/** What the database knows of a message. */
+/** A message as it is stored. */
 export type Message = Owner & {
   id: MessageId;
   direction: Direction;
@@ -93,18 +93,18 @@ export type Message = Owner & {
   priority: Priority;
   clientReference: string | null;
   metadata: Record<string, string>;
-  /** Never in more parts than this. Not part of the record. */
+  /** The limit of segments that the request sets. Not part of the record. */
   maxSegments: number | null;
   sendAtMs: number | null;
   expiresAtMs: number | null;
-  /** The last link it was tried at, and what that carrier calls it. */
+  /** The link of the last attempt, and the carrier id. */
   provider: { name: string; link: string; messageId: string | null } | null;
   attempts: number;
-  /** Tries that a carrier refused for now. Not part of the record. */
+  /** The number of attempts that a carrier refused temporarily. Not part of the record. */
   refusals: number;
-  /** Of one of its tries nobody knows whether it left. Not part of the record. */
+  /** Whether an attempt had an unknown outcome. Not part of the record. */
   hasUnknown: boolean;
-  /** Something else is tried if it does not get delivered. Not part of the record. */
+  /** Whether the message has a fallback. Not part of the record. */
   hasFallback: boolean;
   fallbackOf: MessageId | null;
   inReplyTo: MessageId | null;
@@ -116,7 +116,7 @@ export type Message = Owner & {
   failedAtMs: number | null;
   canceledAtMs: number | null;
   isRedacted: boolean;
-  /** The trace of the request that brought it. Not part of the record. */
+  /** The trace of the request that created the message. Not part of the record. */
   trace: Trace | null;
 };
 

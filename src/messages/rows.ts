@@ -1,4 +1,4 @@
-/** A message as rows of the database have it. */
+/** The row of a message in the database, and its translation into a message. */
 import type { Encoding } from "../lib/segments.ts";
 import type { Message } from "./message.ts";
 
@@ -25,7 +25,7 @@ export type MessageRow = {
   redacted_at: Date | null;
 };
 
-/** The columns of a row, of the relation `m`. */
+/** The columns of a `MessageRow`, from the relation `m`. */
 export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, m.channel, m.recipient, m.sender, m.body, m.status,
        m.sequence, m.error, m.segments_count, m.segments_encoding, m.segments_characters, m.priority,
        m.client_reference, m.metadata, m.max_segments, m.send_at, m.expires_at, m.provider, m.link,
@@ -33,8 +33,8 @@ export const MESSAGE_COLUMNS = `m.account_id, m.environment, m.id, m.direction, 
        m.canceled_at, m.redacted_at, m.template, m.has_fallback, m.has_unknown, m.refusals, m.fallback_of,
        m.in_reply_to, m.batch_id, m.trace`;
 
-/** The one message that a row of `owner` (account_id, environment, message_id) speaks of, as the relation `m`. The limit makes it
- *  an index probe, whatever the planner believes of a table it has no statistics of. */
+/** Joins the message of a row of `owner` (account_id, environment, message_id) as the relation `m`. The limit makes the join an index
+ *  probe, even where the planner has no statistics of the table. */
 export const joinMessage = (owner: string): string => `
  cross join lateral (select *
                        from messages whole
@@ -42,7 +42,8 @@ export const joinMessage = (owner: string): string => `
                         and whole.id = ${owner}.message_id
                       limit 1) m`;
 
-/** The trace of the message that an event of the relation `event` is of, as an expression: an index probe, and none for other events. */
+/** An expression for the trace of the message of an event, where `event` is the relation of events. One index probe, and none for an event
+ *  without a message. */
 export const traceOfEvent = (event: string): string => `
        case when ${event}.message_id is not null
             then (select m.trace
@@ -94,7 +95,7 @@ export function messageOfRow(row: MessageRow): Message {
   };
 }
 
-/** Most messages have none, and an empty object need not be stored. */
+/** The metadata as JSON. Null for empty metadata, which most messages have and which need not be stored. */
 export const metadataText = (metadata: Message["metadata"]): string | null => {
   for (const name in metadata) if (Object.hasOwn(metadata, name)) return JSON.stringify(metadata);
   return null;
