@@ -1,6 +1,7 @@
 /** What stands around the package: unit, image, compose file, dashboard and alerts. They must name what is really there. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -223,12 +224,15 @@ describe("image and compose file", () => {
     });
     after(() => godwit.stop());
 
-    const check = (port: string): number | null =>
-      spawnSync(process.execPath, [join(ROOT, "packaging", "healthcheck.mjs")], { env: { GODWIT_PORT: port }, timeout: 10_000 }).status;
+    const check = async (port: string): Promise<unknown> => {
+      const child = spawn(process.execPath, [join(ROOT, "packaging", "healthcheck.mjs")], { env: { GODWIT_PORT: port } });
+      const [code] = await once(child, "exit");
+      return code as unknown;
+    };
 
-    test("it starts, and its own check finds it well, and finds nothing where nothing is", () => {
-      assert.equal(check(new URL(godwit.url).port), 0);
-      assert.equal(check("1"), 1);
+    test("it starts, and its own check finds it well, and finds nothing where nothing is", async () => {
+      assert.equal(await check(new URL(godwit.url).port), 0);
+      assert.equal(await check("1"), 1);
     });
   });
 });
