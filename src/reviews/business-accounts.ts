@@ -53,7 +53,9 @@ export class BusinessAccounts {
   /** Whose the templates are that the carrier has and nobody here wrote: whose the numbers are, or else the only one who may send. */
   ownerOf(businessAccount: BusinessAccount, owners: readonly Owner[]): Owner | undefined {
     const { linkChooser } = this.#parts;
-    const holders = businessAccount.links.flatMap(({ name }) => linkChooser.ownersOn(name)).filter(({ environment }) => environment === "live");
+    const holders = businessAccount.links
+      .flatMap(({ name }) => linkChooser.ownersOn(name))
+      .filter(({ environment }) => environment === "live");
     const isSending = ({ accountId }: Owner): boolean => owners.some((owner) => owner.accountId.equals(accountId));
     const candidates = holders.length > 0 ? holders.filter(isSending) : owners;
     const [first] = candidates;

@@ -50,7 +50,7 @@ test("what waits is bounded, and what is beyond it is dropped and counted", asyn
   assert.equal(counts.dropped, 10_000 - 8_192);
   const startedAt = performance.now();
   await exporter.stop();
-  assert.ok(performance.now() - startedAt < 4_000, "a stop does not wait for who never answers");
+  assert.ok(performance.now() - startedAt < 9_000, "a stop does not wait for who never answers");
   assert.deepEqual([counts.exported, counts.dropped], [0, 10_000]);
 });
 

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import { Hold, HELD_BODY } from "../support/hold.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import {
@@ -108,7 +109,7 @@ describe("a client that hangs up", () => {
     assertConflict(await post(key, body));
     await hold.release();
     assert.ok(
-      await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: 5_000, everyMs: 20 }),
+      await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: LIMIT_MS, everyMs: 20 }),
       "the work was dropped",
     );
     const again = await post(key, body);
@@ -124,7 +125,7 @@ describe("a client that hangs up", () => {
       const body = unique();
       await hangUp(postBytes(apiKey, key, body));
       assert.ok(
-        await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: 10_000, everyMs: 20 }),
+        await poll(async () => (await isStored(godwit, key)) || undefined, { timeoutMs: LIMIT_MS, everyMs: 20 }),
         `dropped in round ${round}`,
       );
       assert.equal(isReplay(await post(key, body)), true);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import {
   assertFirst,
@@ -278,7 +279,7 @@ describe("what is not stored", () => {
       const reply = await post(key, body, { key: tiny });
       return reply.status === 429 ? undefined : reply;
     };
-    assertFirst((await poll(ask, { timeoutMs: 10_000, everyMs: 200 })) as Reply);
+    assertFirst((await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 200 })) as Reply);
     assert.deepEqual(await effectCount(godwit, body), ONCE);
   });
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
 import type { Connection, SendOutcome } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
+import { LIMIT_MS } from "../support/expect.ts";
 import type { Play } from "../support/fakes/http-carrier.ts";
 import { LoudHost } from "../support/fakes/loud-host.ts";
 import { FakeTwilio, twilioError, TWILIO_SECRETS } from "../support/fakes/twilio.ts";
@@ -202,7 +203,7 @@ test("nothing is open after close", () =>
     await Promise.all(Array.from({ length: 10 }, () => send(connection)));
     assert.ok(carrier.server.connections > 0);
     await connection.close();
-    const areGone = await poll(async () => (carrier.server.connections === 0 ? true : undefined), { timeoutMs: 5_000, everyMs: 5 });
+    const areGone = await poll(async () => (carrier.server.connections === 0 ? true : undefined), { timeoutMs: LIMIT_MS, everyMs: 5 });
     assert.ok(areGone);
   }));
 

@@ -19,20 +19,20 @@ type Check = { name: string; status: "ok" | "warn" | "fail"; detail: string; hin
 type Report = { code: number | null; status: string; checks: Check[]; check: (name: string) => Check | undefined; text: string };
 
 let folder: string;
-let server: TestServer;
+let database: TestServer;
 let godwit: Godwit;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-doctor-"));
   // The embedded database runs as another user where the tests run as root, and is to be found here.
   chmodSync(folder, 0o755);
   // The server that tests share keeps nothing through a crash, and is no database to be found well.
-  server = await TestServer.start({});
-  godwit = await startGodwit({ databaseUrl: urlOf(TEMPLATE, server.url), env: ALLOW_LOOPBACK });
+  database = await TestServer.start({});
+  godwit = await startGodwit({ databaseUrl: urlOf(TEMPLATE, database.url), env: ALLOW_LOOPBACK });
   await godwit.unlimited();
 });
 after(async () => {
   await godwit.stop();
-  await server.stop();
+  await database.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -147,7 +147,7 @@ describe("what can be wrong", { concurrency: 2 }, () => {
   });
 
   test("a schema of another version: its tables are not looked at", async () => {
-    const { code, checks, check } = await doctor({ DATABASE_URL: server.url });
+    const { code, checks, check } = await doctor({ DATABASE_URL: database.url });
     assert.equal(code, 0);
     assert.match(check("schema")?.detail ?? "", /version 0, this godwit brings \d+/);
     assert.ok(!checks.some(({ name }) => ["queue", "webhooks", "partitions"].includes(name)));

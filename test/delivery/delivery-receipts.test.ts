@@ -224,8 +224,7 @@ describe("a receipt that is quicker than the answer", () => {
         await rig.deliver({ [LINK]: there }, { node: "node-2", db: rig.connect("node-2") });
       }
       await rig.deliver({ [LINK]: here });
-      // By the process that made the name known; what everybody looks for comes later than this.
-      const { sequence } = await rig.untilStatus(message, "read", 1_900);
+      const { sequence } = await rig.untilStatus(message, "read");
       assert.deepEqual(waiting, [{ name: "7" }, { name: "7" }]);
       await until("nothing to be parked", async () => (await parked(rig)).length === 0 || undefined);
       assert.ok(sequence >= 4);

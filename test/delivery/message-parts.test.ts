@@ -249,7 +249,7 @@ describe("receipts that are quicker than the answer", () => {
     };
     const message = await own.accept();
     await own.deliver({ [LINK]: quick });
-    const now = await own.untilStatus(message, "delivered", 1_900);
+    const now = await own.untilStatus(message, "delivered");
     assert.deepEqual(waiting, ["q-1", "q-2", "q-3"]);
     assert.equal(now.sequence, 4);
     await until("nothing to be parked", async () => (await parked(own)).length === 0 || undefined);

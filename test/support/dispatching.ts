@@ -16,20 +16,19 @@ import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { makePartitions } from "../../src/storage/partitions.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
+import { TIMINGS } from "../../src/timings.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
-import { createDatabase } from "./database.ts";
+import { createDatabase, lookingUrl } from "./database.ts";
 import { spawnGodwit, type Run } from "./harness.ts";
 import { recipientOf } from "./recipient.ts";
 import { seeded } from "./seed.ts";
 
 const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
 // Far beyond what anything here takes: who runs into it hangs.
-const LIMIT_MS = 40_000;
-const STOP_LIMIT_MS = 30_000;
+const LIMIT_MS = 180_000;
+const STOP_LIMIT_MS = 60_000;
 
 /** Waits for it, with a limit. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, timeoutMs = LIMIT_MS): Promise<void> {
@@ -51,7 +50,10 @@ export type SceneOptions = {
   onUnknown?: Link["onUnknown"];
   responseTimeoutMs?: number;
   window?: number;
+  queueLeaseMs?: number;
 };
+
+type NodeSettings = Pick<DispatchSettings, "responseTimeoutMs" | "window" | "queueLeaseMs">;
 
 /** A carrier as they are: mostly quick, sometimes late, seldom silent, and with receipts that come late, early or never. */
 export const usual =
@@ -81,14 +83,14 @@ export class Scene {
   readonly random: () => number;
   readonly onUnknown: Link["onUnknown"];
   readonly #clock: DatabaseClock;
-  readonly #settings: Pick<DispatchSettings, "responseTimeoutMs" | "window">;
+  readonly #settings: NodeSettings;
   readonly #nodes: Node[] = [];
   #count = 0;
 
   private constructor(
     fields: Pick<Scene, "db" | "databaseUrl" | "witness" | "random" | "onUnknown">,
     clock: DatabaseClock,
-    settings: Pick<DispatchSettings, "responseTimeoutMs" | "window">,
+    settings: NodeSettings,
   ) {
     this.db = fields.db;
     this.databaseUrl = fields.databaseUrl;
@@ -101,15 +103,14 @@ export class Scene {
 
   static async open(context: TestContext, options: SceneOptions = {}): Promise<Scene> {
     const { plan = usual, onUnknown = { policy: "fail", holdMs: 1_000 }, responseTimeoutMs = 500, window = 40 } = options;
+    const { queueLeaseMs = TIMINGS.queueLeaseMs } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
-    const db = new Database({ url: databaseUrl }, "test", () => undefined);
-    await migrate(db);
+    const db = new Database({ url: lookingUrl(databaseUrl) }, "test", () => undefined);
     const clock = new DatabaseClock(db);
     await clock.start();
-    await makePartitions(db, clock.now());
     const witness = await Witness.open(plan(random), random);
-    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window });
+    return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window, queueLeaseMs });
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {

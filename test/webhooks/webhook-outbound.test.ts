@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Failure } from "../../src/webhooks/outbound.ts";
-import { until } from "../support/expect.ts";
+import { LIMIT_MS, NEVER_MS, until } from "../support/expect.ts";
 import {
   answer,
   assertAnswered,
@@ -145,7 +145,7 @@ describe("no answer in time, or none at all", () => {
       const startedAt = performance.now();
       const cause = assertFailed(await sender.post(receiver.url()), failure);
       assert.notEqual(cause, "", "the operator is told");
-      assert.ok(performance.now() - startedAt < 2_000, "it does not take longer than it may");
+      assert.ok(performance.now() - startedAt < LIMIT_MS, "it does not take longer than it may");
       assert.equal(receiver.connections, 1, "nobody tries again behind our back");
       await receiver.isLeft();
     });
@@ -186,7 +186,7 @@ describe("a body is bounded", () => {
     const startedAt = performance.now();
     // The 512th byte is half a letter.
     assertAnswered(await sender.post(receiver.url()), 200, `x${"é".repeat(255)}`);
-    assert.ok(performance.now() - startedAt < 2_000);
+    assert.ok(performance.now() - startedAt < LIMIT_MS);
     await receiver.isLeft();
     assert.ok(written < 20_000_000, `${written} bytes`);
   });
@@ -198,10 +198,10 @@ describe("a body is bounded", () => {
         drip(socket, "slow ");
       }),
     );
-    await using sender = new Sender({ timeoutMs: 10_000 });
+    await using sender = new Sender({ timeoutMs: NEVER_MS });
     const reply = await sender.post(receiver.url());
     assert.ok(reply.kind === "answered" && reply.status === 201 && reply.text.startsWith("slow slow"), JSON.stringify(reply));
-    assert.ok(reply.durationMs < 3_000);
+    assert.ok(reply.durationMs < LIMIT_MS);
     await receiver.isLeft();
   });
 
@@ -247,12 +247,13 @@ describe("connections", () => {
   test("a call does not wait for another to the same receiver", async () => {
     const behave: Behaviour = (socket, number) => (number === 1 ? undefined : answer(OK)(socket, number));
     await using receiver = await Receiver.listen(behave);
-    await using sender = new Sender({ timeoutMs: 1_000 });
-    const slow = sender.post(receiver.url());
+    await using sender = new Sender({ timeoutMs: 4_000 });
+    let isOver = false;
+    const slow = sender.post(receiver.url()).finally(() => (isOver = true));
     await until("the slow call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
     const quick = await sender.post(receiver.url());
     assertAnswered(quick, 200, "ok");
-    assert.ok(quick.durationMs < 800);
+    assert.equal(isOver, false);
     assertFailed(await slow, "timeout");
   });
 });
@@ -408,7 +409,7 @@ describe("TLS", { skip }, () => {
       await using sender = new Sender({ ca, resolve, ...(failure === "timeout" ? { timeoutMs: 300 } : {}) });
       const startedAt = performance.now();
       assertFailed(await sender.post(receiver.url(NAME, "https")), failure);
-      assert.ok(performance.now() - startedAt < 2_000);
+      assert.ok(performance.now() - startedAt < LIMIT_MS);
       assert.ok(!receiver.heard.includes(BODY));
     });
   }
@@ -418,7 +419,7 @@ describe("TLS", { skip }, () => {
     await using receiver = await Receiver.listen((socket, number) => {
       if (number > 1) socket.pipe(connect(behind.port, "127.0.0.1")).pipe(socket);
     });
-    await using sender = new Sender({ ca, resolve, timeoutMs: 1_000 });
+    await using sender = new Sender({ ca, resolve, timeoutMs: 4_000 });
     const slow = sender.post(receiver.url(NAME, "https"));
     await until("the first handshake to begin", () => (receiver.heard === "" ? undefined : true));
     assertAnswered(await sender.post(receiver.url(NAME, "https")), 200, "ok");

@@ -20,11 +20,12 @@ export type DispatchSettings = {
   window: number;
   onUnknown: Link["onUnknown"];
   responseTimeoutMs: number;
+  queueLeaseMs: number;
 };
 
 const DAY_MS = 24 * 3_600_000;
 
-async function main({ databaseUrl, node, port, window, onUnknown, responseTimeoutMs }: DispatchSettings): Promise<void> {
+async function main({ databaseUrl, node, port, window, onUnknown, responseTimeoutMs, queueLeaseMs }: DispatchSettings): Promise<void> {
   const { log, flush } = createLog("json");
   const stopped = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
   const db = new Database({ url: databaseUrl }, node, () => undefined);
@@ -59,7 +60,7 @@ async function main({ databaseUrl, node, port, window, onUnknown, responseTimeou
     composer: new Composer({ clock, linkChooser, templates: new Templates(db) }),
     box: new SecretBox(Buffer.alloc(32)),
     responseTimeoutMs,
-    queueLeaseMs: TIMINGS.queueLeaseMs,
+    queueLeaseMs,
     linkLeaseMs: TIMINGS.linkLeaseMs,
     pollMs: TIMINGS.deliveryPollMs,
   });
