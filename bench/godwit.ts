@@ -5,7 +5,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Database } from "../src/storage/database.ts";
-import { missingDurability } from "../src/storage/durability.ts";
+import { missingDurability } from "../src/storage/health.ts";
 import { EMBEDDED_USER } from "../src/storage/embedded-postgres.ts";
 import { benchDir, children } from "./run.ts";
 

@@ -2,12 +2,13 @@
 import { newId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
-import { FIRST_TIER } from "./tier.ts";
 import { insertAccount, insertEnvironment, listAccounts, type AccountRow } from "./queries.ts";
-import { ENVIRONMENTS, type Owner } from "../storage/owner.ts";
+import { ENVIRONMENTS, type Environment, type Owner } from "../storage/owner.ts";
 
 /** Puts into a new environment what it has to begin with: the features that keep it stand above. */
 export type Furnish = (tx: Tx, owner: Owner) => Promise<void>;
+
+const FIRST_TIER: Readonly<Record<Environment, string>> = { test: "sandbox", live: "standard" };
 
 /** Undefined when an account of that name exists. */
 export async function createAccount(db: Database, clock: Clock, name: string, furnish: Furnish): Promise<AccountRow | undefined> {

@@ -3,7 +3,12 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
+import { newId, type AccountId } from "../lib/id.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Tx } from "../storage/database.ts";
 import type { Environment } from "../storage/owner.ts";
+import { expireKey, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
+import type { Scope } from "./scope.ts";
 
 const SECRET_DIGITS = 32;
 // 62^6 is more than 2^32: a CRC-32 always fits.
@@ -26,3 +31,42 @@ export const hashApiKey = (text: string): Buffer => hash("sha256", text, "buffer
 
 /** `gw_live_Ab3x…`, by which a person tells keys apart. */
 export const apiKeyHint = (text: string): string => `${text.slice(0, "gw_live_".length + HINT_DIGITS)}…`;
+
+export type KeyRequest = {
+  accountId: AccountId;
+  environment: Environment;
+  scopes: readonly Scope[];
+  name: string | null;
+  expiresAt: Date | null;
+};
+
+/** The secret is in the result and nowhere else: the database has its hash. */
+export type CreatedKey = { secret: string; key: KeyRow };
+
+export const createKey = async (db: Database, clock: Clock, request: KeyRequest): Promise<CreatedKey> =>
+  db.transaction((tx) => createKeyIn(tx, clock, request));
+
+export async function createKeyIn(
+  tx: Tx,
+  clock: Clock,
+  { accountId, environment, scopes, name, expiresAt }: KeyRequest,
+): Promise<CreatedKey> {
+  const secret = newApiKey(environment);
+  const id = newId("key", clock.now());
+  const [key] = await insertKey(tx, { accountId, id, environment, scopes, name, expiresAt, hint: apiKeyHint(secret) });
+  await insertKeyHash(tx, hashApiKey(secret), accountId, id);
+  return { secret, key: key as KeyRow };
+}
+
+/** A new key with the scopes of the old one, which goes on working for the overlap. */
+export const rotateKey = async (db: Database, clock: Clock, old: KeyRow, overlapSeconds: number): Promise<CreatedKey> =>
+  db.transaction((tx) => rotateKeyIn(tx, clock, old, { overlapSeconds, expiresAt: null }));
+
+export type Rotation = { overlapSeconds: number; expiresAt: Date | null };
+
+export async function rotateKeyIn(tx: Tx, clock: Clock, old: KeyRow, { overlapSeconds, expiresAt }: Rotation): Promise<CreatedKey> {
+  const { account_id: accountId, environment, scopes, name } = old;
+  const created = await createKeyIn(tx, clock, { accountId, environment, scopes, name, expiresAt });
+  await expireKey(tx, accountId, old.id, overlapSeconds);
+  return created;
+}

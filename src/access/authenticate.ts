@@ -4,10 +4,9 @@ import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
-import type { Tier } from "./tier.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
+import type { Tier } from "./quota.ts";
 import type { Scope } from "./scope.ts";
-import { looksLikeToken, type ReadToken, type TokenClaims } from "./token.ts";
 import type { Environment } from "../storage/owner.ts";
 
 export type Credential = {
@@ -21,6 +20,12 @@ export type Credential = {
   /** When the access token ends, by itself; null for an API key. */
   tokenEndsAtMs: number | null;
 };
+
+/** The content of an access token with a valid signature that has not expired. Whether its key is still active is checked separately. */
+export type TokenClaims = { accountId: AccountId; keyId: KeyId; scopes: readonly Scope[]; expiresAtMs: number };
+
+/** Undefined for a token that this installation has not issued, and for an expired one. */
+export type ReadToken = (token: string) => Promise<TokenClaims | undefined>;
 
 // A revoked key must be refused "within a second or so" on every node, so no answer is trusted for longer than that.
 const TRUST_MS = 1_000;
@@ -122,6 +127,12 @@ export function toCredential(row: CredentialRow, token?: TokenClaims): Credentia
     tokenEndsAtMs: token?.expiresAtMs ?? null,
   };
 }
+
+// Tokens of this installation have about five hundred characters.
+const MAX_TOKEN_LENGTH = 2_048;
+
+/** Whether the text has the form of a JWT: three parts of base64url. */
+const looksLikeToken = (text: string): boolean => text.length <= MAX_TOKEN_LENGTH && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
 const CHALLENGE = 'Bearer realm="godwit"';
 

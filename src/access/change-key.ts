@@ -1,7 +1,7 @@
 /** What a client may do to the keys of its environment. No credential gives more than it has: neither scopes, nor time. Each write is one
  *  transaction with its key and its stored answer, which is sealed where it shows a secret. */
 import { invalidToken, type Authenticator, type Credential } from "./authenticate.ts";
-import { createKeyIn, rotateKeyIn, type CreatedKey } from "./keys.ts";
+import { createKeyIn, rotateKeyIn, type CreatedKey } from "./api-key.ts";
 import { countLivingKeys, findKeyOf, lockKeys, revokeKey, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
@@ -10,8 +10,7 @@ import { encodeId, type KeyId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
-import { keyRecord } from "./key-record.ts";
-import { DEFAULT_OVERLAP_SECONDS, type NewKey, type RotateKey } from "./new-key.ts";
+import { DEFAULT_OVERLAP_SECONDS, keyRecord, type NewKey, type RotateKey } from "./key-record.ts";
 
 // Enough for a key each for many services; few enough to be looked through.
 const MAX_LIVING_KEYS = 1_000;

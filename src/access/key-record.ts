@@ -1,8 +1,9 @@
-/** An API key as the outside sees it: its secret is shown when it is made, and never again. */
+/** The schemas of API keys: the record, whose secret is shown only once, and the bodies of requests that create and rotate a key. */
+import type { Fault } from "../http/problem.ts";
+import { nullable, oneOf, openEnum, optional, timeParameter, timestamp, Type, type Static } from "../http/schema.ts";
+import { encodeId } from "../lib/id.ts";
 import type { KeyRow } from "./queries.ts";
-import { keyFields } from "./keys.ts";
 import { SCOPES } from "./scope.ts";
-import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 
 const fields = {
   id: Type.String({ examples: ["key_01k9zs3v8mf4tb2xg1qj6n0d5c"] }),
@@ -26,4 +27,55 @@ export const KeyWithSecret = Type.Object(
   { title: "KeyWithSecret" },
 );
 
-export const keyRecord = (row: KeyRow): KeyRecord => ({ ...keyFields(row), object: "key" });
+export const keyRecord = (key: KeyRow): KeyRecord => ({
+  id: encodeId("key", key.id),
+  object: "key",
+  account_id: encodeId("acct", key.account_id),
+  environment: key.environment,
+  name: key.name,
+  hint: key.hint,
+  scopes: key.scopes,
+  created_at: key.created_at.toISOString(),
+  expires_at: key.expires_at?.toISOString() ?? null,
+  revoked_at: key.revoked_at?.toISOString() ?? null,
+  last_used_at: key.last_used_at?.toISOString() ?? null,
+});
+
+export const NewKeyBody = Type.Object(
+  {
+    scopes: Type.Array(oneOf(SCOPES), {
+      minItems: 1,
+      maxItems: SCOPES.length,
+      uniqueItems: true,
+      description: "What the key may do: at most what the credential that makes it may do.",
+    }),
+    name: optional(Type.String({ minLength: 1, maxLength: 64, description: "For people." })),
+    expires_at: timeParameter("When it stops working. Never later than the key that makes it; without it, together with that one."),
+  },
+  { additionalProperties: false, title: "NewKey" },
+);
+export type NewKey = Static<typeof NewKeyBody>;
+
+/** A key that is over before it begins is a mistake. */
+export function checkNewKey({ expires_at: expiresAt }: Readonly<Record<string, unknown>>): Fault[] {
+  if (typeof expiresAt !== "string" || Date.parse(expiresAt) > Date.now()) return [];
+  return [{ pointer: "/expires_at", code: "in_the_past", detail: "must be an RFC 3339 time in the future" }];
+}
+
+const DAY_SECONDS = 86_400;
+export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
+const MAX_OVERLAP_SECONDS = 30 * DAY_SECONDS;
+
+export const RotateKeyBody = Type.Object(
+  {
+    overlap_seconds: optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        description: `How long the old key goes on working. Default ${DEFAULT_OVERLAP_SECONDS}: a day.`,
+      }),
+    ),
+  },
+  { additionalProperties: false, title: "RotateKey" },
+);
+export type RotateKey = Static<typeof RotateKeyBody>;

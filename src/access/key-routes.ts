@@ -7,8 +7,7 @@ import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { findOwn, type KeyChanger } from "./change-key.ts";
 import { CredentialRecord, readCredential } from "./credential.ts";
-import { KeyRecord, KeyWithSecret, keyRecord } from "./key-record.ts";
-import { checkNewKey, NewKeyBody, RotateKeyBody } from "./new-key.ts";
+import { checkNewKey, KeyRecord, keyRecord, KeyWithSecret, NewKeyBody, RotateKeyBody } from "./key-record.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 const KeyParams = Type.Object({ id: Type.String({ description: "The key's id." }) });

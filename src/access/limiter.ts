@@ -1,12 +1,13 @@
 /** This node's share of each environment's quota: a counter in memory, settled with the shared bucket a few times a
  *  second at most, and never once per request. */
+import { Problem } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
 import type { Database } from "../storage/database.ts";
 import type { Credential } from "./authenticate.ts";
 import { insertBucket, lockBucket, writeBucket } from "./queries.ts";
 import { LEASE_SPEND_MS, settle, type Limit, type Report } from "./quota.ts";
 
-export type Verdict = { isAdmitted: boolean; remaining: number; resetSeconds: number; retryAfterSeconds: number };
+export type QuotaDecision = { isAdmitted: boolean; remaining: number; resetSeconds: number; retryAfterSeconds: number };
 
 type Share = {
   tokens: number;
@@ -42,7 +43,7 @@ export class Limiter {
   }
 
   /** Takes requests from the environment's quota: all of them, or none. Resolved at once while this node holds the tokens. */
-  take(credential: Credential, count = 1): Verdict | Promise<Verdict> | undefined {
+  take(credential: Credential, count = 1): QuotaDecision | Promise<QuotaDecision> | undefined {
     const { limit } = credential.tier;
     if (limit === null) return undefined;
     const share = this.#shareOf(credential);
@@ -69,17 +70,17 @@ export class Limiter {
     }
   }
 
-  #spend(share: Share, credential: Credential, limit: Limit, count: number): Verdict {
+  #spend(share: Share, credential: Credential, limit: Limit, count: number): QuotaDecision {
     const now = performance.now();
     share.tokens -= count;
     // Refill before it runs dry, so that under steady load nobody waits. A failure here shows when it has run dry.
     if (share.tokens < share.granted / 2 && share.settling === undefined && now >= share.emptyUntil) {
       void this.#settleOnce(share, credential, limit).catch(() => undefined);
     }
-    return verdict(true, share, limit, { now, count });
+    return decision(true, share, limit, { now, count });
   }
 
-  async #takeSlowly(share: Share, credential: Credential, limit: Limit, count: number): Promise<Verdict> {
+  async #takeSlowly(share: Share, credential: Credential, limit: Limit, count: number): Promise<QuotaDecision> {
     share.waiting += count;
     try {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -88,7 +89,7 @@ export class Limiter {
         if (share.tokens >= count && now < share.spendUntil) return this.#spend(share, credential, limit, count);
         if (now < share.emptyUntil) break;
       }
-      return verdict(false, share, limit, { now: performance.now(), count });
+      return decision(false, share, limit, { now: performance.now(), count });
     } finally {
       share.waiting -= count;
     }
@@ -146,12 +147,12 @@ function wanted(share: Share, { burst }: Limit, now: number): number {
 }
 
 /** What a client is told: the bucket as this node knows it, its own tokens included. */
-function verdict(
+function decision(
   isAdmitted: boolean,
   share: Share,
   { requestsPerSecond, burst }: Limit,
   { now, count }: { now: number; count: number },
-): Verdict {
+): QuotaDecision {
   const refilled = share.level + ((now - share.settledAt) / 1_000) * requestsPerSecond;
   const available = Math.min(burst, Math.max(0, refilled + share.tokens));
   return {
@@ -161,3 +162,19 @@ function verdict(
     retryAfterSeconds: Math.max(1, Math.ceil((count - available) / requestsPerSecond)),
   };
 }
+
+/** The fields of IETF draft-ietf-httpapi-ratelimit-headers-11. An environment without a limit has none. */
+export function quotaHeaders({ tier }: Pick<Credential, "tier">, { remaining, resetSeconds }: QuotaDecision): Record<string, string> {
+  if (tier.limit === null) return {};
+  const { requestsPerSecond, burst } = tier.limit;
+  return {
+    "ratelimit-policy": `"${tier.name}";q=${burst};w=${Math.max(1, Math.ceil(burst / requestsPerSecond))}`,
+    ratelimit: `"${tier.name}";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
+export const overQuota = ({ tier, environment }: Credential, { retryAfterSeconds }: QuotaDecision): Problem =>
+  new Problem("rate_limit_exceeded", {
+    detail: `the ${environment} environment's tier ${tier.name} allows ${tier.limit?.requestsPerSecond} requests a second`,
+    headers: { "retry-after": String(retryAfterSeconds) },
+  });

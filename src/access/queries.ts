@@ -125,7 +125,7 @@ export type KeyRow = {
   last_used_at: Date | null;
 };
 
-export type NewKey = {
+export type NewKeyRow = {
   accountId: AccountId;
   id: KeyId;
   environment: Environment;
@@ -135,7 +135,7 @@ export type NewKey = {
   expiresAt: Date | null;
 };
 
-export const insertKey = (db: Queryable, key: NewKey): Promise<KeyRow[]> =>
+export const insertKey = (db: Queryable, key: NewKeyRow): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   insert into api_keys (account_id, id, environment, name, hint, scopes, expires_at)
   values (${key.accountId}, ${key.id}, ${key.environment}, ${key.name}, ${key.hint}, ${key.scopes}, ${key.expiresAt})

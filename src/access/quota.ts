@@ -6,6 +6,9 @@
  *  burst + rate × t in any span t. */
 
 export type Limit = { requestsPerSecond: number; burst: number };
+/** The quota of an environment, by name. `limit` is null for a tier without a limit. */
+export type Tier = { name: string; limit: Limit | null };
+
 type Lease = { tokens: number; expiresAtMs: number };
 export type Bucket = { level: number; refilledAtMs: number; leases: Readonly<Record<string, Lease>> };
 

@@ -2,9 +2,8 @@
  *  are that RFC's, with our members beside them. */
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import { toCredential, type Authenticator, type Credential } from "./authenticate.ts";
-import type { Limiter } from "./limiter.ts";
+import { overQuota, quotaHeaders, type Limiter } from "./limiter.ts";
 import { findCredential, type CredentialRow } from "./queries.ts";
-import { overQuota, quotaHeaders } from "./quota-answer.ts";
 import { isScope, type Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
@@ -55,12 +54,12 @@ export class Grants {
   }
 
   async #charge(credential: Credential): Promise<Record<string, string>> {
-    const verdict = await this.#parts.limiter.take(credential);
-    if (verdict === undefined) return {};
-    const headers = quotaHeaders(credential, verdict);
-    if (verdict.isAdmitted) return headers;
+    const decision = await this.#parts.limiter.take(credential);
+    if (decision === undefined) return {};
+    const headers = quotaHeaders(credential, decision);
+    if (decision.isAdmitted) return headers;
     this.#parts.metrics.refusedByQuota();
-    throw withHeaders(overQuota(credential, verdict), headers);
+    throw withHeaders(overQuota(credential, decision), headers);
   }
 }
 

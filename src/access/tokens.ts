@@ -1,7 +1,7 @@
 /** Access tokens: RFC 9068 JWTs, good for an hour at this installation, and no longer than the API key that bought them. */
 import { errors, jwtVerify, SignJWT } from "jose";
 import { isScope, type Scope } from "./scope.ts";
-import type { ReadToken, TokenClaims } from "./token.ts";
+import type { ReadToken, TokenClaims } from "./authenticate.ts";
 import { decodeId, encodeId, type AccountId, type KeyId } from "../lib/id.ts";
 import { newUuid, uuidToText } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";

@@ -2,8 +2,7 @@
  *  schema → (the feature:) idempotency claim → business rules. Routing comes before, in the server. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
-import type { Limiter, Verdict } from "../access/limiter.ts";
-import { overQuota, quotaHeaders } from "../access/quota-answer.ts";
+import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../access/limiter.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../idempotency/key.ts";
@@ -30,8 +29,8 @@ function admitWithin(
   access: Access,
   credential: Credential,
 ): Credential | Promise<Credential> {
-  const check = (verdict: Verdict | undefined): Credential => {
-    if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
+  const check = (decision: QuotaDecision | undefined): Credential => {
+    if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
     if (route.scope !== null) requireScope(credential, route.scope);
     if (route.body !== undefined) checkMediaType(request, route.maxBodyBytes);
     return credential;
@@ -44,15 +43,15 @@ function admitWithin(
 export async function chargeMore(route: Route, value: unknown, credential: Credential, reply: FastifyReply, access: Access): Promise<void> {
   // What costs more than the bucket ever has is to be had for all of it.
   const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
-  const verdict = more > 0 ? await access.limiter.take(credential, more) : undefined;
-  if (verdict !== undefined) checkQuota(reply, access.metrics, credential, verdict);
+  const decision = more > 0 ? await access.limiter.take(credential, more) : undefined;
+  if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
 }
 
-function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, verdict: Verdict): void {
-  reply.headers(quotaHeaders(credential, verdict));
-  if (verdict.isAdmitted) return;
+function checkQuota(reply: FastifyReply, metrics: Metrics, credential: Credential, decision: QuotaDecision): void {
+  reply.headers(quotaHeaders(credential, decision));
+  if (decision.isAdmitted) return;
   metrics.refusedByQuota();
-  throw overQuota(credential, verdict);
+  throw overQuota(credential, decision);
 }
 
 // An allow-list: the lenient parsing of media types has been a source of bypasses.

@@ -1,4 +1,5 @@
 /** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
+import { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PassThrough, pipeline, type Readable } from "node:stream";
@@ -11,6 +12,7 @@ import { addressSet, isLoopback, parseCidr, type AddressSet } from "../lib/addre
 import { errorFields, type Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
+import { StartupError } from "../storage/startup-error.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
 import {
   respondToBrokenRequest,
@@ -22,13 +24,11 @@ import {
   newRequestId,
   toProblem,
 } from "./responses.ts";
-import { certificateEnd } from "./certificate.ts";
 import { admit, chargeMore, createReader } from "./checks.ts";
-import { decoded, methodTable } from "./methods.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page } from "./page.ts";
 import type { RouteResponse, Call, Route, StreamResponse } from "./route.ts";
-import { requestLine } from "./request-log.ts";
+import { countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -95,7 +95,9 @@ export class Server {
   /** Listens and tells the URL. */
   async listen(): Promise<string> {
     const { host, port, tls } = this.#options;
-    await this.#app.listen({ host, port });
+    await this.#app.listen({ host, port }).catch((error: unknown) => {
+      throw explainListenError(error, { host, port });
+    });
     const { port: actual } = this.#app.server.address() as AddressInfo;
     return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actual}`;
   }
@@ -204,7 +206,7 @@ export class Server {
 
   #unmatched(request: FastifyRequest): Problem {
     const [path = ""] = request.url.split("?");
-    const allowed = this.#allowedMethods(decoded(path));
+    const allowed = this.#allowedMethods(decodedPath(path));
     if (allowed.length === 0) return new Problem("not_found", { detail: "no such path" });
     return new Problem("method_not_allowed", { detail: `use ${allowed.join(", ")}`, headers: { allow: allowed.join(", ") } });
   }
@@ -371,24 +373,21 @@ const beginSpan = (tracing: Tracing, { method, path }: Route, request: FastifyRe
 
 const NO_BODY = Buffer.alloc(0);
 
-/** What was said once. */
-const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
-
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-/** Node keeps the first of several and says nothing; names and values take turns in the raw list. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
-  }
-  return count;
-}
+/** The chain is valid until the first of its certificates expires, since a client needs all of them. */
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The address the client used, for links in its own answers. Only characters of a host get into them. */
-function originOf(request: FastifyRequest): string {
-  const { host, protocol } = request;
-  return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
+const certificateEnd = (chain: Buffer): Date =>
+  new Date(Math.min(...Array.from(chain.toString("latin1").matchAll(BLOCK), ([pem]) => new X509Certificate(pem).validToDate.getTime())));
+
+/** Explains in one sentence why the server cannot listen. */
+function explainListenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE")
+    return new StartupError(`port ${port} on ${host} is in use: stop what listens there, or set GODWIT_PORT (0 picks a free one)`);
+  if (code === "EACCES") return new StartupError(`this user may not listen on port ${port}: choose one from 1024 on`);
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return new StartupError(`this machine has no address ${host}: set GODWIT_HOST to one of its own`);
+  return error;
 }

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { readLaneDepths } from "../delivery/queue.ts";
 import { clusterPath, readSecretKey, secretKeyPath } from "../storage/data-directory.ts";
 import type { Queryable } from "../storage/database.ts";
-import { missingDurability } from "../storage/durability.ts";
+import { missingDurability } from "../storage/health.ts";
 import { onlyReading, readServer, type ServerState } from "../storage/health.ts";
 import { knownMigrations, schemaVersion } from "../storage/migrate.ts";
 import { listWeeks } from "../storage/partitions.ts";

@@ -3,7 +3,7 @@
 import { reach, type Address } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkRecord } from "../links/link-record.ts";
-import { listLinks } from "../links/list-links.ts";
+import { listLinks } from "../links/link-record.ts";
 import type { Queryable } from "../storage/database.ts";
 import { errorMessage, fail, mapConcurrently, ok, warn, type Check } from "./check.ts";
 

@@ -1,6 +1,7 @@
 /** godwit keys: creates, lists, rotates and revokes API keys. The secret of a key is shown only when the key is created. */
 import { createFirstAccount } from "../access/accounts.ts";
-import { createKey, keyFields, rotateKey, type CreatedKey } from "../access/keys.ts";
+import { createKey, rotateKey, type CreatedKey } from "../access/api-key.ts";
+import { keyRecord } from "../access/key-record.ts";
 import { findKey, listKeys, revokeKey, type KeyRow } from "../access/queries.ts";
 import { parseScopes, SCOPES, type Scope } from "../access/scope.ts";
 import { decodeId } from "../lib/id.ts";
@@ -69,7 +70,7 @@ async function create(input: Input): Promise<void> {
 async function listAll(input: Input): Promise<void> {
   await withDatabase(input, "keys", async ({ db }) => {
     const account = await chooseAccount(db, textFlag(input.flags, "account"));
-    print(input.flags, (await listKeys(db, account.id)).map(keyFields));
+    print(input.flags, (await listKeys(db, account.id)).map(keyRecord));
   });
 }
 
@@ -86,11 +87,11 @@ async function revoke(input: Input): Promise<void> {
   await withDatabase(input, "keys", async ({ db }) => {
     const key = await chooseKey(db, input);
     const [revoked] = await revokeKey(db, key.account_id, key.id);
-    print(input.flags, keyFields(revoked ?? key));
+    print(input.flags, keyRecord(revoked ?? key));
   });
 }
 
-const show = ({ flags }: Input, { secret, key }: CreatedKey): void => print(flags, { key: secret, ...keyFields(key) });
+const show = ({ flags }: Input, { secret, key }: CreatedKey): void => print(flags, { key: secret, ...keyRecord(key) });
 
 function readScopes(text: string): Scope[] {
   const parsed = parseScopes(text);

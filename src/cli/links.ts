@@ -1,6 +1,6 @@
 /** godwit links: shows the state of every link, as the nodes that have it open reported in the last seconds. */
 import { simulatorLink } from "../links/link.ts";
-import { listLinks } from "../links/list-links.ts";
+import { listLinks } from "../links/link-record.ts";
 import { type Command } from "./command.ts";
 import { print } from "./output.ts";
 import { withDatabase } from "./with-database.ts";

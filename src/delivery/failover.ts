@@ -3,7 +3,7 @@
 import { idKey, NO_ID } from "../lib/id.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
-import { readUpLinks } from "../links/up-links.ts";
+import { readUpLinks } from "../links/link-record.ts";
 import type { Advancer } from "../messages/advance.ts";
 import { changeBy, noteOn, type Change } from "../messages/change.ts";
 import type { Message } from "../messages/message.ts";

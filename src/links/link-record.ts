@@ -1,11 +1,12 @@
-/** A link as those who watch it see it. */
+/** The state of links, as the API, the metrics and the failover read it: what the nodes reported within the last seconds. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
+import type { Queryable } from "../storage/database.ts";
 import { CHANNELS } from "./channel.ts";
 import type { Link } from "./link.ts";
-import type { StateRow } from "./queries.ts";
+import { readStates, type StateRow } from "./queries.ts";
 
-/** A node that has said nothing for so long is gone. */
-export const FRESH_SECONDS = 10;
+/** A node that has reported nothing for this long is gone. */
+const FRESH_SECONDS = 10;
 
 export const LINK_STATES = ["connected", "connecting", "throttled", "paused", "down"] as const;
 
@@ -29,10 +30,24 @@ export const LinkRecord = Type.Object(
 );
 export type LinkRecord = Static<typeof LinkRecord>;
 
+/** The links that at least one node has open and that accept messages. */
+export async function readUpLinks(db: Queryable): Promise<ReadonlySet<string>> {
+  const states = await readStates(db, FRESH_SECONDS);
+  return new Set(states.filter(({ state }) => UP.has(state)).map(({ link }) => link));
+}
+
+export async function listLinks(db: Queryable, links: readonly Link[]): Promise<LinkRecord[]> {
+  const states = await readStates(db, FRESH_SECONDS);
+  return links.map((link) => linkRecord(link, states));
+}
+
+const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
+
+/** The states of a link, best first. */
 const RANK = ["connected", "throttled", "connecting", "paused"];
 
-/** What nodes say of the link, as one: the best of it, since one that works is enough. */
-export function linkRecord({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkRecord {
+/** Combines the reports of all nodes. The best state counts, since one node with a working connection is enough. */
+function linkRecord({ name, provider, channels, sender, settings }: Link, states: readonly StateRow[]): LinkRecord {
   const own = states.filter(({ link }) => link === name).toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   const [best] = own;
   const last = own.toSorted((a, b) => (b.last_error_at?.getTime() ?? 0) - (a.last_error_at?.getTime() ?? 0))[0];

@@ -3,8 +3,7 @@ import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
-import { LINK_STATES } from "./link-record.ts";
-import { listLinks } from "./list-links.ts";
+import { LINK_STATES, listLinks } from "./link-record.ts";
 
 const TRUST_MS = 5_000;
 

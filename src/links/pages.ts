@@ -1,13 +1,30 @@
-/** Where carriers speak to us over HTTP: pages, since they bring signatures and no credential of ours. */
+/** The pages that carriers call over HTTP: /providers/{provider}/{link}. Carriers have no API key; each provider checks its own
+ *  signature. Any node can handle a call. */
 import type { Page } from "../api/page.ts";
-import { MAX_CARRIER_BODY_BYTES, Receiver, type ReceiverParts } from "./receiver.ts";
+import { Problem } from "../http/problem.ts";
+import type { Host, Provider } from "../providers/provider.ts";
+import type { LinkChooser } from "./choose-links.ts";
+import type { Link } from "./link.ts";
 
-export function carrierPages(parts: ReceiverParts): Page[] {
-  const receiver = new Receiver(parts);
-  return (["GET", "POST"] as const).map((method) => ({
+export type CarrierPagesParts = {
+  linkChooser: LinkChooser;
+  providers: Readonly<Record<string, Provider<never>>>;
+  hostFor: (link: Link) => Host;
+};
+
+/** Carriers send batches of some hundred kilobytes at most. */
+export const MAX_CARRIER_BODY_BYTES = 1_048_576;
+
+export const carrierPages = ({ linkChooser, providers, hostFor }: CarrierPagesParts): Page[] =>
+  (["GET", "POST"] as const).map((method) => ({
     method,
     path: "/providers/{provider}/{link}",
     maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-    render: ({ params, query, headers, url, body }) => receiver.answer(params, { method, url, query, headers, body }),
+    render: async ({ params: { provider: name = "", link: linkName = "" }, query, headers, url, body }) => {
+      const link = linkChooser.find(linkName);
+      const provider = link?.provider === name ? providers[name] : undefined;
+      // An unknown link, and a link whose provider accepts no HTTP calls, look like any unknown path.
+      if (link === undefined || provider?.answer === undefined) throw new Problem("not_found", { detail: "no such path" });
+      return provider.answer(link.settings as never, { method, url, query, headers, body }, hostFor(link));
+    },
   }));
-}

@@ -4,8 +4,7 @@ import { Type } from "../http/schema.ts";
 import { SIMULATOR_LINK } from "./link.ts";
 import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
-import { LinkRecord } from "./link-record.ts";
-import { listLinks } from "./list-links.ts";
+import { LinkRecord, listLinks } from "./link-record.ts";
 
 const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });
 

@@ -1,6 +1,6 @@
 /** The first phase of a start: the database with its schema, secrets, clock and partitions, and the first account. */
 import { createFirstAccount } from "../access/accounts.ts";
-import { createKey } from "../access/keys.ts";
+import { createKey } from "../access/api-key.ts";
 import { SCOPES } from "../access/scope.ts";
 import { checkSecretKey } from "../access/secret-key.ts";
 import { resealSigningKeys } from "../access/signing-keys.ts";
@@ -10,7 +10,7 @@ import { SecretBox } from "../lib/secret-box.ts";
 import { readOrMakeSecretKey } from "../storage/data-directory.ts";
 import { DatabaseClock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { missingDurability } from "../storage/durability.ts";
+import { missingDurability } from "../storage/health.ts";
 import type { EmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";

@@ -5,7 +5,6 @@ import { Limiter } from "../access/limiter.ts";
 import { SigningKeys } from "../access/signing-keys.ts";
 import { tokenPages } from "../access/token-pages.ts";
 import { Tokens } from "../access/tokens.ts";
-import { explainListenError } from "../api/listen-error.ts";
 import { openApiDocument } from "../api/openapi.ts";
 import { publicPages } from "../api/pages.ts";
 import type { Route } from "../api/route.ts";
@@ -14,7 +13,7 @@ import { BatchAcceptor } from "../batches/accept-batch.ts";
 import { readTlsFiles } from "../config.ts";
 import { SuppressionChanger } from "../consent/suppression-changer.ts";
 import { EventStreams } from "../events/stream.ts";
-import { carrierPages } from "../links/pages.ts";
+import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
@@ -34,7 +33,7 @@ export async function startServer(process: Process, workers: Workers, { isReady,
   const limiter = new Limiter(db, node);
   const routes = isApi ? makeRoutes(process, workers, access) : [];
   const document = openApiDocument(routes, isApi ? apiSurroundings : { ...apiSurroundings, paths: {} });
-  const hostFor: Parameters<typeof carrierPages>[0]["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
+  const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),
     ...tokenPages({ db, limiter, metrics, ...access }),
@@ -52,9 +51,7 @@ export async function startServer(process: Process, workers: Workers, { isReady,
     writeLogLine: writeLine,
   });
   stops.push(() => server.stop());
-  const url = await server.listen().catch((error: unknown) => {
-    throw explainListenError(error, config);
-  });
+  const url = await server.listen();
   const reloadTls = (): boolean => {
     if (config.tls !== undefined) server.reloadTls(readTlsFiles(config.tls));
     return config.tls !== undefined;

@@ -46,3 +46,14 @@ export async function readServer(db: Queryable): Promise<ServerState> {
     usedConnections: row?.used ?? 0,
   };
 }
+
+const NEEDED = ["fsync", "synchronous_commit", "full_page_writes"] as const;
+
+/** Returns the settings that are off. Without any one of them the server may lose committed transactions. */
+export async function missingDurability(db: Queryable): Promise<string[]> {
+  const rows = await db.rows<{ name: string; setting: string }>(sql`
+    select name, setting
+      from pg_settings
+     where name in ('fsync', 'synchronous_commit', 'full_page_writes')`);
+  return NEEDED.filter((name) => rows.find((row) => row.name === name)?.setting === "off");
+}

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Server } from "../../src/api/server.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
-import { MAX_CARRIER_BODY_BYTES, Receiver } from "../../src/links/receiver.ts";
+import { carrierPages, MAX_CARRIER_BODY_BYTES } from "../../src/links/pages.ts";
 import type { Authenticator } from "../../src/access/authenticate.ts";
 import type { Limiter } from "../../src/access/limiter.ts";
 import { createLog } from "../../src/lib/log.ts";
@@ -193,7 +193,7 @@ describe("where carriers speak to us", () => {
         { ...linkTo("quiet"), provider: "deaf" as never },
       ],
     });
-    const receiver = new Receiver({
+    const pages = carrierPages({
       linkChooser,
       providers: { telling, deaf },
       hostFor: (link: Link) => ({ link: link.name }) as unknown as Host,
@@ -206,12 +206,7 @@ describe("where carriers speak to us", () => {
       trustedProxies: [],
       requestTimeoutMs: 10_000,
       routes: [],
-      pages: (["GET", "POST"] as const).map((method) => ({
-        method,
-        path: "/providers/{provider}/{link}",
-        maxBodyBytes: MAX_CARRIER_BODY_BYTES,
-        render: ({ params, query, headers, url: address, body }) => receiver.answer(params, { method, url: address, query, headers, body }),
-      })),
+      pages,
       authenticator: {} as Authenticator,
       limiter: {} as Limiter,
       metrics: createMetrics("0"),

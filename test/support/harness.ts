@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createAccount } from "../../src/access/accounts.ts";
-import { createKey } from "../../src/access/keys.ts";
+import { createKey } from "../../src/access/api-key.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { parseInput } from "../../src/cli/command.ts";

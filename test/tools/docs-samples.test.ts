@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { createKey } from "../../src/access/keys.ts";
+import { createKey } from "../../src/access/api-key.ts";
 import { listAccounts } from "../../src/access/queries.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { readConfig } from "../../src/config.ts";

@@ -1,0 +1,58 @@
+/** What the server reads from a request besides what the framework reads: the methods of its path, its origin, and its line in the log. */
+import { METHODS } from "node:http";
+import type { FastifyRequest } from "fastify";
+
+/** As the router reads it. */
+export function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Which methods a path takes: off the hot path, so by trying each pattern. */
+export function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
+  const patterns = rows.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
+  return (path) => {
+    const methods = new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method));
+    if (methods.has("GET")) methods.add("HEAD");
+    return METHODS.filter((method) => methods.has(method)).toSorted();
+  };
+}
+
+/** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
+export function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
+  const environment = request.credential?.environment;
+  const theirs = sanitised(request.headers["x-request-id"]);
+  return (
+    `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
+    `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
+  );
+}
+
+const sanitised = (header: string | string[] | undefined): string | undefined =>
+  typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
+
+/** What was said once. */
+export const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+
+/** Node keeps the first of several and says nothing; names and values take turns in the raw list. */
+export function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  return count;
+}
+
+/** The address the client used, for links in its own answers. Only characters of a host get into them. */
+export function originOf(request: FastifyRequest): string {
+  const { host, protocol } = request;
+  return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";
+}
