@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` header and what a key stands for. */
+/** The `Idempotency-Key` header, and the claim that a request makes with it. */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { Problem } from "../http/problem.ts";
@@ -11,7 +11,7 @@ export type IdempotencyKey = Uuid & { readonly idempotencyKey: unique symbol };
 const VERSION_4 =
   /^(?:"([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"|([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}))$/i;
 
-/** Undefined without a header. Node joins repeated headers by a comma, which no UUID has. */
+/** Returns undefined without a header. Node joins repeated headers with a comma, and no UUID contains one. */
 export function parseIdempotencyKey(header: string | readonly string[] | undefined): IdempotencyKey | undefined {
   if (header === undefined) return undefined;
   const match = typeof header === "string" ? VERSION_4.exec(header) : null;
@@ -22,11 +22,11 @@ export function parseIdempotencyKey(header: string | readonly string[] | undefin
   });
 }
 
-/** Method, path with query, and the body's meaning (RFC 8785: neither the order of members nor white space count). */
+/** Hashes the method, the path with its query, and the canonical body (RFC 8785), so that the order of members and white space do not count. */
 export const fingerprintOf = (method: string, target: string, body: unknown): Buffer =>
   Buffer.from(hash("sha256", `${method} ${target}\n${canonicalize(body) ?? ""}`, "binary" as "hex"), "binary");
 
-/** One key of one environment, wherever it is asked for. */
+/** The claim of a request on its key. `lock` and `scopedKey` are the same on every node, and differ for the same key of two environments. */
 export type IdempotencyClaim = { key: IdempotencyKey; lock: Buffer; scopedKey: string; fingerprint: Buffer };
 
 export const idempotencyClaim = (environmentKey: string, key: IdempotencyKey, fingerprint: Buffer): IdempotencyClaim => ({
@@ -36,8 +36,8 @@ export const idempotencyClaim = (environmentKey: string, key: IdempotencyKey, fi
   lock: lockOf(key, saltOf(environmentKey)),
 });
 
-/** A lock is a number of 64 bits. A version-4 UUID is random, so its two halves make one; the salt keeps the same key of two
- *  environments apart. */
+/** Derives the number of an advisory lock, which has 64 bits. A version-4 UUID is random, so its two halves combined are a good hash.
+ *  The salt makes the same key of two environments differ. */
 function lockOf(key: IdempotencyKey, salt: Buffer): Buffer {
   const lock = Buffer.allocUnsafe(LOCK_BYTES);
   for (const at of [0, 4]) lock.writeInt32BE(key.readInt32BE(at) ^ key.readInt32BE(LOCK_BYTES + at) ^ salt.readInt32BE(at), at);
@@ -48,7 +48,7 @@ const LOCK_BYTES = 8;
 const MAX_SALTS = 10_000;
 const salts = new Map<string, Buffer>();
 
-/** The same on every node. */
+/** The salt is the same on every node. */
 function saltOf(environmentKey: string): Buffer {
   let salt = salts.get(environmentKey);
   if (salt === undefined) {

@@ -1,4 +1,4 @@
-/** The same key twice is the same answer: what happens to a request whose key is running, finished, or new. */
+/** Executes a request with an idempotency key once. A repeated request gets the stored response, or 409 while the first one runs. */
 import { Problem, unavailable } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
 import type { EventId } from "../lib/id.ts";
@@ -6,24 +6,24 @@ import { isSealed, type SecretBox } from "../lib/secret-box.ts";
 import type { Trace } from "../lib/trace.ts";
 import { ConnectionLost, type Database, type Tx } from "../storage/database.ts";
 import { findOut } from "../storage/find-out.ts";
+import type { Owner } from "../storage/owner.ts";
 import type { IdempotencyClaim } from "./key.ts";
 import { beginClaim, findResponse, storeResponse, transactionStatus } from "./queries.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export type Replay = { kind: "replay"; status: number; location: string | null; body: string };
 
-/** What a write answers, and what is stored of it: the bytes, or the event whose record they are. */
+/** The response of a write. The body is stored, or only the id of the event whose record is the body. */
 export type WriteResponse = {
   status: number;
   location: string | null;
   body: string;
   eventId: EventId | null;
-  /** The bytes show a secret, and are not stored readable. */
+  /** The body contains a secret and is stored encrypted. */
   isSecret?: true;
 };
 export type Executed = WriteResponse & { kind: "executed" };
 
-/** Who asks, with which key, how a refusal is written for them, and the trace that they named. */
+/** A write request: its credential, its claim, the writer of problem bodies for its client, and the trace that it names. */
 export type WriteCall = {
   credential: Owner;
   claim: IdempotencyClaim | undefined;
@@ -33,37 +33,38 @@ export type WriteCall = {
 
 type Admit = <T>(commit: () => Promise<T>) => Promise<T>;
 
-// The answer is the same whether a lost session could be ended or not: worth a moment, not a long wait.
+// The response is the same whether the lost session can be ended or not, so the wait is short.
 const END_SESSION_MS = 2_000;
 
-/** The key is another request's: found inside the transaction, which then has nothing to do. */
+/** Another request has claimed the key. Thrown inside the transaction, which then does nothing. */
 class Taken extends Error {
   override name = "Taken";
 }
 
-/** The keys whose first request is being executed by this process. An advisory lock would not tell two requests of one
- *  session apart, and most duplicates need not go to the database's locks at all. */
+/** Tracks the keys whose first request this process executes. An advisory lock does not distinguish two requests of one session, and
+ *  most duplicates are found without the locks of the database. */
 export class Once {
   readonly #db: Database;
   readonly #box: SecretBox | undefined;
   readonly #running = new Set<string>();
 
-  /** Answers that show secrets are sealed by the box. */
+  /** The box encrypts stored responses that contain secrets. */
   constructor(db: Database, box?: SecretBox) {
     this.#db = db;
     this.#box = box;
   }
 
-  /** Runs the work as the only holder of the key in this process. The work answers "taken" when the database says that
-   *  the key is another's; then, as when it runs here already, the stored answer is replayed, or there is none yet: 409. */
+  /** Runs the work as the only holder of the key in this process. The work returns "taken" when the database finds that another
+   *  request has claimed the key. Then, and when the key already runs in this process, the stored response is replayed; without one
+   *  the response is 409. */
   run<T>(owner: Owner, claim: IdempotencyClaim | undefined, work: () => Promise<T | "taken">): Promise<T | Replay> {
     if (claim === undefined) return work() as Promise<T>;
     if (this.#running.has(claim.scopedKey)) return this.#replay(owner, claim);
     this.#running.add(claim.scopedKey);
-    return this.#runAlone(owner, claim, work);
+    return this.#runExclusively(owner, claim, work);
   }
 
-  async #runAlone<T>(owner: Owner, claim: IdempotencyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
+  async #runExclusively<T>(owner: Owner, claim: IdempotencyClaim, work: () => Promise<T | "taken">): Promise<T | Replay> {
     let outcome: T | "taken";
     try {
       outcome = await work();
@@ -73,9 +74,9 @@ export class Once {
     return outcome === "taken" ? this.#replay(owner, claim) : outcome;
   }
 
-  /** Runs a write in one transaction with its key and its stored answer. What the work throws rolls everything back, and the
-   *  same key may try again; a refusal that is to be remembered is returned. `admit` may let the transaction wait: whoever repeats
-   *  the request meanwhile does not. */
+  /** Runs a write in one transaction with its key and its stored response. An error that the work throws rolls everything back, and
+   *  the same key can be used again; a refusal that must be stored is returned. `admit` may delay the transaction; a repeated request
+   *  does not wait meanwhile. */
   transaction(
     owner: Owner,
     claim: IdempotencyClaim | undefined,
@@ -85,7 +86,7 @@ export class Once {
     return this.run(owner, claim, () => admit(() => this.#commit(owner, claim, work)));
   }
 
-  /** As `transaction`. A problem that the work returns is remembered as its answer; one that it throws undoes everything. */
+  /** Like `transaction`. A problem that the work returns is stored as the response; a problem that it throws rolls everything back. */
   write({ credential, claim, writeProblem }: WriteCall, work: (tx: Tx) => Promise<WriteResponse | Problem>): Promise<Executed | Replay> {
     return this.transaction(credential, claim, async (tx) => {
       const done = await work(tx);
@@ -95,44 +96,44 @@ export class Once {
 
   async #commit(owner: Owner, claim: IdempotencyClaim | undefined, work: (tx: Tx) => Promise<WriteResponse>): Promise<Executed | "taken"> {
     let transaction: string | undefined;
-    let written: WriteResponse | undefined;
+    let response: WriteResponse | undefined;
     try {
       await this.#db.transaction(async (tx) => {
         const [begun] = await beginClaim(tx, claim?.lock ?? null);
         if (begun?.is_locked !== true) throw new Taken();
-        // A statement of its own, whose snapshot is newer than the lock.
+        // A separate statement, so that its snapshot is newer than the lock.
         if (claim !== undefined && (await findResponse(tx, owner.accountId, owner.environment, claim.key)).length > 0) throw new Taken();
         transaction = begun.transaction;
-        written = await work(tx);
-        if (claim !== undefined) await storeResponse(tx, { ...owner, ...claim }, { ...written, body: this.#toStore(written, claim) });
+        response = await work(tx);
+        if (claim !== undefined) await storeResponse(tx, { ...owner, ...claim }, { ...response, body: this.#bodyToStore(response, claim) });
       });
     } catch (error) {
       if (error instanceof Taken) return "taken";
       if (!(error instanceof ConnectionLost)) throw error;
-      await this.#assertCommitted(error, written === undefined ? undefined : transaction);
+      await this.#assertCommitted(error, response === undefined ? undefined : transaction);
     }
-    return { kind: "executed", ...(written as unknown as WriteResponse) };
+    return { kind: "executed", ...(response as unknown as WriteResponse) };
   }
 
-  #toStore({ body, eventId, isSecret }: WriteResponse, claim: IdempotencyClaim): string | null {
+  #bodyToStore({ body, eventId, isSecret }: WriteResponse, claim: IdempotencyClaim): string | null {
     if (eventId !== null) return null;
     return isSecret === true ? this.#secretBox().seal(body, sealContext(claim)) : body;
   }
 
   #secretBox(): SecretBox {
-    assert(this.#box !== undefined, "answers that show secrets need a box for them");
+    assert(this.#box !== undefined, "responses that contain secrets need a secret box");
     return this.#box;
   }
 
-  /** The connection died, perhaps in mid-commit: only what was certainly not done is answered as such. */
+  /** Finds out whether the transaction committed after its connection was lost. Throws 503 only if it certainly did not commit. */
   async #assertCommitted(lost: ConnectionLost, transaction: string | undefined): Promise<void> {
     if (transaction === undefined) {
-      // It can never commit. But it may still hold the key and what it wanted to change: a retry should find both free.
+      // The transaction can never commit, but it may still hold its locks. A retry should find them free.
       await findOut(this.#db, lost, async () => true, END_SESSION_MS);
       throw unavailable("the database connection was lost before anything was done");
     }
-    const name = transaction;
-    const found = await findOut(this.#db, lost, async () => (await transactionStatus(this.#db, name))[0]?.status ?? "forgotten");
+    const id = transaction;
+    const found = await findOut(this.#db, lost, async () => (await transactionStatus(this.#db, id))[0]?.status ?? "unknown");
     if (found === "committed") return;
     if (found === "aborted") throw unavailable("the database connection was lost before anything was done");
     throw new Problem("internal_server_error", {
@@ -140,7 +141,7 @@ export class Once {
     });
   }
 
-  /** Whether this very answer is stored: it names its request, so no other has the same bytes. */
+  /** Whether exactly this response is stored. The body contains the id of its request, so no other request has the same bytes. */
   async holds({ accountId, environment }: Owner, { key }: IdempotencyClaim, body: string | null): Promise<boolean> {
     const [stored] = await findResponse(this.#db, accountId, environment, key);
     return stored !== undefined && stored.body === body;
@@ -156,4 +157,5 @@ export class Once {
   }
 }
 
+/** Binds an encrypted body to its key. Stored bodies depend on the word "answer", so it cannot change. */
 const sealContext = ({ scopedKey }: Pick<IdempotencyClaim, "scopedKey">): string => `answer ${scopedKey}`;

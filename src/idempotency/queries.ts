@@ -2,13 +2,13 @@
 import type { AccountId, EventId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import { prepare, sql } from "../storage/sql.ts";
 import type { Environment, Owner } from "../storage/owner.ts";
+import { prepare, sql } from "../storage/sql.ts";
 import type { IdempotencyKey } from "./key.ts";
 
 export type StoredResponse = { fingerprint: Buffer; status: number; location: string | null; body: string };
 
-/** The answer stored under a key that has not expired. */
+/** The response stored under a key that has not expired. */
 export const findResponse = (
   db: Queryable,
   accountId: AccountId,
@@ -22,13 +22,13 @@ export const findResponse = (
    where k.account_id = ${accountId} and k.environment = ${environment} and k.key = ${key}
      and k.expires_at > now()`);
 
-/** Takes the lock of a key until the transaction ends, if it is to be had, and names the transaction. */
+/** Takes the lock of a key until the transaction ends, if the lock is free, and returns the id of the transaction. */
 export const beginClaim = (tx: Tx, lock: Buffer | null): Promise<{ is_locked: boolean; transaction: string }[]> =>
   tx.rows<{ is_locked: boolean; transaction: string }>(sql`
   select ${lock}::bigint is null or pg_try_advisory_xact_lock(${lock}::bigint) as is_locked,
          pg_current_xact_id()::text as transaction`);
 
-/** Stores the answer under a key that was found free, or expired, under its lock. */
+/** Stores the response under a key that is free or expired. The caller holds the lock of the key. */
 export const storeResponse = (
   tx: Tx,
   { accountId, environment, key, fingerprint }: Owner & { key: IdempotencyKey; fingerprint: Buffer },
@@ -42,16 +42,16 @@ export const storeResponse = (
      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, expires_at = excluded.expires_at,
          status = excluded.status, location = excluded.location, body = excluded.body, event_id = excluded.event_id`);
 
-/** What became of a transaction whose connection died. */
+/** The status of a transaction whose connection was lost. */
 export const transactionStatus = (db: Queryable, transaction: string): Promise<{ status: string | null }[]> =>
   db.rows<{ status: string | null }>(sql`select pg_xact_status(${transaction}::xid8) as status`);
 
-export type ForgottenSlice = { is_mine: boolean; forgotten: number; blocks: number };
+export type DeletedSlice = { is_mine: boolean; deleted: number; blocks: number };
 
-const forget = prepare(`
+const deleteStatement = prepare(`
 with turn as materialized (
   select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys}) as is_mine
-), forgotten as (
+), deleted as (
   delete from idempotency_keys
    where ctid = any (array(
            select ctid
@@ -62,13 +62,13 @@ with turn as materialized (
               for update skip locked))
   returning 1
 )
-select turn.is_mine, (select count(*) from forgotten)::integer as forgotten,
+select turn.is_mine, (select count(*) from deleted)::integer as deleted,
        (pg_relation_size('idempotency_keys') / current_setting('block_size')::integer)::integer as blocks
   from turn`);
 
-/** Removes the expired keys that lie in a range of the table's blocks, found by reading the blocks: an index on the expiry
- *  would cost every accept. One node at a time. A key whose row is locked is being renewed, and skipped: waiting for it could
- *  be a deadlock, of which the accept might be the victim. One renewed since this statement began is looked at again, as it is
- *  now, before it is locked. */
-export const forgetExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<ForgottenSlice[]> =>
-  db.rows<ForgottenSlice>({ ...forget, values: [`(${fromBlock},0)`, `(${toBlock},0)`] });
+/** Deletes the expired keys in a range of the table's blocks. The statement reads the blocks, since an index on the expiry would make
+ *  every accept slower. One node at a time does so. A locked row is a key that is being renewed; it is skipped, because waiting
+ *  for it could cause a deadlock, and PostgreSQL might cancel the accept. A row that was renewed after the start of this statement is
+ *  checked again before it is locked. */
+export const deleteExpired = (db: Queryable, fromBlock: number, toBlock: number): Promise<DeletedSlice[]> =>
+  db.rows<DeletedSlice>({ ...deleteStatement, values: [`(${fromBlock},0)`, `(${toBlock},0)`] });

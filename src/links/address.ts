@@ -1,9 +1,9 @@
-/** Recipients and senders, as requests and carriers name them. */
+/** The forms of recipients and senders in requests and in messages from carriers. */
 import { HINT, Type } from "../http/schema.ts";
 import type { Fault } from "../http/problem.ts";
 import { E164_PATTERN, isPossibleNumber, type Recipient } from "../lib/phone-number.ts";
 
-// A number, a short code, or a name of up to eleven characters with a letter in it: what carriers take as a sender.
+// Carriers accept three forms of sender: a number, a short code, or a name of up to eleven characters with at least one letter.
 const SENDER_PATTERN = "^(\\+[1-9]\\d{6,14}|\\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$";
 
 export const phoneNumberField = Type.String({
@@ -12,7 +12,7 @@ export const phoneNumberField = Type.String({
   examples: ["+14155550123"],
 });
 
-/** A request with this field, and without `recipientFaults`, has a `Recipient`. */
+/** A value that matches this field, and for which `recipientFaults` is empty, is a `Recipient`. */
 export const recipientField = Type.Unsafe<Recipient>(phoneNumberField);
 
 export const senderField = Type.String({
@@ -22,13 +22,13 @@ export const senderField = Type.String({
 
 const e164 = new RegExp(E164_PATTERN);
 
-/** What the schema cannot say of a recipient; what is not even of its form is the schema's. */
+/** The check of a recipient that a schema cannot express. A value of the wrong form is the fault that the schema reports. */
 export const recipientFaults = (recipient: unknown, pointer: string): Fault[] =>
   typeof recipient === "string" && e164.test(recipient) && !isPossibleNumber(recipient)
     ? [{ pointer, code: "impossible_number", detail: "no country has numbers of this length under this calling code" }]
     : [];
 
-/** An address of an inbound message, as its carrier writes it: a number, a short code or a name. */
+/** An address of an inbound message, unchanged from the carrier: a number, a short code or a name. */
 export const carrierAddress = (text: string): Recipient => text as Recipient;
 
 /** Placeholder for an invalid recipient, so that validation can report the remaining errors. */

@@ -1,10 +1,10 @@
-/** The channels a message can take, and what a text becomes on them. */
+/** The channels of messages, and the limits of a text on each of them. */
 import { openEnum, Type } from "../http/schema.ts";
 
 export const CHANNELS = ["sms", "whatsapp"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** How long a text may be, in characters. */
+/** The maximum length of a text, in characters. */
 export const MAX_BODY: Readonly<Record<Channel, number>> = { sms: 1_600, whatsapp: 4_096 };
 
 export const SegmentsRecord = Type.Object(

@@ -1,5 +1,5 @@
-/** Who may open a link that takes one connection for all nodes together. Held by a row with an end, renewed while the node lives;
- *  another node has it seconds after this one is gone. */
+/** The lease of a link that accepts only one connection for all nodes together. The lease is a row with an expiry, which the holder
+ *  renews. Another node can take the lease seconds after the holder is gone. */
 import { randomBytes } from "node:crypto";
 import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -18,13 +18,13 @@ export class LinkLease {
   readonly #db: Queryable;
   readonly #link: string;
   readonly #leaseMs: number;
-  /** A lease that cannot be renewed is given up so long before another node can have it: a carrier's goodbye takes a moment. */
+  /** A lease that cannot be renewed is given up this long before another node can take it, since closing a connection takes time. */
   readonly #marginMs: number;
-  /** A database that needs longer says nothing in time, and a look at the clock is due again. */
-  readonly #askMs: number;
-  /** The node, and which of its connections: one that is being opened anew does not have what the one before it had. */
+  /** The limit of one renewal. After it, the holder must check again whether the lease is still valid. */
+  readonly #renewTimeoutMs: number;
+  /** The node and the connection. A connection that is opened again does not inherit the lease of the one before it. */
   readonly #holder: string;
-  /** On this process's own steady clock, counted from before it asked. */
+  /** On the monotonic clock of this process, counted from the moment before the request to the database. */
   #heldUntil = 0;
   readonly #onError: (error: unknown) => void;
   #isFailing = false;
@@ -34,33 +34,33 @@ export class LinkLease {
     this.#link = link;
     this.#leaseMs = leaseMs;
     this.#marginMs = leaseMs / 6;
-    this.#askMs = leaseMs / 6;
+    this.#renewTimeoutMs = leaseMs / 6;
     this.#holder = `${node}/${randomBytes(4).toString("hex")}`;
     this.#onError = onError;
   }
 
-  /** How often a holder renews it, and another node asks for it. */
+  /** The interval at which the holder renews the lease, and at which another node tries to take it. */
   get renewEveryMs(): number {
     return this.#leaseMs / 4;
   }
 
-  /** Certainly ours: whoever asks the database now is told so. */
+  /** Whether this node certainly holds the lease, so that no other node can take it now. */
   get isHeld(): boolean {
     return this.leftMs > 0;
   }
 
-  /** For how long it is certainly ours, if nobody renews it. */
+  /** The time for which this node certainly holds the lease without a renewal. */
   get leftMs(): number {
     return Math.max(0, this.#heldUntil - performance.now());
   }
 
-  /** Takes it, or holds it for longer; false when it is another's, or nobody can tell. */
+  /** Takes or renews the lease. Returns false when another node holds it, and when it has expired and the database does not respond. */
   async hold(): Promise<boolean> {
-    const askedAt = performance.now();
-    // Not beyond what is left: whoever waits for the answer has to close the link by then.
-    const isOurs = await within(this.#take(), this.isHeld ? Math.min(this.#askMs, this.leftMs) : this.#askMs);
-    // The database is away: what we had we have until its time is over.
-    if (isOurs !== undefined) this.#heldUntil = isOurs ? askedAt + this.#leaseMs - this.#marginMs : 0;
+    const startedAt = performance.now();
+    // The wait ends with the lease at the latest, since the caller has to close the link by then.
+    const isHolder = await within(this.#take(), this.isHeld ? Math.min(this.#renewTimeoutMs, this.leftMs) : this.#renewTimeoutMs);
+    // Without a response of the database, a lease that this node holds stays valid until it expires.
+    if (isHolder !== undefined) this.#heldUntil = isHolder ? startedAt + this.#leaseMs - this.#marginMs : 0;
     return this.isHeld;
   }
 
@@ -69,12 +69,12 @@ export class LinkLease {
     await dropLease(this.#db, this.#link, this.#holder);
   }
 
-  /** Undefined when nobody can tell. */
+  /** Undefined when the database does not respond. */
   async #take(): Promise<boolean | undefined> {
     try {
-      const isOurs = await takeLease(this.#db, this.#link, this.#holder, this.#leaseMs);
+      const isHolder = await takeLease(this.#db, this.#link, this.#holder, this.#leaseMs);
       this.#isFailing = false;
-      return isOurs;
+      return isHolder;
     } catch (error) {
       if (!this.#isFailing) this.#onError(error);
       this.#isFailing = true;

@@ -1,4 +1,4 @@
-/** A link that one node has open at a time: the connection is there while the lease is, and not otherwise. */
+/** A link that one node at a time has open. The connection exists only while this node holds the lease. */
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
@@ -6,11 +6,11 @@ import { notSent } from "../providers/not-sent.ts";
 import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
 import type { LinkLease } from "./lease.ts";
 
-// A carrier that hangs at the goodbye must not keep the link from the next node for long.
+// A carrier that does not complete the close must not delay the next node for long.
 const CLOSE_MS = 4_000;
 
 const ELSEWHERE: LinkState = { kind: "connecting", reason: "another node has the link" };
-const NOT_OURS = notSent("link_elsewhere");
+const NOT_SENT = notSent("link_elsewhere");
 
 export type LeasedParts = { lease: LinkLease; window: number; open: () => Promise<Connection>; changed: () => void; log: Log };
 
@@ -28,7 +28,7 @@ export class LeasedConnection implements Connection {
 
   start(): void {
     this.#job.repeat(async () => {
-      await this.#turn();
+      await this.#renew();
       const { isHeld, leftMs, renewEveryMs } = this.#parts.lease;
       return isHeld ? Math.min(renewEveryMs, leftMs) : renewEveryMs;
     });
@@ -47,13 +47,13 @@ export class LeasedConnection implements Connection {
     return this.#inner.state ?? { kind: this.#inner.isReady ? "connected" : "connecting", reason: null };
   }
 
-  /** Whether this node has it. */
+  /** Whether this node has the link open. */
   get isHere(): boolean {
     return this.#inner !== undefined;
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
-    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_OURS : this.#inner.send(message, signal);
+    return this.#inner === undefined || !this.#parts.lease.isHeld ? NOT_SENT : this.#inner.send(message, signal);
   }
 
   async close(): Promise<void> {
@@ -68,17 +68,17 @@ export class LeasedConnection implements Connection {
     );
   }
 
-  async #turn(): Promise<void> {
+  async #renew(): Promise<void> {
     const { lease } = this.#parts;
-    // Its time is over, or was while we stood still: the link is closed before anybody is asked, which may take a while.
-    if (!lease.isHeld) await this.#lose();
+    // The lease has expired, perhaps while this process was suspended. The link is closed before the database is asked, which may take time.
+    if (!lease.isHeld) await this.#closeLost();
     const isHeld = await lease.hold();
-    // Not waited for: a carrier that takes its time must not keep the lease from being renewed.
+    // The opening runs in the background: a slow carrier must not delay the renewal of the lease.
     if (isHeld && this.#inner === undefined) this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
-    else if (!isHeld) await this.#lose();
+    else if (!isHeld) await this.#closeLost();
   }
 
-  async #lose(): Promise<void> {
+  async #closeLost(): Promise<void> {
     const { changed, log } = this.#parts;
     if (this.#inner === undefined) return;
     log.warn({ event: "links.lease_lost" }, "the lease of a link was lost: this node closes the link");
@@ -90,7 +90,7 @@ export class LeasedConnection implements Connection {
     const { lease, open, changed, log } = this.#parts;
     try {
       this.#inner = await open();
-      // It may have become another's meanwhile.
+      // Another node may have taken the lease meanwhile.
       if (!lease.isHeld || this.#isClosing) await this.#closeInner();
       else changed();
     } catch (error) {

@@ -1,5 +1,5 @@
-/** What a `[[link]]` of each provider may say. One schema a provider; names as in the file, secrets by the name of the environment
- *  variable that holds them. */
+/** The settings of a `[[link]]` table, one schema for each provider. The names are those of the file. A secret is given by the name of
+ *  the environment variable that holds it. */
 import { HINT, oneOf, Type, type TSchema } from "../http/schema.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../providers/smpp/settings.ts";
@@ -7,7 +7,7 @@ import { partHeaderBytes } from "../providers/smpp/text.ts";
 import { senderField } from "./address.ts";
 import type { Channel } from "./channel.ts";
 
-/** The name of a variable, not the secret: files get into backups. */
+/** The name of a variable and not the secret itself, since files get into backups. */
 const secret = Type.String({ pattern: "^[A-Z][A-Z0-9_]{0,99}$", [HINT]: "must be the name of an environment variable" });
 const text = (maxLength = 256) => Type.String({ minLength: 1, maxLength });
 const flag = Type.Boolean();
@@ -33,9 +33,9 @@ export type LinkKind = {
   channels: readonly Channel[];
   defaults: Readonly<Record<string, unknown>>;
   rateName: string;
-  /** What follows from the settings and the link's name. */
+  /** Derives further settings from the settings and the name of the link. */
   derive?: (settings: Readonly<Record<string, unknown>>, name: string) => Record<string, unknown>;
-  /** What each part of a long text gives to its header, where it is not what most carriers want. */
+  /** The bytes of the header in each part of a long text, where they differ from the usual ones. */
   headerBytes?: (settings: Readonly<Record<string, unknown>>) => number;
 };
 
@@ -99,7 +99,7 @@ export const LINK_KINDS: Readonly<Record<ProviderName, LinkKind>> = {
     channels: ["sms"],
     defaults: { baseUrl: "https://api.twilio.com", messagingServiceSid: null, partsPerSecond: 10, window: 20 },
     rateName: "partsPerSecond",
-    // Where the carrier calls us.
+    // The URL at which the carrier calls this service.
     derive: ({ publicUrl, ...rest }, name) => ({
       ...rest,
       statusCallbackUrl: `${String(publicUrl).replace(/\/+$/, "")}/providers/twilio/${name}`,

@@ -5,20 +5,20 @@ import { OPTED_OUT, WINDOW_CLOSED } from "../providers/simulator/scenarios.ts";
 import { CHANNELS, type Channel } from "./channel.ts";
 
 export type Link = {
-  /** Also the name of its lane in the queue. */
+  /** The name of the link is also the name of its lane in the queue. */
   name: string;
   provider: ProviderName;
-  /** As the provider wants them. */
+  /** In the form that the provider expects. */
   settings: unknown;
   channels: readonly Channel[];
-  /** Who a message comes from when its request does not say. */
+  /** The sender of a message whose request names none. */
   sender: string | null;
-  /** What each part of a long text gives to its header there. */
+  /** The bytes of the header in each part of a long text on this link. */
   partHeaderBytes: number;
-  /** Recipients whom the carrier is known to refuse, before anything is handed to it. */
+  /** Recipients that the carrier is known to refuse, so that their messages are not submitted. */
   unwilling: { optedOut: ReadonlySet<string>; windowClosed: ReadonlySet<string> };
-  /** A message of which nobody knows whether it left is held for so long, for a late answer or a receipt to tell; then it fails
-   *  with `outcome_unknown`, or is sent again at the risk of arriving twice. */
+  /** The hold after an unknown outcome: the time to wait for a late response or a receipt. After it, the message fails with
+   *  `outcome_unknown`, or is sent again at the risk of arriving twice. */
   onUnknown: { holdMs: number; policy: "fail" | "resend" };
 };
 

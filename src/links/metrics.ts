@@ -1,8 +1,8 @@
-/** How every link is doing, for Prometheus: the same on every node. */
+/** The state of every link, for Prometheus. Every node reports the same values. */
 import { Gauge, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
-import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
+import type { LinkChooser } from "./choose-links.ts";
 import { LINK_STATES, listLinks } from "./link-record.ts";
 
 const TRUST_MS = 5_000;
@@ -18,11 +18,11 @@ export function watchLinks(registry: Registry, db: Database, linkChooser: LinkCh
   const refresh = remembered(TRUST_MS, async () => {
     try {
       const links = await listLinks(db, linkChooser.links);
-      // One that the configuration no longer names has no state.
+      // A link that was removed from the configuration has no state.
       states.reset();
       for (const { name, state } of links) for (const each of LINK_STATES) states.set({ link: name, state: each }, each === state ? 1 : 0);
     } catch {
-      // Without a database there are other figures that tell; these keep their last value.
+      // Other metrics report a database that is unavailable. These keep their last value.
     }
   });
 }

@@ -1,17 +1,15 @@
-/** The plan: links, senders and routes, as the configuration file has them. Every fault is told, and none is mended. */
+/** The plan: the links, senders and routes of the configuration file. Every fault is reported, and none is corrected. */
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, Type, type Static } from "../http/schema.ts";
 import { compile, type Validate } from "../http/validate.ts";
 import { HEADER_BYTES } from "../lib/segments.ts";
+import { ENVIRONMENTS, type Environment } from "../storage/owner.ts";
 import { senderField } from "./address.ts";
 import { CHANNELS } from "./channel.ts";
 import { isProviderName, LINK_KINDS } from "./link-settings.ts";
 import { SIMULATOR_LINK, type Link } from "./link.ts";
-import type { Environment } from "../storage/owner.ts";
 
-const ENVIRONMENTS = ["test", "live"] as const satisfies readonly Environment[];
-
-/** A number or name of ours: the link it lives on, and whose it is, so that an inbound message finds its owner. */
+/** A number or name on a link, with its owner, so that an inbound message to the number finds its owner. */
 const SenderTable = Type.Object(
   { number: senderField, link: Type.String(), account: Type.String({ minLength: 1, maxLength: 100 }), environment: oneOf(ENVIRONMENTS) },
   { additionalProperties: false },
@@ -44,29 +42,29 @@ const CountriesTable = Type.Object(
   { additionalProperties: false },
 );
 
-/** The tables of the file, unread. */
+/** The tables of the file before they are checked. */
 export type Tables = { link?: unknown; sender?: unknown; route?: unknown; allowed_countries?: unknown };
 
 export type Plan = {
   links: readonly Link[];
   senders: readonly Sender[];
   routes: readonly RouteRow[];
-  /** Where an environment has none, every country is allowed. */
+  /** An environment without a list allows every country. */
   allowedCountries: Readonly<Partial<Record<Environment, readonly string[]>>>;
 };
 
 export const EMPTY_PLAN: Plan = { links: [], senders: [], routes: [], allowedCountries: {} };
 
-type Reading = { secretOf: (variable: string) => string | undefined; faults: string[] };
+type ReadContext = { secretOf: (variable: string) => string | undefined; faults: string[] };
 
-export function readPlan(tables: Tables, secretOf: Reading["secretOf"], faults: string[]): Plan {
-  const reading = { secretOf, faults };
-  const links = readAll(tables.link, "link", reading).flatMap((table, index) => readLink(table, `link ${index + 1}`, reading) ?? []);
-  const senders = readAll(tables.sender, "sender", reading).flatMap(
+export function readPlan(tables: Tables, secretOf: ReadContext["secretOf"], faults: string[]): Plan {
+  const context = { secretOf, faults };
+  const links = readAll(tables.link, "link", context).flatMap((table, index) => readLink(table, `link ${index + 1}`, context) ?? []);
+  const senders = readAll(tables.sender, "sender", context).flatMap(
     (table, index) => (checked(SENDER, table, `sender ${index + 1}`, faults) as Sender | undefined) ?? [],
   );
-  const names = namesOf(tables.link);
-  const routes = readAll(tables.route, "route", reading).flatMap((table, index) => {
+  const names = linkNames(tables.link);
+  const routes = readAll(tables.route, "route", context).flatMap((table, index) => {
     const at = `route ${index + 1}`;
     const row = checked(ROUTE, table, at, faults) as RouteRow | undefined;
     if (row !== undefined) checkRoute(row, at, { links, names }, faults);
@@ -85,29 +83,29 @@ const SENDER = compile(SenderTable, "body");
 const ROUTE = compile(RouteTable, "body");
 const COUNTRIES = compile(CountriesTable, "body");
 
-function readAll(value: unknown, name: string, { faults }: Reading): readonly unknown[] {
+function readAll(value: unknown, name: string, { faults }: ReadContext): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;
   faults.push(`${name}: must be written [[${name}]]`);
   return [];
 }
 
-/** The table, or undefined after its faults were told. */
+/** Returns the table, or reports its faults and returns undefined. */
 function checked(validate: Validate, table: unknown, where: string, faults: string[]): unknown {
   const found = validate(table);
-  faults.push(...found.map((fault) => `${where}: ${placeOf(fault)}${fault.detail}`));
+  faults.push(...found.map((fault) => `${where}: ${fieldPath(fault)}${fault.detail}`));
   return found.length === 0 ? table : undefined;
 }
 
-const placeOf = (fault: Fault): string => {
-  const place = "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : "";
-  return place === "" ? "" : `${place}: `;
+const fieldPath = (fault: Fault): string => {
+  const path = "pointer" in fault ? fault.pointer.slice(1).replaceAll("/", ".") : "";
+  return path === "" ? "" : `${path}: `;
 };
 
 const SECRET_SUFFIX = "_env";
 const DEFAULT_HOLD_SECONDS = 300;
 
-function readLink(table: unknown, where: string, { secretOf, faults }: Reading): Link | undefined {
+function readLink(table: unknown, where: string, { secretOf, faults }: ReadContext): Link | undefined {
   const { provider, name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
   const at = typeof name === "string" && name !== "" ? `link ${name}` : where;
   if (!isProviderName(provider)) {
@@ -119,7 +117,7 @@ function readLink(table: unknown, where: string, { secretOf, faults }: Reading):
   if (fields === undefined) return undefined;
   const settings: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(fields)) {
-    if (OURS.has(key)) continue;
+    if (COMMON_KEYS.has(key)) continue;
     if (key === "rate") settings[rateName] = value;
     else if (key.endsWith(SECRET_SUFFIX)) settings[camel(key.slice(0, -SECRET_SUFFIX.length))] = readSecret(String(value), `${at}: ${key}`);
     else settings[camel(key)] = value;
@@ -138,26 +136,26 @@ function readLink(table: unknown, where: string, { secretOf, faults }: Reading):
     },
   };
 
-  function readSecret(variable: string, place: string): string {
+  function readSecret(variable: string, field: string): string {
     const value = secretOf(variable);
-    if (value === undefined) faults.push(`${place}: the variable ${variable} is not set`);
+    if (value === undefined) faults.push(`${field}: the variable ${variable} is not set`);
     return value ?? "";
   }
 }
 
-/** What is ours to know of a link, and not its provider's. */
-const OURS: ReadonlySet<string> = new Set(["name", "provider", "sender", "on_unknown", "hold_seconds"]);
+/** The settings of every link, which its provider does not receive. */
+const COMMON_KEYS: ReadonlySet<string> = new Set(["name", "provider", "sender", "on_unknown", "hold_seconds"]);
 
 const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The names of links, also of those that have a fault: what leads to them has none for that. */
-const namesOf = (tables: unknown): string[] =>
+/** The names of all links, including links with a fault, so that a route to such a link is not reported as well. */
+const linkNames = (tables: unknown): string[] =>
   (Array.isArray(tables) ? tables : []).flatMap((table: unknown) => {
     const { name } = (typeof table === "object" && table !== null ? table : {}) as Record<string, unknown>;
     return typeof name === "string" ? [name] : [];
   });
 
-/** A name leads to one thing. */
+/** A name belongs to one link. */
 function checkLinks(names: readonly string[], faults: string[]): void {
   for (const name of new Set(names)) {
     if (name === SIMULATOR_LINK) faults.push(`link ${name}: the name is the simulator's, which is always there`);
@@ -165,7 +163,7 @@ function checkLinks(names: readonly string[], faults: string[]): void {
   }
 }
 
-/** `names`: of all links, also of those that have a fault. */
+/** `names` includes the links that have a fault. */
 type Declared = { links: readonly Link[]; names: readonly string[] };
 
 function checkRoute(row: RouteRow, at: string, { links, names }: Declared, faults: string[]): void {
@@ -181,7 +179,7 @@ function checkRoute(row: RouteRow, at: string, { links, names }: Declared, fault
   if (weights?.every((weight) => weight === 0)) faults.push(`${at}: weights: must not all be 0`);
 }
 
-/** A number has one owner, wherever it lives. */
+/** A number has one owner on all links. */
 function checkSenders(senders: readonly Sender[], links: ReadonlySet<string>, faults: string[]): void {
   for (const [index, { number, link, account, environment }] of senders.entries()) {
     if (!links.has(link)) faults.push(`sender ${number}: there is no link ${link}`);

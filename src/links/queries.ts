@@ -1,9 +1,9 @@
-/** All SQL of links: which node has one open, and what it says of it. */
+/** All SQL of links: the leases, and the states that nodes report. */
 import type { Queryable } from "../storage/database.ts";
 import { sql } from "../storage/sql.ts";
 
-/** Whether the link is this node's, from now on for as long as the lease lasts. One that nobody has, or whose time is over, is to be
- *  had by whoever comes first. */
+/** Takes or renews the lease of a link. Returns whether this node holds it now. The first node to ask gets a lease that is free or has
+ *  expired. */
 export const takeLease = async (db: Queryable, link: string, node: string, leaseMs: number): Promise<boolean> =>
   (
     await db.rows(sql`
@@ -15,30 +15,30 @@ export const takeLease = async (db: Queryable, link: string, node: string, lease
   returning 1`)
   ).length > 0;
 
-/** Anybody may have it at once. */
+/** Gives the lease up, so that another node can take it at once. */
 export const dropLease = async (db: Queryable, link: string, node: string): Promise<void> => {
   await db.rows(sql`
   delete from link_leases
    where link = ${link} and node = ${node}`);
 };
 
-/** An error of a link, and when it came: the state is said again and again, and is no new error for that. */
+/** An error of a link, and its time: a state is reported repeatedly, and a repetition is not a new error. */
 export type LinkError = { code: string; atMs: number };
 export type ReportedState = { state: string; reason: string | null; inFlight: number; lastError: LinkError | null };
 
 export const writeState = async (db: Queryable, link: string, node: string, reported: ReportedState): Promise<void> => {
   const { state, reason, inFlight, lastError } = reported;
   await db.rows(sql`
-  insert into link_states as known (link, node, state, reason, in_flight, last_error, last_error_at, updated_at)
+  insert into link_states as stored (link, node, state, reason, in_flight, last_error, last_error_at, updated_at)
   values (${link}, ${node}, ${state}, ${reason}, ${inFlight}, ${lastError?.code ?? null},
           to_timestamp(${lastError?.atMs ?? null}::float8 / 1000), now())
   on conflict (link, node) do update
      set state = excluded.state, reason = excluded.reason, in_flight = excluded.in_flight, updated_at = excluded.updated_at,
-         last_error = coalesce(excluded.last_error, known.last_error),
-         last_error_at = coalesce(excluded.last_error_at, known.last_error_at)`);
+         last_error = coalesce(excluded.last_error, stored.last_error),
+         last_error_at = coalesce(excluded.last_error_at, stored.last_error_at)`);
 };
 
-/** What this node said is no longer so: it has closed the link. */
+/** Deletes the state of a link that this node has closed, and states that are older than a day. */
 export const dropState = async (db: Queryable, link: string, node: string): Promise<void> => {
   await db.rows(sql`
   delete from link_states
@@ -56,7 +56,7 @@ export type StateRow = {
   updated_at: Date;
 };
 
-/** What was said within the last seconds: a node that is silent is gone. */
+/** The states of the last seconds. A node that reports none is gone. */
 export const readStates = (db: Queryable, freshSeconds: number): Promise<StateRow[]> =>
   db.rows<StateRow>(sql`
   select link, node, state, reason, in_flight, last_error, last_error_at, updated_at

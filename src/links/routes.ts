@@ -1,9 +1,9 @@
-/** The HTTP face of links. */
+/** The HTTP routes of links. */
 import { route, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
-import { SIMULATOR_LINK } from "./link.ts";
-import type { LinkChooser } from "./choose-links.ts";
 import type { Database } from "../storage/database.ts";
+import type { LinkChooser } from "./choose-links.ts";
+import { SIMULATOR_LINK } from "./link.ts";
 import { LinkRecord, listLinks } from "./link-record.ts";
 
 const LinkList = Type.Object({ data: Type.Array(LinkRecord) }, { title: "LinkList" });

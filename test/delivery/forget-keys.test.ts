@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import { forgetExpiredKeys, forgetSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
+import { deleteExpiredKeys, deleteSlice, keyCleanup, restAfter } from "../../src/idempotency/forget-keys.ts";
 import { parseIdempotencyKey } from "../../src/idempotency/key.ts";
-import { findResponse, forgetExpired } from "../../src/idempotency/queries.ts";
+import { findResponse, deleteExpired } from "../../src/idempotency/queries.ts";
 import { acceptStatement } from "../../src/messages/accept-statement.ts";
 import { newId } from "../../src/lib/id.ts";
 import { uuidToText, type Uuid } from "../../src/lib/uuid.ts";
@@ -63,13 +63,13 @@ describe("a lap", () => {
   test("forgets the expired keys and keeps the live ones", async () => {
     await addKeys(50, "-1 second");
     const live = [...(await addKeys(50, "10 seconds")), ...(await addKeys(50, "24 hours"))];
-    assert.equal(await forgetExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db), true);
     assert.deepEqual(await storedKeys(), live.toSorted());
   });
 
   test("over an empty table ends", async () => {
-    assert.equal(await forgetExpiredKeys(db), true);
-    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 0, nextBlock: 0 });
+    assert.equal(await deleteExpiredKeys(db), true);
+    assert.deepEqual(await deleteSlice(db, 0), { deleted: 0, nextBlock: 0 });
   });
 
   test("over many blocks ends, and has been everywhere", async () => {
@@ -83,14 +83,14 @@ describe("a lap", () => {
     const slices: number[] = [];
     let block = 0;
     do {
-      const slice = await forgetSlice(db, block);
-      assert.ok(slice !== null && slice.forgotten > 0);
-      slices.push(slice.forgotten);
+      const slice = await deleteSlice(db, block);
+      assert.ok(slice !== null && slice.deleted > 0);
+      slices.push(slice.deleted);
       block = slice.nextBlock;
     } while (block > 0);
     assert.ok(slices.length > 2, `${slices.length} slices`);
     assert.equal(
-      slices.reduce((sum, forgotten) => sum + forgotten),
+      slices.reduce((sum, deleted) => sum + deleted),
       28_500,
     );
     assert.deepEqual(await storedKeys(), live.toSorted());
@@ -98,7 +98,7 @@ describe("a lap", () => {
 
   test("begins anew when the table has become shorter than where it was", async () => {
     await addKeys(10, "-1 hour");
-    assert.deepEqual(await forgetSlice(db, 4_000_000), { forgotten: 0, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 4_000_000), { deleted: 0, nextBlock: 0 });
   });
 
   test("does not disturb the replay of a live key", async () => {
@@ -107,7 +107,7 @@ describe("a lap", () => {
     const answer = (): Promise<unknown[]> => findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
     const first = await answer();
     assert.equal(first.length, 1);
-    assert.equal(await forgetExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db), true);
     assert.deepEqual(await answer(), first);
   });
 });
@@ -119,9 +119,9 @@ describe("beside others", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     assert.equal((await other.client.query(CLAIM, [ACCOUNT, [key]])).rowCount, 1);
-    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 20, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0), { deleted: 20, nextBlock: 0 });
     await other.client.query("commit");
-    assert.equal(await forgetExpiredKeys(db), true);
+    assert.equal(await deleteExpiredKeys(db), true);
     assert.deepEqual(await storedKeys(), [key]);
     assert.equal((await findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
   });
@@ -131,9 +131,9 @@ describe("beside others", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     await other.client.query(CLAIM, [ACCOUNT, keys]);
-    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 0, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0), { deleted: 0, nextBlock: 0 });
     await other.client.query("rollback");
-    assert.deepEqual(await forgetSlice(db, 0), { forgotten: 1, nextBlock: 0 });
+    assert.deepEqual(await deleteSlice(db, 0), { deleted: 1, nextBlock: 0 });
   });
 
   test("keys that are renewed while a lap comes by are there afterwards, and live, each one", async () => {
@@ -147,7 +147,7 @@ describe("beside others", () => {
           renewed.push(...claimed.map(({ key }) => uuidToText(key)));
         }
       };
-      await Promise.all([renew(), forgetExpiredKeys(db), forgetExpiredKeys(db)]);
+      await Promise.all([renew(), deleteExpiredKeys(db), deleteExpiredKeys(db)]);
       assert.equal(renewed.length, 2_000, "every one of them could be claimed");
       const live = await rows<{ key: Uuid }>("select key from idempotency_keys where expires_at > now()");
       assert.deepEqual(live.map(({ key }) => uuidToText(key)).toSorted(), renewed.toSorted());
@@ -160,8 +160,8 @@ describe("beside others", () => {
     await using other = await connectClient();
     await other.client.query("begin");
     await other.client.query(`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.expiredKeys})`);
-    assert.equal(await forgetSlice(db, 0), null);
-    assert.equal(await forgetExpiredKeys(db), false);
+    assert.equal(await deleteSlice(db, 0), null);
+    assert.equal(await deleteExpiredKeys(db), false);
     assert.deepEqual(await storedKeys(), keys.toSorted());
   });
 });
@@ -172,7 +172,7 @@ describe("a slice", () => {
     test(`reads its blocks and no others${setting === "" ? "" : ", also where scans and joins of whole tables are switched off"}`, async () => {
       await addKeys(20_000, "1 hour");
       await rows("analyze idempotency_keys");
-      const { text } = await statementOf((queryable) => forgetExpired(queryable, 0, 1));
+      const { text } = await statementOf((queryable) => deleteExpired(queryable, 0, 1));
       const plan = await db.session(10_000, async (run) => {
         await run(`${setting} prepare slice as ${text}`);
         const { rows: lines } = await run("explain (costs off) execute slice('(0,0)', '(256,0)')");
@@ -187,10 +187,10 @@ describe("a slice", () => {
 
 describe("the walker", () => {
   const cases: readonly (readonly [what: string, restMs: number, expectedMs: number])[] = [
-    ["a short slice", restAfter({ forgotten: 0, nextBlock: 256 }, 1), 100],
-    ["a slice that found little", restAfter({ forgotten: 10, nextBlock: 256 }, 40), 2_000],
-    ["a slice that found much", restAfter({ forgotten: 11_000, nextBlock: 256 }, 40), 400],
-    ["a lap", restAfter({ forgotten: 11_000, nextBlock: 0 }, 40), 1_800_000],
+    ["a short slice", restAfter({ deleted: 0, nextBlock: 256 }, 1), 100],
+    ["a slice that found little", restAfter({ deleted: 10, nextBlock: 256 }, 40), 2_000],
+    ["a slice that found much", restAfter({ deleted: 11_000, nextBlock: 256 }, 40), 400],
+    ["a lap", restAfter({ deleted: 11_000, nextBlock: 0 }, 40), 1_800_000],
     ["a slice that another node kept it from", restAfter(null, 1), 60_000],
   ];
   for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
