@@ -1,5 +1,5 @@
-/** The form of an API key: `gw_live_` and 32 random base-62 digits (190 bits), then six digits of checksum, so that a
- *  typo or a made-up key is recognised without asking the database. Only its hash is ever stored. */
+/** API keys: their form, their creation and their rotation. A key is `gw_live_` and 32 random base-62 digits (190 bits), then six digits
+ *  of checksum, so that a mistyped or invented key is recognised without the database. Only the hash of a key is stored. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { randomBase62, toBase62 } from "../lib/base62.ts";
@@ -11,7 +11,7 @@ import { expireKey, insertKey, insertKeyHash, type KeyRow } from "./queries.ts";
 import type { Scope } from "./scope.ts";
 
 const SECRET_DIGITS = 32;
-// 62^6 is more than 2^32: a CRC-32 always fits.
+// 62^6 is greater than 2^32, so a CRC-32 always fits.
 const CHECKSUM_DIGITS = 6;
 const FORM = new RegExp(`^gw_(test|live)_[0-9A-Za-z]{${SECRET_DIGITS + CHECKSUM_DIGITS}}$`);
 const HINT_DIGITS = 4;
@@ -26,10 +26,10 @@ export function newApiKey(environment: Environment): string {
 export const isApiKey = (text: string): boolean =>
   FORM.test(text) && checksum(text.slice(0, -CHECKSUM_DIGITS)) === text.slice(-CHECKSUM_DIGITS);
 
-/** A plain SHA-256 will do: nobody guesses 190 random bits, so there is nothing to slow down. */
+/** A plain SHA-256 is enough: 190 random bits cannot be guessed, so a slow hash has no benefit. */
 export const hashApiKey = (text: string): Buffer => hash("sha256", text, "buffer");
 
-/** `gw_live_Ab3x…`, by which a person tells keys apart. */
+/** The beginning of the key, such as `gw_live_Ab3x…`, by which people recognise it. */
 export const apiKeyHint = (text: string): string => `${text.slice(0, "gw_live_".length + HINT_DIGITS)}…`;
 
 export type KeyRequest = {
@@ -40,7 +40,7 @@ export type KeyRequest = {
   expiresAt: Date | null;
 };
 
-/** The secret is in the result and nowhere else: the database has its hash. */
+/** Only this result contains the secret. The database has its hash. */
 export type CreatedKey = { secret: string; key: KeyRow };
 
 export const createKey = async (db: Database, clock: Clock, request: KeyRequest): Promise<CreatedKey> =>
@@ -58,7 +58,7 @@ export async function createKeyIn(
   return { secret, key: key as KeyRow };
 }
 
-/** A new key with the scopes of the old one, which goes on working for the overlap. */
+/** Creates a new key with the scopes of the old one. The old key works until the overlap ends. */
 export const rotateKey = async (db: Database, clock: Clock, old: KeyRow, overlapSeconds: number): Promise<CreatedKey> =>
   db.transaction((tx) => rotateKeyIn(tx, clock, old, { overlapSeconds, expiresAt: null }));
 

@@ -1,24 +1,24 @@
-/** `Authorization: Bearer …` → the credential behind it: an API key, or an access token that one has bought. */
+/** Authenticates `Authorization: Bearer …`: finds the credential of an API key or of an access token. */
 import { Problem } from "../http/problem.ts";
 import { idKey, type AccountId, type KeyId } from "../lib/id.ts";
 import { uuidToText } from "../lib/uuid.ts";
 import type { Database } from "../storage/database.ts";
+import type { Environment } from "../storage/owner.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import { findCredential, findCredentialOf, touchKey, type CredentialRow } from "./queries.ts";
 import type { Tier } from "./quota.ts";
 import type { Scope } from "./scope.ts";
-import type { Environment } from "../storage/owner.ts";
 
 export type Credential = {
   accountId: AccountId;
   keyId: KeyId;
   environment: Environment;
-  /** Account and environment as one text: what quota and idempotency are kept by. */
+  /** Account and environment as one text, by which quota and idempotency keys are separated. */
   environmentKey: string;
   scopes: ReadonlySet<Scope>;
   tier: Tier;
-  /** When the access token ends, by itself; null for an API key. */
-  tokenEndsAtMs: number | null;
+  /** The expiry of the access token itself; null for an API key. */
+  tokenExpiresAtMs: number | null;
 };
 
 /** The content of an access token with a valid signature that has not expired. Whether its key is still active is checked separately. */
@@ -27,72 +27,72 @@ export type TokenClaims = { accountId: AccountId; keyId: KeyId; scopes: readonly
 /** Undefined for a token that this installation has not issued, and for an expired one. */
 export type ReadToken = (token: string) => Promise<TokenClaims | undefined>;
 
-// A revoked key must be refused "within a second or so" on every node, so no answer is trusted for longer than that.
+// A revoked key must be refused "within a second or so" on every node, so a result is trusted for no longer than that.
 const TRUST_MS = 1_000;
-// Unknown keys are remembered as well, or a client with a bad key would ask the database each time.
-const MAX_REMEMBERED = 10_000;
+// Unknown keys are cached as well. Otherwise each request of a client with a bad key would reach the database.
+const MAX_CACHED = 10_000;
 const TOUCH_EVERY_MS = 60_000;
 
-type Remembered = { credential: Credential | undefined; until: number };
+type CachedCredential = { credential: Credential | undefined; until: number };
 
 export class Authenticator {
   readonly #db: Database;
-  /** By the token itself: hashing it for each request would cost more than all else that is done to admit one. */
-  readonly #remembered = new Map<string, Remembered>();
-  readonly #asking = new Map<string, Promise<Credential | undefined>>();
+  /** By the token itself: hashing the token for each request would cost more than all other work of admission. */
+  readonly #cached = new Map<string, CachedCredential>();
+  readonly #lookups = new Map<string, Promise<Credential | undefined>>();
   readonly #touchedAt = new Map<string, number>();
   readonly #readToken: ReadToken;
   readonly #now: () => number;
 
-  /** `now` is the database's time, by which tokens end. */
+  /** `now` is the time of the database, by which tokens expire. */
   constructor(db: Database, readToken: ReadToken = async () => undefined, now: () => number = Date.now) {
     this.#db = db;
     this.#readToken = readToken;
     this.#now = now;
   }
 
-  /** Throws a 401 problem unless the header holds a living credential. Without waiting while the answer is fresh. */
+  /** Returns the credential of the header, or throws a 401 problem. Returns without a promise while the cached result is fresh. */
   authenticate(header: string | undefined): Credential | Promise<Credential> {
     const token = bearerToken(header);
-    const known = this.#remembered.get(token);
-    if (known !== undefined && performance.now() < known.until) return known.credential ?? refuse();
+    const cached = this.#cached.get(token);
+    if (cached !== undefined && performance.now() < cached.until) return cached.credential ?? refuse();
     if (!isApiKey(token) && !looksLikeToken(token)) throw invalidToken();
     return this.#lookUp(token);
   }
 
-  /** A key was revoked here: what is remembered of it counts no more. */
+  /** Clears the cache, after a key was revoked on this node. */
   forget(): void {
-    this.#remembered.clear();
+    this.#cached.clear();
   }
 
   async #lookUp(token: string): Promise<Credential> {
-    // Requests that come together ask once.
-    let asking = this.#asking.get(token);
-    if (asking === undefined) {
-      asking = this.#remember(token).finally(() => this.#asking.delete(token));
-      this.#asking.set(token, asking);
+    // Concurrent requests share one lookup.
+    let lookup = this.#lookups.get(token);
+    if (lookup === undefined) {
+      lookup = this.#find(token).finally(() => this.#lookups.delete(token));
+      this.#lookups.set(token, lookup);
     }
-    return (await asking) ?? refuse();
+    return (await lookup) ?? refuse();
   }
 
-  async #remember(token: string): Promise<Credential | undefined> {
-    const askedAt = performance.now();
-    if (isApiKey(token)) return this.#keep(token, await this.#ask(hashApiKey(token)), askedAt + TRUST_MS);
+  async #find(token: string): Promise<Credential | undefined> {
+    const startedAt = performance.now();
+    if (isApiKey(token)) return this.#keep(token, await this.#findKey(hashApiKey(token)), startedAt + TRUST_MS);
     const claims = await this.#readToken(token);
-    // Not remembered: nobody knows how many can be made up.
+    // Not cached: a client could invent any number of tokens.
     if (claims === undefined) return undefined;
     const [row] = await findCredentialOf(this.#db, claims.accountId, claims.keyId);
     const credential = row && this.#found(row, claims);
-    return this.#keep(token, credential, askedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#now()));
+    return this.#keep(token, credential, startedAt + Math.min(TRUST_MS, claims.expiresAtMs - this.#now()));
   }
 
   #keep(token: string, credential: Credential | undefined, until: number): Credential | undefined {
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(token, { credential, until });
+    if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
+    this.#cached.set(token, { credential, until });
     return credential;
   }
 
-  async #ask(hash: Buffer): Promise<Credential | undefined> {
+  async #findKey(hash: Buffer): Promise<Credential | undefined> {
     const [row] = await findCredential(this.#db, hash);
     return row && this.#found(row);
   }
@@ -102,18 +102,18 @@ export class Authenticator {
     return toCredential(row, token);
   }
 
-  /** `last_used_at` is for people: once a minute is exact enough, and a failure costs nothing. */
+  /** Updates `last_used_at` at most once a minute, which is exact enough for people. A failure has no consequence. */
   touch({ account_id: accountId, key_id: keyId }: Pick<CredentialRow, "account_id" | "key_id">): void {
     const name = idKey(keyId);
     const now = performance.now();
     if (now - (this.#touchedAt.get(name) ?? -TOUCH_EVERY_MS) < TOUCH_EVERY_MS) return;
-    if (this.#touchedAt.size >= MAX_REMEMBERED) this.#touchedAt.clear();
+    if (this.#touchedAt.size >= MAX_CACHED) this.#touchedAt.clear();
     this.#touchedAt.set(name, now);
     void touchKey(this.#db, accountId, keyId).catch(() => this.#touchedAt.delete(name));
   }
 }
 
-/** The key itself, or a token that it bought, which has no more than its key. */
+/** The credential of a key, or of a token, which has at most the scopes of its key. */
 export function toCredential(row: CredentialRow, token?: TokenClaims): Credential {
   const limit =
     row.requests_per_second === null || row.burst === null ? null : { requestsPerSecond: row.requests_per_second, burst: row.burst };
@@ -124,7 +124,7 @@ export function toCredential(row: CredentialRow, token?: TokenClaims): Credentia
     environmentKey: `${uuidToText(row.account_id)}/${row.environment}`,
     scopes: new Set(token === undefined ? row.scopes : token.scopes.filter((scope) => row.scopes.includes(scope))),
     tier: { name: row.tier, limit },
-    tokenEndsAtMs: token?.expiresAtMs ?? null,
+    tokenExpiresAtMs: token?.expiresAtMs ?? null,
   };
 }
 

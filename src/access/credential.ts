@@ -1,11 +1,11 @@
-/** The credential that asks, as it is told to itself: what it may do, how often, and until when. */
-import { invalidToken, type Credential } from "./authenticate.ts";
-import { findCredentialOf } from "./queries.ts";
-import { SCOPES } from "./scope.ts";
+/** The credential of a request as a record: its scopes, its tier and its expiry. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Database } from "../storage/database.ts";
+import { invalidToken, type Credential } from "./authenticate.ts";
+import { findCredentialOf } from "./queries.ts";
+import { SCOPES } from "./scope.ts";
 
 const TierRecord = Type.Object(
   {
@@ -36,22 +36,22 @@ export const CredentialRecord = Type.Object(
 );
 export type CredentialRecord = Static<typeof CredentialRecord>;
 
-/** What is known of the credential since it was admitted may be a second old, and its key over by now: then it is none. */
+/** Reads the key again: the cached credential may be a second old, and its key may have been revoked or have expired since. */
 export async function readCredential(db: Database, credential: Credential): Promise<CredentialRecord> {
   const [key] = await findCredentialOf(db, credential.accountId, credential.keyId);
   if (key === undefined) throw invalidToken();
-  const { scopes, tier, tokenEndsAtMs } = credential;
-  const endsAtMs = Math.min(tokenEndsAtMs ?? Infinity, key.expires_at?.getTime() ?? Infinity);
+  const { scopes, tier, tokenExpiresAtMs } = credential;
+  const expiresAtMs = Math.min(tokenExpiresAtMs ?? Infinity, key.expires_at?.getTime() ?? Infinity);
   return {
     object: "credential",
-    type: tokenEndsAtMs === null ? "api_key" : "access_token",
+    type: tokenExpiresAtMs === null ? "api_key" : "access_token",
     key_id: encodeId("key", credential.keyId),
     account_id: encodeId("acct", credential.accountId),
     environment: credential.environment,
     name: key.name,
     scopes: SCOPES.filter((scope) => scopes.has(scope)),
-    // The one that this very request was admitted by.
+    // The tier by which this request was admitted.
     tier: { name: tier.name, requests_per_second: tier.limit?.requestsPerSecond ?? null, burst: tier.limit?.burst ?? null },
-    expires_at: endsAtMs === Infinity ? null : isoTime(endsAtMs),
+    expires_at: expiresAtMs === Infinity ? null : isoTime(expiresAtMs),
   };
 }

@@ -1,8 +1,8 @@
-/** What the OpenAPI document says of tokens: two paths that are no rows of the API, since one takes a form and neither a bearer. */
-import { SCOPES } from "./scope.ts";
+/** The OpenAPI description of access tokens. Its two paths are not rows of the API, since one accepts a form and neither a bearer token. */
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
+import { SCOPES } from "./scope.ts";
 
 const AccessToken = Type.Object(
   {
@@ -79,18 +79,18 @@ const schema = (name: keyof typeof tokenSchemas | "Problem") => ({ schema: { $re
 const headers = (names: readonly string[]) =>
   Object.fromEntries(["X-Request-ID", ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-type Refused = { codes: readonly ErrorCode[]; has?: readonly string[] };
+type ErrorReply = { codes: readonly ErrorCode[]; has?: readonly string[] };
 
-const refused =
+const errorReply =
   (content: object) =>
-  ({ codes, has = [] }: Refused) => ({
+  ({ codes, has = [] }: ErrorReply) => ({
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join(" "),
     headers: headers(has),
     content,
   });
-const oauthError = refused({ "application/json": schema("OAuthError") });
-// Before the request is read nobody knows which route it is for.
-const problem = refused({ [PROBLEM_TYPE]: schema("Problem") });
+const oauthError = errorReply({ "application/json": schema("OAuthError") });
+// An error before the request is read has the form of a problem, since the route is not yet known.
+const problem = errorReply({ [PROBLEM_TYPE]: schema("Problem") });
 
 const UNREAD = {
   "408": problem({ codes: ["request_timeout"] }),
@@ -105,7 +105,7 @@ export const tokenPaths = {
       description:
         "OAuth 2 client credentials: the id of an API key is the client's id, the key its secret. A token lives for an hour, and dies with its key. Errors here are those of RFC 6749, with the members of a problem beside them. There is no `Idempotency-Key`: a repetition buys another token.",
       tags: ["Keys"],
-      // By HTTP Basic, or in the form.
+      // The client authenticates by HTTP Basic, or in the form.
       security: [{ client: [] }, {}],
       parameters: [],
       requestBody: { required: true, content: { "application/x-www-form-urlencoded": schema("TokenRequest") } },

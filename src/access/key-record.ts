@@ -56,7 +56,7 @@ export const NewKeyBody = Type.Object(
 );
 export type NewKey = Static<typeof NewKeyBody>;
 
-/** A key that is over before it begins is a mistake. */
+/** A key that has expired before its creation is a mistake. */
 export function checkNewKey({ expires_at: expiresAt }: Readonly<Record<string, unknown>>): Fault[] {
   if (typeof expiresAt !== "string" || Date.parse(expiresAt) > Date.now()) return [];
   return [{ pointer: "/expires_at", code: "in_the_past", detail: "must be an RFC 3339 time in the future" }];

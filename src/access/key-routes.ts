@@ -1,13 +1,13 @@
-/** The HTTP face of API keys. */
-import { listKeysOf } from "./queries.ts";
+/** The HTTP routes of API keys and of the caller's own credential. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { findOwn, type KeyChanger } from "./change-key.ts";
+import { findOwnKey, type KeyChanger } from "./change-key.ts";
 import { CredentialRecord, readCredential } from "./credential.ts";
 import { checkNewKey, KeyRecord, keyRecord, KeyWithSecret, NewKeyBody, RotateKeyBody } from "./key-record.ts";
+import { listKeysOf } from "./queries.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 const KeyParams = Type.Object({ id: Type.String({ description: "The key's id." }) });
@@ -56,7 +56,7 @@ export const keyRoutes = (db: Database, changer: KeyChanger): Route[] => [
     problems: ["not_found"],
     handle: async ({ params, credential }) => ({
       status: 200,
-      body: JSON.stringify(keyRecord(await findOwn(db, credential, decodeId("key", params.id)))),
+      body: JSON.stringify(keyRecord(await findOwnKey(db, credential, decodeId("key", params.id)))),
     }),
   }),
   route({

@@ -1,5 +1,5 @@
-/** This node's share of each environment's quota: a counter in memory, settled with the shared bucket a few times a
- *  second at most, and never once per request. */
+/** The quota on this node: each environment has a share of its quota as a counter in memory. The share is settled with the bucket in the
+ *  database a few times a second at most, and never for each request. */
 import { Problem } from "../http/problem.ts";
 import { assert } from "../lib/assert.ts";
 import type { Database } from "../storage/database.ts";
@@ -12,24 +12,24 @@ export type QuotaDecision = { isAdmitted: boolean; remaining: number; resetSecon
 type Share = {
   tokens: number;
   granted: number;
-  /** Until when the leased tokens may be spent, on this process's own steady clock. */
+  /** The time until which the leased tokens may be spent, on the monotonic clock of this process. */
   spendUntil: number;
-  /** What the bucket had left after the last settlement, and when that was. */
+  /** The level of the bucket after the last settlement, and the time of the settlement. */
   level: number;
   settledAt: number;
-  /** The bucket was found empty: asking again before this moment is pointless. */
+  /** The bucket was empty. A settlement before this time would grant nothing. */
   emptyUntil: number;
   waiting: number;
   settling: Promise<void> | undefined;
 };
 
-// A tenth of the burst is leased at least: enough to spare the database, little enough to leave nodes beside us theirs.
+// A lease is at least a tenth of the burst: enough to spare the database, and little enough to leave tokens to other nodes.
 const CHUNK_OF_BURST = 0.1;
-// A busy node leases what it is likely to spend until the settlement after next.
+// A busy node leases the tokens that it is likely to spend until the settlement after the next one.
 const LEASE_AHEAD_SECONDS = 0.2;
 const EMPTY_PAUSE_MS = 50;
 const MAX_SHARES = 10_000;
-// Each round is one settlement; a request that got nothing from this many is refused.
+// Each round is one settlement. A request that gets nothing in this many rounds is refused.
 const MAX_ROUNDS = 4;
 
 export class Limiter {
@@ -42,28 +42,28 @@ export class Limiter {
     this.#node = node;
   }
 
-  /** Takes requests from the environment's quota: all of them, or none. Resolved at once while this node holds the tokens. */
+  /** Takes requests from the quota of the environment: all of them, or none. Returns without a promise while this node has tokens. */
   take(credential: Credential, count = 1): QuotaDecision | Promise<QuotaDecision> | undefined {
     const { limit } = credential.tier;
     if (limit === null) return undefined;
-    const share = this.#shareOf(credential);
+    const share = this.#shareFor(credential);
     const now = performance.now();
     if (share.tokens >= count && now < share.spendUntil) return this.#spend(share, credential, limit, count);
-    return this.#takeSlowly(share, credential, limit, count);
+    return this.#takeAfterSettling(share, credential, limit, count);
   }
 
-  #shareOf({ environmentKey }: Credential): Share {
+  #shareFor({ environmentKey }: Credential): Share {
     let share = this.#shares.get(environmentKey);
     if (share === undefined) {
-      if (this.#shares.size >= MAX_SHARES) this.#forgetIdle();
+      if (this.#shares.size >= MAX_SHARES) this.#dropIdle();
       share = { tokens: 0, granted: 0, spendUntil: 0, level: 0, settledAt: 0, emptyUntil: 0, waiting: 0, settling: undefined };
       this.#shares.set(environmentKey, share);
     }
     return share;
   }
 
-  /** A share that ran out and that nobody waits for is worth nothing. */
-  #forgetIdle(): void {
+  /** Drops the shares that have expired and that no request waits for. */
+  #dropIdle(): void {
     const now = performance.now();
     for (const [name, { spendUntil, waiting, settling }] of this.#shares) {
       if (now >= spendUntil && waiting === 0 && settling === undefined) this.#shares.delete(name);
@@ -73,14 +73,14 @@ export class Limiter {
   #spend(share: Share, credential: Credential, limit: Limit, count: number): QuotaDecision {
     const now = performance.now();
     share.tokens -= count;
-    // Refill before it runs dry, so that under steady load nobody waits. A failure here shows when it has run dry.
+    // Refills before the share is empty, so that no request waits under steady load. A failure shows once the share is empty.
     if (share.tokens < share.granted / 2 && share.settling === undefined && now >= share.emptyUntil) {
       void this.#settleOnce(share, credential, limit).catch(() => undefined);
     }
     return decision(true, share, limit, { now, count });
   }
 
-  async #takeSlowly(share: Share, credential: Credential, limit: Limit, count: number): Promise<QuotaDecision> {
+  async #takeAfterSettling(share: Share, credential: Credential, limit: Limit, count: number): Promise<QuotaDecision> {
     share.waiting += count;
     try {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -103,17 +103,17 @@ export class Limiter {
   }
 
   async #settle(share: Share, credential: Credential, limit: Limit): Promise<void> {
-    const askedAt = performance.now();
-    const want = wanted(share, limit, askedAt);
-    const isSpendable = askedAt < share.spendUntil;
+    const startedAt = performance.now();
+    const want = wanted(share, limit, startedAt);
+    const isSpendable = startedAt < share.spendUntil;
     const report = { node: this.#node, want, kept: isSpendable ? share.tokens : 0, returned: isSpendable ? 0 : share.tokens };
     if (!isSpendable) share.tokens = 0;
     const { granted, level } = await this.#settleInDatabase(credential, limit, report);
     share.tokens += granted;
     share.granted = share.tokens;
-    share.spendUntil = askedAt + LEASE_SPEND_MS;
+    share.spendUntil = startedAt + LEASE_SPEND_MS;
     share.level = level;
-    share.settledAt = askedAt;
+    share.settledAt = startedAt;
     const pauseMs = Math.max(EMPTY_PAUSE_MS, ((1 - level) / limit.requestsPerSecond) * 1_000);
     share.emptyUntil = granted < want ? performance.now() + pauseMs : 0;
   }
@@ -129,7 +129,7 @@ export class Limiter {
         await insertBucket(tx, accountId, environment, limit.burst);
         [row] = await lockBucket(tx, accountId, environment);
       }
-      assert(row !== undefined, "a quota bucket that was just made is there");
+      assert(row !== undefined, "a quota bucket that was just created exists");
       const before = { level: row.level, refilledAtMs: row.refilled_at_ms, leases: row.leases };
       const { bucket, granted } = settle(before, limit, { ...report, nowMs: row.now_ms });
       await writeBucket(tx, accountId, environment, bucket);
@@ -138,7 +138,7 @@ export class Limiter {
   }
 }
 
-/** What this node is likely to spend soon, and at least what is waited for. */
+/** The tokens that this node is likely to spend soon, and at least those that requests wait for. */
 function wanted(share: Share, { burst }: Limit, now: number): number {
   const spent = share.granted - share.tokens;
   const perSecond = share.settledAt === 0 ? 0 : (spent / Math.max(1, now - share.settledAt)) * 1_000;
@@ -146,7 +146,7 @@ function wanted(share: Share, { burst }: Limit, now: number): number {
   return Math.ceil(Math.min(burst, share.waiting + ahead));
 }
 
-/** What a client is told: the bucket as this node knows it, its own tokens included. */
+/** The decision for a client, from the bucket as this node knows it and the tokens of this node. */
 function decision(
   isAdmitted: boolean,
   share: Share,

@@ -3,10 +3,10 @@ import type { AccountId, KeyId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
 import type { Bucket } from "./quota.ts";
 import type { Scope } from "./scope.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 export type CredentialRow = {
   account_id: AccountId;
@@ -20,7 +20,7 @@ export type CredentialRow = {
   burst: number | null;
 };
 
-/** The living key behind a hash: neither revoked nor expired, by the database's clock. */
+/** The active key with a hash: neither revoked nor expired, by the clock of the database. */
 export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
   select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
@@ -32,7 +32,7 @@ export const findCredential = (db: Queryable, hash: Buffer): Promise<CredentialR
      and k.revoked_at is null
      and (k.expires_at is null or k.expires_at > now())`);
 
-/** The living key that a token was bought with. */
+/** The active key that created a token. */
 export const findCredentialOf = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<CredentialRow[]> =>
   db.rows<CredentialRow>(sql`
   select k.account_id, k.id as key_id, k.environment, k.name, k.scopes, k.expires_at, t.name as tier, t.requests_per_second, t.burst
@@ -43,7 +43,7 @@ export const findCredentialOf = (db: Queryable, accountId: AccountId, keyId: Key
      and k.revoked_at is null
      and (k.expires_at is null or k.expires_at > now())`);
 
-/** Written at most once a minute for each key. */
+/** Updates the time of the last use, at most about once a minute for each key. */
 export const touchKey = (db: Queryable, accountId: AccountId, keyId: KeyId): Promise<unknown> =>
   db.rows(sql`
   update api_keys
@@ -154,7 +154,7 @@ export const listKeys = (db: Queryable, accountId: AccountId): Promise<KeyRow[]>
    order by id desc
    limit 1000`);
 
-/** A page of an environment's keys, newest first, revoked ones among them. */
+/** A page of the keys of an environment, the newest first, including revoked keys. */
 export const listKeysOf = (db: Queryable, owner: Owner, before: Uuid, limit: number): Promise<KeyRow[]> =>
   db.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
@@ -163,8 +163,8 @@ export const listKeysOf = (db: Queryable, owner: Owner, before: Uuid, limit: num
    order by id desc
    limit ${limit}`);
 
-/** How many keys an environment has that live. Whoever else wants to add one waits for this transaction. */
-export async function countLivingKeys(tx: Tx, owner: Owner): Promise<number> {
+/** Counts the active keys of an environment. Other transactions that add a key wait for this one. */
+export async function countActiveKeys(tx: Tx, owner: Owner): Promise<number> {
   const { accountId, environment } = owner;
   await lockOwner(tx, OWNER_LOCKS.apiKeys, owner);
   const [row] = await tx.rows<{ count: number }>(sql`
@@ -176,7 +176,7 @@ export async function countLivingKeys(tx: Tx, owner: Owner): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Two keys, or one twice, as they are, and stay until the transaction ends. In one order: two that lock each other's would wait for ever otherwise. */
+/** Locks two keys, which may be the same, until the transaction ends. The order by id prevents a deadlock of two such transactions. */
 export const lockKeys = (tx: Tx, { accountId, environment }: Owner, one: KeyId, other: KeyId): Promise<KeyRow[]> =>
   tx.rows<KeyRow>(sql`
   select account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
@@ -204,7 +204,7 @@ export const revokeKey = (db: Queryable, accountId: AccountId, id: KeyId): Promi
    where account_id = ${accountId} and id = ${id}
   returning account_id, id, environment, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at`);
 
-/** Never later than it would have expired anyway. */
+/** Sets the expiry of a key, but never later than its present one. */
 export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeconds: number): Promise<unknown> =>
   db.rows(sql`
   update api_keys
@@ -213,7 +213,7 @@ export const expireKey = (db: Queryable, accountId: AccountId, id: KeyId, inSeco
 
 export type BucketRow = { level: number; refilled_at_ms: number; now_ms: number; leases: Bucket["leases"] };
 
-/** Makes the bucket where there is none, full. */
+/** Creates a full bucket where there is none. */
 export const insertBucket = (db: Queryable, accountId: AccountId, environment: Environment, burst: number): Promise<unknown> =>
   db.rows(sql`
   insert into quota_buckets (account_id, environment, level, refilled_at)
@@ -237,8 +237,8 @@ export const writeBucket = (db: Queryable, accountId: AccountId, environment: En
          leases = ${JSON.stringify(bucket.leases)}
    where account_id = ${accountId} and environment = ${environment}`);
 
-/** The first to start decides; everyone gets what was decided. */
-export const keepSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secret_key_check: Buffer }[]> =>
+/** Stores the check of the first node that starts, and returns the stored one. */
+export const storeSecretKeyCheck = (db: Queryable, check: Buffer): Promise<{ secret_key_check: Buffer }[]> =>
   db.rows<{ secret_key_check: Buffer }>(sql`
   update installation
      set secret_key_check = coalesce(secret_key_check, ${check}::bytea)

@@ -1,9 +1,8 @@
-/** The rules of the shared token bucket: pure, so that the promise can be read and tested here.
+/** The rules of the shared token bucket, as pure functions.
  *
- *  An environment has one bucket in the database. Nodes do not ask it for each request: they lease a few tokens, spend
- *  them in memory, and settle. At every moment `level + all unexpired leases ≤ burst` holds, a token that is held keeps
- *  its place from being refilled, and only time adds to the sum; hence all nodes together never admit more than
- *  burst + rate × t in any span t. */
+ *  An environment has one bucket in the database. A node does not use the bucket for each request: it leases a few tokens, spends them in
+ *  memory, and settles. `level + all unexpired leases ≤ burst` holds at every moment. A leased token is not refilled, and only time
+ *  adds to the sum. Hence all nodes together never admit more than burst + rate × t in any period t. */
 
 export type Limit = { requestsPerSecond: number; burst: number };
 /** The quota of an environment, by name. `limit` is null for a tier without a limit. */
@@ -12,23 +11,23 @@ export type Tier = { name: string; limit: Limit | null };
 type Lease = { tokens: number; expiresAtMs: number };
 export type Bucket = { level: number; refilledAtMs: number; leases: Readonly<Record<string, Lease>> };
 
-/** A node spends a lease for one second after it *asked*; the database counts it for two after it was *granted*. So no
- *  token is spent that others count as free, and a crashed node's tokens are missing for two seconds only. */
+/** A node spends a lease for one second after its *request*; the database counts the lease for two seconds after the *grant*. So no node
+ *  spends a token that others count as free, and the tokens of a crashed node are missing for only two seconds. */
 export const LEASE_SPEND_MS = 1_000;
 const LEASE_COUNT_MS = 2_000;
 
-/** `kept`: tokens of its lease that the node goes on spending. `returned`: those it gives back. */
+/** `kept` are the tokens of its lease that the node still spends; `returned` are those that it gives back. */
 export type Report = { node: string; kept: number; returned: number; want: number; nowMs: number };
 
-/** Refills by the time passed, takes back what a node returns, and adds to its lease. */
+/** Refills the bucket by the elapsed time, takes back the returned tokens of a node, and adds to its lease. */
 export function settle(bucket: Bucket, limit: Limit, report: Report): { bucket: Bucket; granted: number } {
   const { node, want, nowMs } = report;
   const others = Object.entries(bucket.leases).filter(([name, { expiresAtMs }]) => name !== node && expiresAtMs > nowMs);
   const heldByOthers = others.reduce((sum, [, { tokens }]) => sum + tokens, 0);
-  // A node cannot keep or return more than it was given: after a lost settlement the two sides may disagree.
-  const mine = bucket.leases[node]?.tokens ?? 0;
-  const kept = Math.min(report.kept, mine);
-  const returned = Math.min(report.returned, mine - kept);
+  // A node cannot keep or return more than it was granted: after a lost settlement the node and the database may disagree.
+  const leased = bucket.leases[node]?.tokens ?? 0;
+  const kept = Math.min(report.kept, leased);
+  const returned = Math.min(report.returned, leased - kept);
   const level = Math.max(0, Math.min(limit.burst - heldByOthers - kept, refilled(bucket, limit, nowMs) + returned));
   const granted = Math.min(want, Math.floor(level));
   const leases = Object.fromEntries(others);
@@ -36,8 +35,8 @@ export function settle(bucket: Bucket, limit: Limit, report: Report): { bucket: 
   return { bucket: { level: level - granted, refilledAtMs: Math.max(nowMs, bucket.refilledAtMs), leases }, granted };
 }
 
-/** The level after the time since the last settlement: up to the burst, less what was held meanwhile. A lease whose holder
- *  has just spent it was still held until now; counting its place as free for all that time would refill it twice. */
+/** The level after the time since the last settlement: at most the burst, minus the leased tokens of that time. A lease that has just
+ *  been spent counts as leased until now; otherwise its tokens would be refilled twice. */
 function refilled(bucket: Bucket, { requestsPerSecond, burst }: Limit, nowMs: number): number {
   const leases = Object.values(bucket.leases).toSorted((a, b) => a.expiresAtMs - b.expiresAtMs);
   let held = leases.reduce((sum, { tokens }) => sum + tokens, 0);

@@ -1,4 +1,4 @@
-/** What a credential may do. A route names one scope; a credential holds a list. */
+/** Scopes: the permissions of a credential. A route requires one scope; a credential has a list. */
 
 export const SCOPES = [
   "messages:send",
@@ -22,7 +22,7 @@ export type Scope = (typeof SCOPES)[number];
 
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** A comma-separated list, or the words in it that are no scopes. */
+/** Parses a comma-separated list. Returns the scopes, or the words that are not scopes. */
 export function parseScopes(text: string): { scopes: Scope[] } | { unknown: string[] } {
   const words = [
     ...new Set(

@@ -7,7 +7,7 @@ import { sql } from "../storage/sql.ts";
 
 export type SigningKeyRow = { kid: string; public_key: JWK; private_key: string; active_from: Date };
 
-/** The newest first. */
+/** All signing keys, the newest first. */
 export const listSigningKeys = (db: Queryable): Promise<SigningKeyRow[]> =>
   db.rows<SigningKeyRow>(sql`
   select kid, public_key, private_key, active_from
@@ -15,7 +15,7 @@ export const listSigningKeys = (db: Queryable): Promise<SigningKeyRow[]> =>
    order by active_from desc, kid
    limit 100`);
 
-/** Whoever else wants to change the keys waits for this transaction. */
+/** Makes other transactions that change the keys wait for this one. */
 export const lockSigningKeys = (tx: Tx): Promise<unknown> =>
   tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.signingKeys})`);
 
@@ -24,7 +24,7 @@ export const insertSigningKey = (tx: Tx, { kid, public_key, private_key, active_
   insert into signing_keys (kid, public_key, private_key, active_from)
   values (${kid}, ${JSON.stringify(public_key)}::json, ${private_key}, ${active_from})`);
 
-/** Nothing that they signed counts from now on. */
+/** Deletes keys. Tokens that they signed are not valid any more. */
 export const deleteSigningKeys = (tx: Tx, kids: readonly string[]): Promise<unknown> =>
   tx.rows(sql`
   delete from signing_keys
@@ -36,8 +36,8 @@ export const storePrivateKey = (tx: Tx, kid: string, privateKey: string): Promis
      set private_key = ${privateKey}
    where kid = ${kid}`);
 
-/** What tokens name as their issuer. */
-export async function findInstallation(db: Queryable): Promise<string> {
+/** The issuer that tokens name: the id of the installation. */
+export async function findIssuer(db: Queryable): Promise<string> {
   const [row] = await db.rows<{ id: Uuid }>(sql`select id from installation`);
   return `urn:godwit:${row === undefined ? "" : uuidToText(row.id)}`;
 }

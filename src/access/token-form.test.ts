@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Problem } from "../http/problem.ts";
-import { readAsk, type Ask, type TokenRequest } from "./token-form.ts";
+import { parseTokenForm, type TokenForm, type TokenRequest } from "./token-form.ts";
 
 const TYPE = "application/x-www-form-urlencoded";
 const GRANT = "grant_type=client_credentials";
@@ -15,7 +15,7 @@ const request = ({ form = GRANT, authorization, headers = {} }: Said): TokenRequ
   body: Buffer.from(form),
 });
 
-const READ: Readonly<Record<string, [Said, Ask]>> = {
+const READ: Readonly<Record<string, [Said, TokenForm]>> = {
   "HTTP Basic": [
     { authorization: `Basic ${base64("a:b")}` },
     { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
@@ -58,7 +58,7 @@ const READ: Readonly<Record<string, [Said, Ask]>> = {
 };
 
 describe("a form is read with", () => {
-  for (const [what, [said, ask]] of Object.entries(READ)) test(what, () => assert.deepEqual(readAsk(request(said)), ask));
+  for (const [what, [said, ask]] of Object.entries(READ)) test(what, () => assert.deepEqual(parseTokenForm(request(said)), ask));
 });
 
 const REFUSED: Readonly<Record<string, [Said, error: string, status: number, pointers?: string[]]>> = {
@@ -98,7 +98,7 @@ describe("a form is refused with", () => {
   for (const [what, [said, error, status, pointers]] of Object.entries(REFUSED)) {
     test(what, () => {
       assert.throws(
-        () => readAsk(request(said)),
+        () => parseTokenForm(request(said)),
         (problem) => {
           assert.ok(problem instanceof Problem);
           assert.deepEqual([problem.members["error"], problem.status], [error, status]);

@@ -1,9 +1,9 @@
-/** The request of RFC 6749 §4.4: a form, and a client that names itself in it or by HTTP Basic. */
+/** Parses the request of RFC 6749 §4.4: a form, with a client that authenticates in the form or by HTTP Basic. */
 import { Problem, type Fault } from "../http/problem.ts";
 
 export type TokenRequest = { headers: Readonly<Record<string, string>>; body: Buffer };
 export type Client = { id: string; secret: string };
-export type Ask = { client: Client; grantType: string; scope: string | undefined };
+export type TokenForm = { client: Client; grantType: string; scope: string | undefined };
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
@@ -11,26 +11,26 @@ const PARAMETERS = ["grant_type", "scope", "client_id", "client_secret"] as cons
 type Parameter = (typeof PARAMETERS)[number];
 type Form = Readonly<Partial<Record<Parameter, string>>>;
 
-/** The word of RFC 6749 for what is wrong, beside our own. */
-export const refusal = (
+/** A problem with the error code of RFC 6749 beside the code of the API. */
+export const oauthProblem = (
   error: string,
   code: Problem["code"],
   detail: string,
   more: { errors?: Fault[]; headers?: Record<string, string> } = {},
 ): Problem => new Problem(code, { detail, ...more, members: { error, error_description: detail } });
 
-export function readAsk({ headers, body }: TokenRequest): Ask {
+export function parseTokenForm({ headers, body }: TokenRequest): TokenForm {
   if (!FORM_TYPE.test(headers["content-type"] ?? "") || (headers["content-encoding"] ?? "identity") !== "identity")
-    throw refusal("invalid_request", "unsupported_media_type", "send Content-Type: application/x-www-form-urlencoded");
+    throw oauthProblem("invalid_request", "unsupported_media_type", "send Content-Type: application/x-www-form-urlencoded");
   const form = readForm(body.toString("utf8"));
-  const client = clientIn(headers["authorization"], form);
+  const client = parseClient(headers["authorization"], form);
   const { grant_type: grantType, scope } = form;
   if (grantType === undefined) throw invalidForm([{ pointer: "/grant_type", code: "required", detail: "must be client_credentials" }]);
   return { client, grantType, scope };
 }
 
-/** RFC 6749 §3.2: what we do not know is ignored, what has no value counts as absent, and what we know is there once. (What we do not
- *  know may be there twice: `resource` of RFC 8707 may.) */
+/** RFC 6749 §3.2: unknown parameters are ignored, a parameter without a value counts as absent, and a known parameter occurs once.
+ *  Unknown parameters may occur twice, such as `resource` of RFC 8707. */
 function readForm(text: string): Form {
   const sent = new URLSearchParams(text);
   const repeated = PARAMETERS.filter((name) => sent.getAll(name).length > 1);
@@ -41,12 +41,12 @@ function readForm(text: string): Form {
 
 const invalidForm = (errors: (Fault & { pointer: string })[]): Problem => {
   const detail = errors.map((fault) => `${fault.pointer.slice(1)}: ${fault.detail}`).join("; ");
-  return refusal("invalid_request", "invalid_request_payload", detail, { errors });
+  return oauthProblem("invalid_request", "invalid_request_payload", detail, { errors });
 };
 
-const noClient = (detail: string): Problem => refusal("invalid_client", "unauthorized_missing_token", detail, CHALLENGE);
+const noClient = (detail: string): Problem => oauthProblem("invalid_client", "unauthorized_missing_token", detail, CHALLENGE);
 
-function clientIn(authorization: string | undefined, { client_id: id, client_secret: secret }: Form): Client {
+function parseClient(authorization: string | undefined, { client_id: id, client_secret: secret }: Form): Client {
   if (authorization === undefined) {
     if (id === undefined || secret === undefined)
       throw noClient("send the key's id and the key by HTTP Basic, or as client_id and client_secret");
@@ -63,7 +63,7 @@ function clientIn(authorization: string | undefined, { client_id: id, client_sec
 
 export const CHALLENGE = { headers: { "www-authenticate": 'Basic realm="godwit", charset="UTF-8"' } };
 
-/** Both halves are form-encoded before they are put together (RFC 6749 §2.3.1). */
+/** The id and the secret are each form-encoded before they are joined (RFC 6749 §2.3.1). */
 function basicClient(header: string): Client | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(header)?.[1];
   if (encoded === undefined) return undefined;

@@ -1,5 +1,5 @@
-/** POST /v1/oauth/token: an API key buys an access token (RFC 6749 client credentials). The one route that takes a form and whose errors
- *  are that RFC's, with our members beside them. */
+/** POST /v1/oauth/token: creates an access token for an API key (RFC 6749 client credentials). It is the only path that accepts a form.
+ *  Its errors are those of the RFC, with the members of a problem beside them. */
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import { toCredential, type Authenticator, type Credential } from "./authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter } from "./limiter.ts";
@@ -8,7 +8,7 @@ import { isScope, type Scope } from "./scope.ts";
 import { Problem } from "../http/problem.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import { CHALLENGE, readAsk, refusal, type Client, type TokenRequest } from "./token-form.ts";
+import { CHALLENGE, parseTokenForm, oauthProblem, type Client, type TokenRequest } from "./token-form.ts";
 import type { Tokens } from "./tokens.ts";
 
 export type GrantParts = {
@@ -18,7 +18,7 @@ export type GrantParts = {
   tokens: Tokens;
   metrics: { refusedByQuota(): void };
 };
-export type Granted = { body: string; headers: Record<string, string> };
+export type GrantResponse = { body: string; headers: Record<string, string> };
 
 const GRANT_TYPE = "client_credentials";
 
@@ -29,20 +29,20 @@ export class Grants {
     this.#parts = parts;
   }
 
-  async grant(request: TokenRequest): Promise<Granted> {
-    const { client, grantType, scope } = readAsk(request);
+  async grant(request: TokenRequest): Promise<GrantResponse> {
+    const { client, grantType, scope } = parseTokenForm(request);
     const row = await this.#find(client);
     const credential = toCredential(row);
     const headers = await this.#charge(credential);
     if (grantType !== GRANT_TYPE)
-      throw withHeaders(refusal("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
-    const scopes = scopesAsked(scope, credential);
+      throw withHeaders(oauthProblem("unsupported_grant_type", "invalid_request_payload", `grant_type must be ${GRANT_TYPE}`), headers);
+    const scopes = requestedScopes(scope, credential);
     if (scopes instanceof Problem) throw withHeaders(scopes, headers);
     const { accountId, keyId, environment } = credential;
     const issued = await this.#parts.tokens.issue({ accountId, keyId, environment, scopes, keyExpiresAt: row.expires_at });
     if (issued === undefined) throw withHeaders(unknownClient(), headers);
     const body = { access_token: issued.token, token_type: "Bearer", expires_in: issued.expiresInSeconds, scope: scopes.join(" ") };
-    // RFC 6749 §5.1; that nothing is stored is said on every answer.
+    // RFC 6749 §5.1. Every response of the API has `cache-control: no-store` already.
     return { body: JSON.stringify(body), headers: { ...headers, pragma: "no-cache" } };
   }
 
@@ -64,7 +64,12 @@ export class Grants {
 }
 
 const unknownClient = (): Problem =>
-  refusal("invalid_client", "unauthorized_invalid_token", "the key is unknown, expired or revoked, or the id is another key's", CHALLENGE);
+  oauthProblem(
+    "invalid_client",
+    "unauthorized_invalid_token",
+    "the key is unknown, expired or revoked, or the id is another key's",
+    CHALLENGE,
+  );
 
 const withHeaders = (problem: Problem, headers: Record<string, string>): Problem =>
   new Problem(problem.code, {
@@ -74,31 +79,35 @@ const withHeaders = (problem: Problem, headers: Record<string, string>): Problem
     headers: { ...problem.headers, ...headers },
   });
 
-/** What is asked for, or all that the key has. Blanks alone are no list of scopes: who computes an empty one must not get everything. */
-function scopesAsked(text: string | undefined, { scopes }: Credential): Scope[] | Problem {
+/** The requested scopes, or by default all scopes of the key. An empty list is refused: a client that computes one must not get all scopes. */
+function requestedScopes(text: string | undefined, { scopes }: Credential): Scope[] | Problem {
   if (text === undefined) return [...scopes];
   const words = [...new Set(text.split(" ").filter((word) => word !== ""))];
   const missing = words.filter((word) => !isScope(word) || !scopes.has(word));
   if (words.length > 0 && missing.length === 0) return words.filter((word) => isScope(word));
-  // Only what can be a scope is said back.
+  // The response repeats only words that have the form of a scope.
   const named = missing.filter((word) => /^[\w:.-]{1,64}$/.test(word)).slice(0, MAX_NAMED);
   const detail = named.length === 0 ? "must be scopes of the key, separated by blanks" : `the key does not have ${named.join(", ")}`;
-  return refusal("invalid_scope", "invalid_request_payload", `scope: ${detail}`, {
+  return oauthProblem("invalid_scope", "invalid_request_payload", `scope: ${detail}`, {
     errors: [{ pointer: "/scope", code: "invalid_scope", detail }],
   });
 }
 
 const MAX_NAMED = 20;
 
-/** The words of RFC 6749 for what every route may answer. */
-const WORDS: Readonly<Record<number, string>> = { 429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable" };
+/** The error codes of RFC 6749 for the errors of every route. */
+const ERROR_CODES: Readonly<Record<number, string>> = {
+  429: "temporarily_unavailable",
+  500: "server_error",
+  503: "temporarily_unavailable",
+};
 
-/** A problem in the form of RFC 6749 §5.2, with our members beside its own. */
+/** Writes a problem in the form of RFC 6749 §5.2, with the members of the problem beside those of the RFC. */
 export function writeOAuthProblem(problem: Problem, origin: string, requestId: string): string {
   const {
-    error = WORDS[problem.status] ?? "invalid_request",
+    error = ERROR_CODES[problem.status] ?? "invalid_request",
     error_description: description = problem.detail,
-    ...ours
+    ...members
   } = JSON.parse(problem.toBody(origin, requestId)) as Record<string, unknown>;
-  return JSON.stringify({ error, error_description: description, ...ours });
+  return JSON.stringify({ error, error_description: description, ...members });
 }

@@ -1,10 +1,10 @@
-/** Where keys buy tokens, and where others find what those are signed with: pages, since one takes a form and neither a bearer. */
-import { JSON_TYPE } from "../api/responses.ts";
+/** The pages that create access tokens and publish the signing keys. They are pages, since one accepts a form and neither a bearer token. */
 import type { Page } from "../api/page.ts";
-import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
+import { JSON_TYPE } from "../api/responses.ts";
 import { ALGORITHM, type SigningKeys } from "./signing-keys.ts";
+import { Grants, writeOAuthProblem, type GrantParts } from "./token-grant.ts";
 
-// Four short fields.
+// The form has four short fields.
 const MAX_FORM_BYTES = 8_192;
 
 export function tokenPages({ signingKeys, ...parts }: GrantParts & { signingKeys: SigningKeys }): Page[] {

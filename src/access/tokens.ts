@@ -1,18 +1,18 @@
-/** Access tokens: RFC 9068 JWTs, good for an hour at this installation, and no longer than the API key that bought them. */
+/** Access tokens: RFC 9068 JWTs, valid at this installation for an hour, and no longer than the API key that created them. */
 import { errors, jwtVerify, SignJWT } from "jose";
-import { isScope, type Scope } from "./scope.ts";
-import type { ReadToken, TokenClaims } from "./authenticate.ts";
 import { decodeId, encodeId, type AccountId, type KeyId } from "../lib/id.ts";
 import { newUuid, uuidToText } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
-import { findInstallation } from "./signing-key-queries.ts";
-import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 import type { Environment } from "../storage/owner.ts";
+import type { ReadToken, TokenClaims } from "./authenticate.ts";
+import { isScope, type Scope } from "./scope.ts";
+import { findIssuer } from "./signing-key-queries.ts";
+import { ALGORITHM, TOKEN_LIFE_SECONDS, type SigningKeys } from "./signing-keys.ts";
 
 const TYPE = "at+jwt";
 
-export type TokenOrder = {
+export type TokenGrant = {
   accountId: AccountId;
   keyId: KeyId;
   environment: Environment;
@@ -31,14 +31,14 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  /** Undefined when the key ends within this very second: a token counts whole ones, and would be over at once. */
-  async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenOrder): Promise<IssuedToken | undefined> {
+  /** Returns undefined when the key expires within the current second: times in a token are whole seconds, so it would already be expired. */
+  async issue({ accountId, keyId, environment, scopes, keyExpiresAt }: TokenGrant): Promise<IssuedToken | undefined> {
     const nowMs = this.#parts.clock.now();
     const { kid, key } = await this.#parts.signingKeys.signer();
-    const issuer = await this.#named();
+    const issuer = await this.#findIssuer();
     const now = Math.floor(nowMs / 1_000);
-    const ends = Math.min(now + TOKEN_LIFE_SECONDS, Math.floor((keyExpiresAt?.getTime() ?? Infinity) / 1_000));
-    if (ends <= now) return undefined;
+    const expiry = Math.min(now + TOKEN_LIFE_SECONDS, Math.floor((keyExpiresAt?.getTime() ?? Infinity) / 1_000));
+    if (expiry <= now) return undefined;
     const client = encodeId("key", keyId);
     const claims = { client_id: client, scope: scopes.join(" "), account_id: encodeId("acct", accountId), environment };
     const token = await new SignJWT(claims)
@@ -48,14 +48,14 @@ export class Tokens {
       .setSubject(client)
       .setJti(uuidToText(newUuid(nowMs)))
       .setIssuedAt(now)
-      .setExpirationTime(ends)
+      .setExpirationTime(expiry)
       .sign(key);
-    return { token, expiresInSeconds: ends - now };
+    return { token, expiresInSeconds: expiry - now };
   }
 
-  /** What is wrong with a token is nobody's business; that the database is away is. */
+  /** Returns undefined for any invalid token, without the reason. Throws when the database is unavailable. */
   readonly read: ReadToken = async (token) => {
-    const issuer = await this.#named();
+    const issuer = await this.#findIssuer();
     try {
       const { payload } = await jwtVerify(token, async ({ kid = "" }) => (await this.#parts.signingKeys.find(kid)) ?? unknownKey(), {
         algorithms: [ALGORITHM],
@@ -72,9 +72,9 @@ export class Tokens {
     }
   };
 
-  /** It never changes; a failure to ask is not remembered. */
-  #named(): Promise<string> {
-    this.#issuer ??= findInstallation(this.#parts.db).catch((error: unknown) => {
+  /** The issuer never changes, so it is cached. A failure is not cached. */
+  #findIssuer(): Promise<string> {
+    this.#issuer ??= findIssuer(this.#parts.db).catch((error: unknown) => {
       this.#issuer = undefined;
       throw error;
     });
@@ -86,7 +86,7 @@ function unknownKey(): never {
   throw new errors.JWKSNoMatchingKey();
 }
 
-/** Signed by us, so it has the form that we gave it. */
+/** The payload has a valid signature of this installation, so it has the form that `issue` wrote. */
 function toClaims(payload: Readonly<Record<string, unknown>>): TokenClaims | undefined {
   const accountId = decodeId("acct", String(payload["account_id"]));
   const keyId = decodeId("key", String(payload["client_id"]));

@@ -106,7 +106,7 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
     environmentKey: "",
     scopes: new Set(SCOPES),
     tier: { name: "unlimited", limit: null },
-    tokenEndsAtMs: null,
+    tokenExpiresAtMs: null,
   };
   const call = { credential, claim: undefined, writeProblem: (problem: object) => JSON.stringify(problem) };
   const carrier = new ScriptedCarrier();

@@ -213,7 +213,7 @@ export class Rig {
       environmentKey: `${accountId.toString("hex")} ${environment}`,
       scopes: new Set(SCOPES),
       tier: { name: "unlimited", limit: null },
-      tokenEndsAtMs: null,
+      tokenExpiresAtMs: null,
     };
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
     const answer = await this.#acceptor(linkChooser ?? link, handover).accept(request, {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createAccount, type Furnish } from "../../src/access/accounts.ts";
+import { createAccount, type SeedEnvironment } from "../../src/access/accounts.ts";
 import { NO_ID } from "../../src/lib/id.ts";
 import { poll, within } from "../../src/lib/wait.ts";
 import { Acceptor } from "../../src/messages/accept.ts";
@@ -119,9 +119,9 @@ export class Scene {
 
   /** Puts messages of two accounts and all priorities into the queue. */
   async accept(count: number): Promise<void> {
-    const furnish: Furnish = (tx, owner) => seedTemplates(tx, this.#clock, owner);
+    const seed: SeedEnvironment = (tx, owner) => seedTemplates(tx, this.#clock, owner);
     const accounts = await Promise.all(
-      ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, furnish)),
+      ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, seed)),
     );
     const linkChooser = new LinkChooser(simulatorLink(1));
     const acceptor = new Acceptor({

@@ -121,7 +121,7 @@ test("whoever tells endpoints is rung for when something was done, and not when 
     environmentKey: "",
     scopes: new Set(),
     tier: { name: "", limit: null },
-    tokenEndsAtMs: null,
+    tokenExpiresAtMs: null,
   };
   const call: WriteCall = { credential, claim: undefined, writeProblem: String };
   const name = newName();
