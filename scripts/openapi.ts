@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApiDocument } from "../src/api/openapi.ts";
-import { allRoutes, apiSurroundings } from "../src/routes.ts";
+import { allRoutes, documentParts } from "../src/routes.ts";
 
 // The document needs only the rows of the routes, so their handlers get nothing to work with.
 const unused: never = undefined as never;
@@ -21,7 +21,7 @@ const routes = allRoutes({
   streams: unused,
   linkChooser: unused,
 });
-const document = openApiDocument(routes, apiSurroundings);
+const document = openApiDocument(routes, documentParts);
 writeFileSync(
   join(import.meta.dirname, "..", "docs", "openapi.json"),
   `${JSON.stringify(document, null, 2)}

@@ -2,7 +2,7 @@
 import type { KeyChanger } from "./access/change-key.ts";
 import { oauthSchemes, tokenPaths, tokenSchemas } from "./access/describe-tokens.ts";
 import { keyRoutes } from "./access/key-routes.ts";
-import type { Surroundings } from "./api/openapi.ts";
+import type { DocumentParts } from "./api/openapi.ts";
 import type { Route } from "./api/route.ts";
 import type { BatchAcceptor } from "./batches/accept-batch.ts";
 import { batchRoutes } from "./batches/routes.ts";
@@ -33,7 +33,7 @@ import { endpointRoutes } from "./webhooks/endpoint-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** The parts of the OpenAPI document that are not routes. */
-export const apiSurroundings: Surroundings = {
+export const documentParts: DocumentParts = {
   version: VERSION,
   event: Event,
   paths: tokenPaths,

@@ -1,21 +1,21 @@
-/** The order of checks, the same for every route: credential → quota → scope → media type and size → JSON → key form →
- *  schema → (the feature:) idempotency claim → business rules. Routing comes before, in the server. */
+/** The checks of a request, in the same order for every route: credential → quota → scope → media type and size → JSON → form of the
+ *  idempotency key → schema → (in the feature:) idempotency claim → business rules. The server finds the route before. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { requireScope, type Authenticator, type Credential } from "../access/authenticate.ts";
 import { overQuota, quotaHeaders, type Limiter, type QuotaDecision } from "../access/limiter.ts";
+import { parseJsonBody } from "../http/json-body.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
-import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../idempotency/key.ts";
-import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
-import { parseJsonBody } from "../http/json-body.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Call, Route } from "./route.ts";
 import { coerceQuery, compile, type Validate } from "../http/validate.ts";
+import { fingerprintOf, idempotencyClaim, parseIdempotencyKey, type IdempotencyClaim } from "../idempotency/key.ts";
+import type { Metrics } from "./metrics.ts";
+import { BODY_LIMIT_BYTES, tooLarge, unsupportedMediaType } from "./responses.ts";
+import type { Call, Route } from "./route.ts";
 
 export type Access = { authenticator: Authenticator; limiter: Limiter; metrics: Metrics };
 
-/** Who may, and how often: before a byte of the body is read. Without waiting while credential and quota are at hand,
- *  which is nearly always. */
+/** Checks credential, quota, scope and media type before the body is read. Returns without a promise while the credential is cached and
+ *  this node has quota, which is nearly always. */
 export function admit(route: Route, request: FastifyRequest, reply: FastifyReply, access: Access): Credential | Promise<Credential> {
   const credential = access.authenticator.authenticate(request.headers.authorization);
   if (credential instanceof Promise) return credential.then((found) => admitWithin(route, request, reply, access, found));
@@ -39,9 +39,9 @@ function admitWithin(
   return taken instanceof Promise ? taken.then(check) : check(taken);
 }
 
-/** What a request costs beyond the one it was admitted for, once its body tells. */
+/** Charges the cost of a request beyond the first unit, once the body shows it. */
 export async function chargeMore(route: Route, value: unknown, credential: Credential, reply: FastifyReply, access: Access): Promise<void> {
-  // What costs more than the bucket ever has is to be had for all of it.
+  // A request that costs more than the burst is charged the whole burst; otherwise it could never be admitted.
   const more = Math.min(route.cost?.(value) ?? 1, credential.tier.limit?.burst ?? Infinity) - 1;
   const decision = more > 0 ? await access.limiter.take(credential, more) : undefined;
   if (decision !== undefined) checkQuota(reply, access.metrics, credential, decision);
@@ -66,17 +66,17 @@ function checkMediaType({ headers }: FastifyRequest, maxBodyBytes = BODY_LIMIT_B
 }
 
 type Validators = { body: Validate | undefined; query: Validate; params: Validate | undefined };
-/** What the server gives to a call besides what the request says. */
-type Surroundings = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone" | "trace">;
-/** A request in two steps: its body is JSON, and says what it should. */
+/** The members of a call that come from the server and not from the request. */
+type CallContext = Pick<Call<never, never, never>, "writeProblem" | "isAdmitted" | "gone" | "trace">;
+/** Reads a request in two steps: parses its body as JSON, then checks it against the schemas. */
 export type Reader = {
   parse: (request: FastifyRequest) => unknown;
-  read: (request: FastifyRequest, value: unknown, credential: Credential, surroundings: Surroundings) => Call<never, never, never>;
+  read: (request: FastifyRequest, value: unknown, credential: Credential, context: CallContext) => Call<never, never, never>;
 };
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 
-/** What a route makes of an admitted request: everything parsed, nothing to check again. */
+/** Creates the reader of a route, which turns an admitted request into a call: everything is parsed and needs no further check. */
 export function createReader(route: Route): Reader {
   const validators: Validators = {
     body: route.body && compile(route.body, "body"),
@@ -85,11 +85,11 @@ export function createReader(route: Route): Reader {
   };
   const parse: Reader["parse"] = (request) =>
     route.body === undefined ? undefined : parseJsonBody((request.body as Buffer | undefined) ?? Buffer.alloc(0));
-  const read: Reader["read"] = (request, value, credential, surroundings) => {
+  const read: Reader["read"] = (request, value, credential, context) => {
     const key = route.isIdempotent ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const query = route.query === undefined ? request.query : coerceQuery(route.query, request.query as Record<string, unknown>);
     const faults = findFaults(route, validators, { params: request.params, query, value });
-    const refused = route.tellsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
+    const refused = route.reportsFaults === true && isObject(value) ? faults.filter((fault) => !("pointer" in fault)) : faults;
     if (refused.length > 0) throw new Problem("invalid_request_payload", { errors: refused });
     const claim: IdempotencyClaim | undefined =
       key === undefined ? undefined : idempotencyClaim(credential.environmentKey, key, fingerprintOf(request.method, request.url, value));
@@ -97,9 +97,9 @@ export function createReader(route: Route): Reader {
       const found = request.headers[name];
       return typeof found === "string" ? found : undefined;
     };
-    // What the schemas have checked is what the handler's types say.
+    // The schemas have checked the values, so they have the types of the handler.
     const parsed = { body: value as never, query: query as never, params: request.params as never };
-    return { ...parsed, credential, claim, header, faults, ...surroundings };
+    return { ...parsed, credential, claim, header, faults, ...context };
   };
   return { parse, read };
 }
@@ -116,6 +116,6 @@ function findFaults(
   return faults;
 }
 
-/** One fault a place is enough. */
+/** One fault for each value is enough. */
 const withoutRepeats = (more: readonly Fault[], known: readonly Fault[]): Fault[] =>
   more.filter((fault) => !known.some((other) => "pointer" in other && "pointer" in fault && other.pointer === fault.pointer));

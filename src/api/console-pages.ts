@@ -1,4 +1,4 @@
-/** The console as it is served: what Vite made of console/, one page for every address below /console, and nothing from elsewhere. */
+/** Serves the console: the files that Vite built from console/, and one page for every path below /console. */
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import type { Page } from "./page.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "console", "dist");
 
-/** No script or style but our own files, no connection but to this service, nothing that turns a text into markup. */
+/** Scripts and styles only from files of this service, connections only to this service, and no conversion of text into markup. */
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -23,22 +23,22 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-// Named by what is in them: another content has another name.
+// The name of an asset contains a hash of its content, so the content under a name never changes.
 const FOREVER = "public, max-age=31536000, immutable";
 
 type Asset = { plain: Buffer; zipped: Buffer };
 
-// The pages of the application, and one step further, where it says itself that there is nothing.
+// The paths of the application, and one level more, for which the application shows its own "not found" page.
 const PATHS = ["/console", "/console/", "/console/{section}", "/console/{section}/{id}", "/console/{section}/{id}/{more}"];
 
 export function consolePages(folder = FOLDER): Page[] {
   const assets = new Assets(folder);
-  const app: Page["render"] = async ({ headers }) => answer(await assets.read("index.html"), HTML_TYPE, headers, HEADERS);
+  const app: Page["render"] = async ({ headers }) => assetResponse(await assets.read("index.html"), HTML_TYPE, headers, HEADERS);
   const asset: Page["render"] = async ({ params: { file = "" }, headers }) => {
     const type = TYPES[extname(file)];
-    // A name alone, whatever was in the address: never a path.
-    if (type === undefined || !/^[\w.-]+$/.test(file)) throw notHere();
-    return answer(await assets.read(join("assets", file)), type, headers, { "cache-control": FOREVER });
+    // Only a plain file name is allowed, never a path.
+    if (type === undefined || !/^[\w.-]+$/.test(file)) throw notFound();
+    return assetResponse(await assets.read(join("assets", file)), type, headers, { "cache-control": FOREVER });
   };
   return [
     ...PATHS.map((path): Page => ({ method: "GET", path, render: app })),
@@ -46,26 +46,26 @@ export function consolePages(folder = FOLDER): Page[] {
   ];
 }
 
-const notHere = (): Problem => new Problem("not_found", { detail: "no such file of the console, or this installation came without it" });
+const notFound = (): Problem => new Problem("not_found", { detail: "no such file of the console, or this installation came without it" });
 
-/** Read and compressed once, when they are first asked for: a handful of files. */
+/** Reads and compresses each file once, at its first request. There are few files. */
 class Assets {
   readonly #folder: string;
-  readonly #known = new Map<string, Promise<Asset>>();
+  readonly #loaded = new Map<string, Promise<Asset>>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
   async read(name: string): Promise<Asset> {
-    const known = this.#known.get(name) ?? load(join(this.#folder, name));
-    this.#known.set(name, known);
+    const loading = this.#loaded.get(name) ?? load(join(this.#folder, name));
+    this.#loaded.set(name, loading);
     try {
-      return await known;
+      return await loading;
     } catch {
-      // Nobody fills the memory with names of what is not there.
-      this.#known.delete(name);
-      throw notHere();
+      // Missing files are not cached, so that requests for them cannot fill the memory.
+      this.#loaded.delete(name);
+      throw notFound();
     }
   }
 }
@@ -75,8 +75,13 @@ async function load(path: string): Promise<Asset> {
   return { plain, zipped: await promisify(gzip)(plain, { level: 9 }) };
 }
 
-function answer({ plain, zipped }: Asset, contentType: string, asked: Readonly<Record<string, string>>, headers: Record<string, string>) {
-  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(asked["accept-encoding"] ?? "");
+function assetResponse(
+  { plain, zipped }: Asset,
+  contentType: string,
+  requestHeaders: Readonly<Record<string, string>>,
+  headers: Record<string, string>,
+) {
+  const isZipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(requestHeaders["accept-encoding"] ?? "");
   const encoding: Record<string, string> = isZipped ? { "content-encoding": "gzip" } : {};
   return { status: 200, contentType, body: isZipped ? zipped : plain, headers: { ...headers, ...encoding, vary: "accept-encoding" } };
 }

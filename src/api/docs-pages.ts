@@ -1,13 +1,13 @@
-/** The documentation as it is served: the Markdown of docs/, the same as in the repository, with a list of all pages beside it. */
+/** Serves the documentation: the Markdown files of docs/, each with a list of all pages beside it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "../http/problem.ts";
 import { escapeHtml, page } from "./html.ts";
-import { renderMarkdown, type Resolve } from "./markdown.ts";
+import { renderMarkdown, type ResolveLink } from "./markdown.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Every page of docs/, in the order in which it makes sense to read them. `test/tools/docs-pages.test.ts` holds it to the folder. */
+/** Every page of docs/, in the order of reading. `test/tools/docs-pages.test.ts` compares the list with the folder. */
 export const CONTENTS: readonly { group: string; pages: readonly (readonly [name: string, title: string, about: string])[] }[] = [
   {
     group: "Start",
@@ -55,7 +55,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
 const TITLES: ReadonlyMap<string, string> = new Map(CONTENTS.flatMap(({ pages }) => pages.map(([name, title]) => [name, title] as const)));
 
 /** `states.md#x` is a page of ours; `https:` is elsewhere; what is neither is in the repository alone. */
-export const resolveLink: Resolve = (href) => {
+export const resolveLink: ResolveLink = (href) => {
   if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
   const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
   return TITLES.has(name) ? `/docs/${name}${anchor}` : undefined;
@@ -70,7 +70,7 @@ function navigation(current: string): string {
   return `<nav aria-label="Documentation"><ul>${item("/docs", "Godwit documentation")}${item("/docs/reference", "API reference")}</ul>${groups.join("")}</nav>`;
 }
 
-const framed = (title: string, path: string, body: string): string =>
+const pageFrame = (title: string, path: string, body: string): string =>
   page(
     `${title} · Godwit`,
     `<p class="top"><a href="/docs">Godwit documentation</a> · <a href="/docs/reference">API reference</a></p><div class="frame"><main>${body}</main>${navigation(path)}</div>`,
@@ -82,10 +82,10 @@ export function docsIndex(): string {
       `<h2>${group}</h2><ul>${pages.map(([name, title, about]) => `<li><a href="/docs/${name}">${escapeHtml(title)}</a>: ${escapeHtml(about)}`).join("")}</ul>`,
   );
   const intro = `<h1>Godwit documentation</h1><p>One retry-safe <code>POST /v1/messages</code> in front of any carrier. Every route with its fields is in the <a href="/docs/reference">API reference</a>; to look and try, open the <a href="/console">console</a>.</p>`;
-  return framed("Documentation", "/docs", intro + groups.join(""));
+  return pageFrame("Documentation", "/docs", intro + groups.join(""));
 }
 
-/** Each is rendered once, when it is first asked for; only names of the list are looked for. */
+/** Renders each page once, at its first request. Only names of the list are looked for. */
 export class DocsPages {
   readonly #rendered = new Map<string, Promise<string>>();
 
@@ -105,7 +105,7 @@ export class DocsPages {
 
 async function renderPage(name: string, title: string): Promise<string> {
   const text = await readFile(join(ROOT, "docs", `${name}.md`), "utf8").catch(() => undefined);
-  // An installation that left the documentation out.
+  // The installation does not include the documentation.
   if (text === undefined) throw new Problem("not_found", { detail: "this installation came without this page" });
-  return framed(title, `/docs/${name}`, await renderMarkdown(text, resolveLink));
+  return pageFrame(title, `/docs/${name}`, await renderMarkdown(text, resolveLink));
 }

@@ -1,4 +1,4 @@
-/** The pages people read: plain HTML, no script, nothing from elsewhere. */
+/** The HTML pages: plain HTML, without scripts and without resources from other hosts. */
 import { createHash } from "node:crypto";
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 
@@ -13,7 +13,7 @@ nav h2{font-size:1rem;margin:1.2rem 0 .3rem}nav ul{list-style:none;margin:0;padd
 @media(max-width:56rem){nav{border-top:1px solid #8884;margin-top:2rem}nav li{padding:.45rem 0}}
 @media(min-width:56rem){.frame{display:grid;grid-template-columns:14rem minmax(0,1fr);gap:2.5rem}nav{order:-1;align-self:start;position:sticky;top:1rem;max-height:calc(100vh - 2rem);overflow-y:auto}}`;
 
-// The one style of ours by its hash: neither a script nor any other style can be slipped into a page.
+// The policy allows one style, by its hash, so that no script and no other style can be injected into a page.
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 export const HTML_HEADERS = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -22,7 +22,7 @@ export const HTML_HEADERS = {
 export const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
-/** `code` in texts of ours. */
+/** Escapes a text of this project, and marks `code` in it. */
 const inline = (text: string): string =>
   escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, "<code>$1</code>")
@@ -73,7 +73,7 @@ const EXAMPLE = `curl -sS {origin}/v1/messages \\
   -H "Content-Type: application/json" \\
   -d '{"recipient":"+14155550123","channel":"sms","body":"Hello from Godwit"}'`;
 
-/** The API reference: the OpenAPI document, laid out for reading. */
+/** The API reference: the OpenAPI document as a page. */
 export function referencePage(document: object, origin: string): string {
   const { info, paths, components } = document as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -118,7 +118,7 @@ const row = (name: string, schema: Schema, isRequired: boolean, description: str
   return `<tr><td><code>${escapeHtml(name)}</code>${isRequired ? " *" : ""}<td class="muted">${typeOf(schema)}${notes.join("")}<td>${inline(description)}`;
 };
 
-/** What a value is, in words; a named record as a link to it. */
+/** The type of a value in words, with a link for a named record. */
 function typeOf({ type, enum: values, format, items, $ref }: Schema): string {
   const named = $ref?.split("/").at(-1);
   if (named !== undefined) return `<a href="#${escapeHtml(named)}">${escapeHtml(named)}</a>`;

@@ -1,18 +1,18 @@
-/** Our Markdown as HTML: headings with anchors as on GitHub, HTML in it shown and never obeyed, links led to where pages are served. */
+/** Converts the Markdown of the documentation to HTML. Headings have anchors like on GitHub, HTML is escaped, and links are resolved. */
 import type { Marked } from "marked";
 import { escapeHtml } from "./html.ts";
 
-/** Where a link leads when served; undefined: nowhere, and its words stand alone. */
-export type Resolve = (href: string) => string | undefined;
+/** Returns the target of a link on the served page, or undefined, which leaves only the text of the link. */
+export type ResolveLink = (href: string) => string | undefined;
 
-/** As GitHub makes them, so that one link serves both: lower case, no punctuation, blanks as hyphens. */
+/** The anchor of a heading like on GitHub, so that one link works in both places: lower case, no punctuation, spaces as hyphens. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
 
-/** Comments are for those who write the page. Only whole lines outside of blocks are taken for one. */
+/** Removes comments, which are for the authors of a page. Only a whole line outside of a code block counts as a comment. */
 function withoutComments(text: string): string {
   let isBlock = false;
   const isKept = (line: string): boolean => {
@@ -22,14 +22,14 @@ function withoutComments(text: string): string {
   return text.split("\n").filter(isKept).join("\n");
 }
 
-export async function renderMarkdown(text: string, resolve: Resolve): Promise<string> {
-  // Loaded when the first page is asked for: most processes never show one.
+export async function renderMarkdown(text: string, resolve: ResolveLink): Promise<string> {
+  // Loaded at the first request for a page, since most processes never serve one.
   const { Marked } = await import("marked");
   return converter(new Marked(), resolve).parse(withoutComments(text), { async: false });
 }
 
-/** A converter for one page, since anchors are counted by page. */
-function converter(marked: Marked, resolve: Resolve): Marked {
+/** Creates a converter for one page, since repeated anchors are numbered by page. */
+function converter(marked: Marked, resolve: ResolveLink): Marked {
   const anchors = new Map<string, number>();
   const unique = (anchor: string): string => {
     const before = anchors.get(anchor) ?? 0;
@@ -52,7 +52,7 @@ function converter(marked: Marked, resolve: Resolve): Marked {
         return target === undefined ? words : `<a href="${escapeHtml(target)}">${words}</a>`;
       },
     },
-    // A wide table scrolls by itself, and the page does not.
+    // A wide table scrolls inside the page.
     hooks: { postprocess: (html) => html.replaceAll("<table>", '<div class="wide"><table>').replaceAll("</table>", "</table></div>") },
   });
 }

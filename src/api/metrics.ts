@@ -1,20 +1,20 @@
-/** What the service counts, for Prometheus. */
+/** The metrics of the HTTP server and of accepts, for Prometheus. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
-// From a cache hit to a database in trouble.
+// From a cache hit to a slow database.
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 export type Metrics = {
   registry: Registry;
-  /** One answered request. */
-  answered(route: string, method: string, status: number, seconds: number): void;
+  /** Counts one request with its response. */
+  responded(route: string, method: string, status: number, seconds: number): void;
   refusedByQuota(): void;
   replayed(): void;
-  /** One group commit of so many messages. */
+  /** Counts one group commit of `size` messages. */
   committed(size: number, seconds: number): void;
-  /** The certificate that is served from now on, and when it ends. */
+  /** Reports the expiry of the certificate that the server uses from now on. */
   certificateEnds(at: Date): void;
-  /** A number that is asked for when Prometheus comes. */
+  /** Adds a gauge whose value is read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
 };
 
@@ -56,14 +56,14 @@ export function createMetrics(version: string): Metrics {
     help: "When the first certificate of our chain ends, in seconds since 1970; nothing where a proxy ends TLS.",
     registers,
   });
-  // Until there is one: a gauge without labels is zero from birth.
+  // A gauge without labels starts at zero, so it is removed until there is a certificate.
   certificate.remove();
 
-  // Looking a label set up by its values costs more than counting it; there are few of them, so each is looked up once.
+  // The lookup of a label set costs more than the count itself. There are few label sets, so each is looked up once.
   const children = new Map<string, { count: { inc(): void }; time: { observe(seconds: number): void } }>();
   return {
     registry,
-    answered(route, method, status, seconds) {
+    responded(route, method, status, seconds) {
       const name = `${method} ${status} ${route}`;
       let child = children.get(name);
       if (child === undefined) {

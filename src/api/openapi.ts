@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, from the rows of routes and the table of errors. */
+/** Builds the OpenAPI 3.1 document from the rows of routes and the table of errors. */
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import { HINT, KNOWN_VALUES, type TSchema } from "../http/schema.ts";
@@ -20,19 +20,19 @@ const WITH_SCOPE: readonly ErrorCode[] = ["forbidden_insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["payload_too_large", "unsupported_media_type"];
 const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotency_conflict", "idempotency_key_reused"];
 
-/** What the document has besides the rows: `event` is what endpoints are told. */
-export type Surroundings = {
+/** The contents of the document besides the rows. `event` is the schema of the events that webhook endpoints receive. */
+export type DocumentParts = {
   version: string;
   event: TSchema;
   paths: Readonly<Record<string, object>>;
   schemas: Readonly<Record<string, object>>;
   securitySchemes: Json;
-  /** What each tag is about. */
+  /** The descriptions of the tags. */
   tags: Readonly<Record<string, string>>;
 };
 
-export function openApiDocument(routes: readonly Route[], surroundings: Surroundings): Json {
-  const { version, event, paths: others, schemas, securitySchemes, tags } = surroundings;
+export function openApiDocument(routes: readonly Route[], parts: DocumentParts): Json {
+  const { version, event, paths: others, schemas, securitySchemes, tags } = parts;
   const paths: Record<string, Json> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -49,7 +49,7 @@ export function openApiDocument(routes: readonly Route[], surroundings: Surround
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: tags[name] })),
     paths: { ...paths, ...others },
-    webhooks: { event: { post: toldOperation(event) } },
+    webhooks: { event: { post: webhookOperation(event) } },
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key: `gw_test_…` or `gw_live_…`." },
@@ -61,8 +61,8 @@ export function openApiDocument(routes: readonly Route[], surroundings: Surround
   };
 }
 
-/** Of a message that was sent within a trace. */
-const TOLD_TRACE = [
+/** The headers of the trace in which a message was sent. */
+const TRACE_HEADERS = [
   [
     "traceparent",
     "The trace of the request that sent the message, with a span of this call's own. Only where that request named one, or the service records traces.",
@@ -70,8 +70,8 @@ const TOLD_TRACE = [
   ["tracestate", "As that request had it."],
 ].map(([name = "", description = ""]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
 
-/** What we call, rather than are called by: Standard Webhooks 1.0. */
-const toldOperation = (event: TSchema): Json => ({
+/** The calls that this service makes to endpoints: Standard Webhooks 1.0. */
+const webhookOperation = (event: TSchema): Json => ({
   operationId: "webhook_event",
   summary: "An event, as an endpoint is told of it",
   description: "Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.",
@@ -86,7 +86,7 @@ const toldOperation = (event: TSchema): Json => ({
     ],
   ]
     .map(([name, description]) => ({ name, in: "header", required: true, description, schema: { type: "string" } }))
-    .concat(TOLD_TRACE),
+    .concat(TRACE_HEADERS),
   requestBody: { required: true, content: { "application/json": { schema: published(event) } } },
   responses: {
     "2XX": { description: "Acknowledged, within 15 seconds." },
@@ -125,15 +125,15 @@ function operation(route: Route): Json {
 
 function replyResponses({ reply, isIdempotent }: Route): Record<string, Json> {
   const { status, description, hasLocation, contentType = "application/json", schema, already } = reply;
-  const answer = (text: string, more: readonly string[]): Json => ({
+  const response = (text: string, more: readonly string[]): Json => ({
     description: text,
     headers: headerRefs(["X-Request-ID", "RateLimit-Policy", "RateLimit", ...more, ...(isIdempotent ? ["Idempotent-Replayed"] : [])]),
     content: { [contentType]: { schema: published(schema) } },
   });
   return {
-    [status]: answer(description, hasLocation ? ["Location"] : []),
-    // Nothing was made that could be read elsewhere.
-    ...(already === undefined ? {} : { [already.status]: answer(already.description, []) }),
+    [status]: response(description, hasLocation ? ["Location"] : []),
+    // No resource was created, so there is no location.
+    ...(already === undefined ? {} : { [already.status]: response(already.description, []) }),
   };
 }
 
@@ -170,7 +170,7 @@ function parameters(schema: TSchema | undefined, place: "path" | "query"): Json[
   });
 }
 
-/** In a query there is no null: a parameter is there or not. */
+/** A query has no null: a parameter is present or absent. */
 function withoutNull(schema: Json): Json {
   const { type, enum: values, ...rest } = schema as { type?: string | string[]; enum?: unknown[] };
   const kept = Array.isArray(type) ? type.filter((name) => name !== "null") : type;
@@ -181,7 +181,7 @@ function withoutNull(schema: Json): Json {
   };
 }
 
-/** A schema as others may read it: plain JSON, without our own keywords, and with titled schemas by reference. */
+/** A schema for the document: plain JSON, without the keywords of this project, and with titled schemas by reference. */
 function published(schema: TSchema): Json {
   const { title } = schema as { title?: string };
   return title === undefined ? plain(schema) : { $ref: `#/components/schemas/${title}` };
@@ -196,7 +196,7 @@ const plain = (schema: object): Json =>
     }),
   ) as Json;
 
-/** Every schema with a title, by it. */
+/** All schemas with a title, by title. */
 function titledSchemas(routes: readonly Route[], event: TSchema): Record<string, Json> {
   const found: Record<string, Json> = {};
   const visit = (value: unknown): void => {

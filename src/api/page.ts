@@ -1,13 +1,13 @@
-/** A page: what is served without a credential, for people, probes and carriers. */
+/** A page: a path that is served without a credential, for people, probes and carriers. */
 import type { Problem } from "../http/problem.ts";
 
 type PageRequest = {
   params: Record<string, string>;
   query: Record<string, string>;
   headers: Record<string, string>;
-  /** The whole address, as the client called it. */
+  /** The whole URL of the request. */
   url: string;
-  /** As it came; empty where the page takes none. */
+  /** The unchanged bytes, empty where the page accepts no body. */
   body: Buffer;
   peer: string;
   origin: string;
@@ -16,9 +16,9 @@ export type PageResponse = { status: number; contentType: string; body: string |
 export type Page = {
   method: "GET" | "POST";
   path: string;
-  /** Only one that takes a body says how large it may be. */
+  /** The limit of the body. A page without it accepts no body. */
   maxBodyBytes?: number;
-  /** For a page whose errors have a form of their own, in JSON. */
+  /** Writes the errors of a page that has its own JSON form for them. */
   writeProblem?: (problem: Problem, origin: string, requestId: string) => string;
   render: (request: PageRequest) => Promise<PageResponse>;
 };

@@ -2,12 +2,12 @@
 import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { isLoopback, type AddressSet } from "../lib/addresses.ts";
-import { JSON_TYPE } from "./responses.ts";
 import { consolePages } from "./console-pages.ts";
 import { docsIndex, DocsPages } from "./docs-pages.ts";
 import { errorPage, referencePage, HTML_HEADERS, HTML_TYPE } from "./html.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Page, PageResponse } from "./page.ts";
+import { JSON_TYPE } from "./responses.ts";
 
 export type PagesOptions = { document: object; metrics: Metrics; metricsAllow: AddressSet; isReady: () => Promise<boolean> };
 
@@ -23,7 +23,7 @@ export function publicPages({ document, metrics, metricsAllow, isReady }: PagesO
       return json({ status: "ok" });
     }),
     get("/metrics", async ({ peer }) => {
-      // Whoever may not read them need not know that they are here.
+      // To a client that may not read the metrics, the path looks like any unknown path.
       if (!isLoopback(peer) && !metricsAllow.has(peer)) throw new Problem("not_found", { detail: "no such path" });
       return { status: 200, contentType: metrics.registry.contentType, body: await metrics.registry.metrics() };
     }),

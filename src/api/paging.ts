@@ -1,4 +1,4 @@
-/** Lists: newest first, by keyset, with an opaque cursor. */
+/** Pages of lists: newest first, by keyset, with an opaque cursor. */
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
 import { nullable, optional, Type, type TSchema } from "../http/schema.ts";
@@ -22,7 +22,7 @@ export const pageOf = <S extends TSchema>(title: string, item: S) =>
     { title },
   );
 
-/** A page as it is answered; `next` is the id after which the next one begins, null when there is none. */
+/** The response of a list. `next` is the id after which the next page begins, and null on the last page. */
 export const toPage = <T>(
   data: readonly T[],
   next: Uuid | null,
@@ -34,7 +34,7 @@ export const toPage = <T>(
 
 type RangeQuery = { cursor?: string | null; created_after?: string | null; created_before?: string | null };
 
-/** The ids that a page looks at: from one on, and before another. Times of creation are in the ids. */
+/** The range of ids of a page: from `from`, and before `before`. Ids contain the time of creation. */
 export function idRange({ cursor, created_after: after, created_before: before }: RangeQuery): { from: Uuid; before: Uuid } {
   const end = typeof before === "string" ? firstUuidAt(ceilToMs(before)) : MAX_UUID;
   const position = typeof cursor === "string" ? decodeCursor(cursor) : MAX_UUID;
@@ -44,10 +44,10 @@ export function idRange({ cursor, created_after: after, created_before: before }
   };
 }
 
-/** `Date.parse` drops what is finer than a millisecond; a bound that excludes must not exclude more for that. */
+/** `Date.parse` drops fractions of a millisecond. An exclusive bound is rounded up, so that it does not exclude more than requested. */
 const ceilToMs = (text: string): number => Date.parse(text) + (/\.\d{3}0*[1-9]/.test(text) ? 1 : 0);
 
-// A version, the id, and a checksum: a cursor that was cut, altered or made up is told from a real one.
+// A version, the id, and a checksum, by which a truncated, altered or invented cursor is recognised.
 const VERSION = 1;
 const ID_BYTES = 16;
 

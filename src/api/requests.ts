@@ -2,7 +2,7 @@
 import { METHODS } from "node:http";
 import type { FastifyRequest } from "fastify";
 
-/** As the router reads it. */
+/** Decodes a path like the router. */
 export function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -11,7 +11,7 @@ export function decodedPath(path: string): string {
   }
 }
 
-/** Which methods a path takes: off the hot path, so by trying each pattern. */
+/** Finds the methods of a path. Only requests without a route need it, so it may test each pattern in turn. */
 export function methodTable(rows: readonly { method: string; path: string }[]): (path: string) => string[] {
   const patterns = rows.map(({ method, path }) => ({
     method,
@@ -24,24 +24,24 @@ export function methodTable(rows: readonly { method: string; path: string }[]): 
   };
 }
 
-/** Every value is a number, a word of ours, or made of characters that JSON does not escape. */
+/** The fields of a request's log line, as JSON. Every value is a number, a known word, or consists of characters that JSON does not escape. */
 export function requestLine(request: FastifyRequest, route: string, status: number, tookMs: number): string {
   const environment = request.credential?.environment;
-  const theirs = sanitised(request.headers["x-request-id"]);
+  const clientRequestId = sanitised(request.headers["x-request-id"]);
   return (
     `,"request_id":"${request.id}","method":"${request.method}","route":"${route}","status":${status},"ms":${Math.round(tookMs * 100) / 100}` +
-    `${environment === undefined ? "" : `,"environment":"${environment}"`}${theirs === undefined ? "" : `,"client_request_id":"${theirs}"`},"msg":"request"`
+    `${environment === undefined ? "" : `,"environment":"${environment}"`}${clientRequestId === undefined ? "" : `,"client_request_id":"${clientRequestId}"`},"msg":"request"`
   );
 }
 
 const sanitised = (header: string | string[] | undefined): string | undefined =>
   typeof header === "string" ? header.replaceAll(/[^\w.:-]/g, "").slice(0, 64) || undefined : undefined;
 
-/** What was said once. */
+/** The values that occur once. */
 export const singles = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 
-/** Node keeps the first of several and says nothing; names and values take turns in the raw list. */
+/** Counts the Host headers. Node silently keeps the first of several. Names and values alternate in the raw list. */
 export function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -51,7 +51,7 @@ export function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** The address the client used, for links in its own answers. Only characters of a host get into them. */
+/** The origin that the client used, for links in its responses. An origin with other characters than those of a host is dropped. */
 export function originOf(request: FastifyRequest): string {
   const { host, protocol } = request;
   return /^[A-Za-z0-9.:[\]-]{1,255}$/.test(host ?? "") ? `${protocol}://${host}` : "";

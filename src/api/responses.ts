@@ -1,4 +1,4 @@
-/** How answers are written, also where no framework helps: one header set, one envelope, a request id on each. */
+/** The form of all responses, also of those that bypass the framework: common headers, problems as errors, and a request id on each. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem, PROBLEM_TYPE, unavailable } from "../http/problem.ts";
@@ -11,14 +11,14 @@ const PROBLEM_CONTENT_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 export const contentTypeFor = (status: number): string => (status >= 400 ? PROBLEM_CONTENT_TYPE : JSON_TYPE);
 
-// By this machine's clock, and so apart from the ids of records.
+// The ids of requests use the clock of this machine, so they have their own sequence, apart from the ids of records.
 const newRequestUuid = uuidSequence();
 
 export const newRequestId = (): string => encodeId("req", toId("req", newRequestUuid(Date.now())));
 
 export const BODY_LIMIT_BYTES = 65_536;
 
-/** On every answer of every kind. */
+/** The headers of every response. */
 export function commonHeaders(requestId: string, isTls: boolean): Record<string, string> {
   const headers: Record<string, string> = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   if (isTls) headers["strict-transport-security"] = "max-age=31536000";
@@ -27,7 +27,7 @@ export function commonHeaders(requestId: string, isTls: boolean): Record<string,
 
 type FrameworkError = Error & { code?: string; statusCode?: number };
 
-/** Whatever was thrown, as the problem a client is told. Undefined: nobody's fault but ours, and for the log. */
+/** Converts an error into the problem for the client. Undefined: the error is a fault of this service, for the log. */
 export function toProblem(error: FrameworkError, bodyLimit = BODY_LIMIT_BYTES): Problem | undefined {
   if (error instanceof Problem) return error;
   if (isDatabaseTrouble(error)) return unavailable("the database is away or overloaded", 1, error);
@@ -56,7 +56,7 @@ const RAW_REASONS: Readonly<Record<number, string>> = {
   431: "Request Header Fields Too Large",
 };
 
-/** The request could not be parsed, or took too long: there is no request to answer to, only a socket. */
+/** Responds to a request that could not be parsed or took too long. There is no request object, only a socket. */
 export function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): string | undefined {
   if (!socket.writable || error.code === "ECONNRESET" || error.code === "EPIPE") {
     socket.destroy();
@@ -72,13 +72,13 @@ export function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Dup
   return respondOnSocket(new Problem(code, detail), socket, isTls);
 }
 
-/** CONNECT asks for a tunnel, which Node hands over as a bare socket. */
+/** Responds to CONNECT, a request for a tunnel, which Node passes on as a bare socket. */
 export const respondToConnect = (_request: IncomingMessage, socket: Duplex, isTls: boolean): string =>
   respondOnSocket(new Problem("method_not_allowed", { headers: { allow: "GET, HEAD" } }), socket, isTls);
 
 function respondOnSocket(problem: Problem, socket: Duplex, isTls: boolean): string {
   const requestId = newRequestId();
-  // Without a readable request the client's name for us is unknown: a relative reference is right wherever it is.
+  // Without a readable request the origin is unknown, so the body uses a relative reference.
   const body = problem.toBody("", requestId);
   const headers = {
     ...commonHeaders(requestId, isTls),

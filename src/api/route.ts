@@ -1,13 +1,13 @@
-/** A route is a row: method, path, scope, schemas, replies and handler in one place. The server runs the rows, the OpenAPI
- *  document and the method checks are read from them. */
+/** A route is a row: method, path, scope, schemas, replies and handler in one place. The server runs the rows. The OpenAPI document and
+ *  the checks of methods are derived from them. */
 import type { Credential } from "../access/authenticate.ts";
 import type { Scope } from "../access/scope.ts";
 import type { ErrorCode } from "../http/codes.ts";
 import type { Fault, Problem } from "../http/problem.ts";
 import type { Static, TSchema } from "../http/schema.ts";
-import type { Trace } from "../lib/trace.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
+import type { Trace } from "../lib/trace.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -16,27 +16,27 @@ export type Call<Body, Query, Params> = {
   body: Body;
   query: Query;
   params: Params;
-  /** The trace that the request belongs to, where it says so and the route keeps it. */
+  /** The trace of the request, where the request names one and the route keeps it. */
   trace: Trace | undefined;
-  /** The request's idempotency key with its fingerprint, where there is one. */
+  /** The idempotency claim of the request, where it has a key. */
   claim: IdempotencyClaim | undefined;
-  /** A problem as the bytes this client would get: for answers that are stored. */
+  /** Writes a problem as the body for this client, for responses that are stored. */
   writeProblem: (problem: Problem) => string;
-  /** What is wrong with the request: never anything, but for a route that tells faults rather than refuses them. */
+  /** The faults of the request. Empty, except on a route with `reportsFaults`. */
   faults: readonly Fault[];
   header: (name: string) => string | undefined;
-  /** Whether the credential still holds: for answers that go on. */
+  /** Whether the credential is still valid, for streaming responses. */
   isAdmitted: () => Promise<boolean>;
-  /** The client left, or the service stops: for answers that go on. */
+  /** Aborted when the client disconnects or the service stops, for streaming responses. */
   gone: () => AbortSignal;
 };
 
 export type RouteResponse = { status: number; body: string; location?: string | null; isReplay?: boolean };
 
-/** An answer that goes on: frames of text, until they end or the client leaves. */
+/** A streaming response: frames of text, until they end or the client disconnects. */
 export type StreamResponse = { status: 200; contentType: string; frames: AsyncGenerator<string> };
 
-/** What a write became, as its answer. */
+/** The response of a write. */
 export const toResponse = ({ kind, status, location, body }: Executed | Replay): RouteResponse => ({
   status,
   location,
@@ -44,8 +44,8 @@ export const toResponse = ({ kind, status, location, body }: Executed | Replay):
   isReplay: kind === "replay",
 });
 
-/** The same answer under another status: what was asked for was so already. */
-type Already = { status: number; description: string };
+/** The status of the same response where the requested state existed before, and nothing changed. */
+type UnchangedReply = { status: number; description: string };
 
 export type Route = {
   method: Method;
@@ -54,26 +54,26 @@ export type Route = {
   summary: string;
   description: string;
   tag: string;
-  /** Null: any living credential may ask. */
+  /** Null: any valid credential may call the route. */
   scope: Scope | null;
   isIdempotent: boolean;
-  /** The messages it makes belong to the trace that the request names. */
+  /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
   body?: TSchema;
-  /** What the document says of the body, where a route takes more than it documents and says for itself what is wrong. */
+  /** The body in the OpenAPI document, for a route that accepts more than it documents and reports the faults itself. */
   documentedBody?: TSchema;
-  /** 64 kB where it does not say. */
+  /** The limit of the body; 64 kB by default. */
   maxBodyBytes?: number;
-  /** How many requests of the quota it costs; one where it does not say. */
+  /** The cost in requests of the quota; one by default. */
   cost?: (body: unknown) => number;
-  /** The faults of a body are its answer, not its end. */
-  tellsFaults?: true;
+  /** The handler reports the faults of the body in its response, and the request is not refused. */
+  reportsFaults?: true;
   query?: TSchema;
   params?: TSchema;
-  /** Rules beyond the body's schema; they run also on a body that the schema refuses, so that all faults are told at once. */
+  /** Rules beyond the schema of the body. They run also for a body that the schema refuses, so that all faults are reported at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
-  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string; already?: Already };
-  /** Codes besides those that every route of its kind can answer with. */
+  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string; already?: UnchangedReply };
+  /** The error codes of this route besides those of every such route. */
   problems: readonly ErrorCode[];
   handle: (call: Call<never, never, never>) => Promise<RouteResponse | StreamResponse>;
 };
@@ -85,5 +85,5 @@ type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<
   handle: (call: Call<Static<B>, Static<Q>, Static<P>>) => Promise<RouteResponse | StreamResponse>;
 };
 
-/** Ties the handler's types to the schemas. */
+/** Derives the types of the handler from the schemas. */
 export const route = <B extends TSchema, Q extends TSchema, P extends TSchema>(row: TypedRoute<B, Q, P>): Route => row;

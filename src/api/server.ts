@@ -1,4 +1,4 @@
-/** The HTTP server: runs the rows of routes, answers everything else in the same envelope, and drains before it stops. */
+/** The HTTP server: runs the rows of routes, responds to everything else with a problem, and drains before it stops. */
 import { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -14,21 +14,21 @@ import { readTrace } from "../lib/trace.ts";
 import { poll } from "../lib/wait.ts";
 import { StartupError } from "../storage/startup-error.ts";
 import type { Span, Tracing } from "../tracing/tracing.ts";
+import { admit, chargeMore, createReader } from "./checks.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Page } from "./page.ts";
+import { countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
 import {
-  respondToBrokenRequest,
-  respondToConnect,
   BODY_LIMIT_BYTES,
   commonHeaders,
   contentTypeFor,
   JSON_TYPE,
   newRequestId,
+  respondToBrokenRequest,
+  respondToConnect,
   toProblem,
 } from "./responses.ts";
-import { admit, chargeMore, createReader } from "./checks.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Page } from "./page.ts";
-import type { RouteResponse, Call, Route, StreamResponse } from "./route.ts";
-import { countHosts, decodedPath, methodTable, originOf, requestLine, singles } from "./requests.ts";
+import type { Call, Route, RouteResponse, StreamResponse } from "./route.ts";
 import { goneSignal, pumpFrames } from "./stream.ts";
 
 export type ServerOptions = {
@@ -38,14 +38,14 @@ export type ServerOptions = {
   trustedProxies: readonly string[];
   requestTimeoutMs: number;
   routes: readonly Route[];
-  /** What needs no credential: health, metrics, documents. */
+  /** The paths that need no credential: health, metrics, documents. */
   pages: readonly Page[];
   authenticator: Authenticator;
   limiter: Limiter;
   metrics: Metrics;
   log: Log;
   tracing?: Tracing | undefined;
-  /** Takes the fields of a request's line, already as JSON. */
+  /** Writes the log line of a request. The fields are JSON already. */
   writeLogLine: (fields: string) => void;
 };
 
@@ -53,7 +53,7 @@ declare module "fastify" {
   interface FastifyRequest {
     credential: Credential | undefined;
     heldBody: Readable | undefined;
-    /** Of what was admitted, where it is recorded. */
+    /** The span of an admitted request, with tracing. */
     span: Span | undefined;
   }
   interface FastifyContextConfig {
@@ -63,20 +63,20 @@ declare module "fastify" {
 
 const MAX_HEADER_BYTES = 16_384;
 const MAX_CONNECTIONS = 20_000;
-// Longer than common load balancers keep a connection idle, so that they close it and not we.
+// Longer than common load balancers keep a connection idle, so that the load balancer closes it and not this server.
 const KEEP_ALIVE_MS = 75_000;
 const CHECK_CONNECTIONS_MS = 500;
-// Inside the thirty seconds a stop may take, with room for the database to stop after us.
+// Within the thirty seconds of a stop, with time for the database to stop afterwards.
 const DRAIN_MS = 12_000;
 
-// In logs and metrics alone: the client closed the connection before it had its answer. The number is a custom of proxies.
-const CLIENT_LEFT = 499;
+// Only in logs and metrics: the client closed the connection before the response was complete. Proxies commonly use this number.
+const CLIENT_CLOSED = 499;
 
 export class Server {
   readonly #options: ServerOptions;
   readonly #app: FastifyInstance;
   readonly #allowedMethods: (path: string) => string[];
-  /** Ends answers that go on. */
+  /** Ends streaming responses. */
   readonly #streaming = new AbortController();
   #isDraining = false;
   #inFlight = 0;
@@ -92,7 +92,7 @@ export class Server {
     if (options.tls !== undefined) options.metrics.certificateEnds(certificateEnd(options.tls.cert));
   }
 
-  /** Listens and tells the URL. */
+  /** Starts to listen and returns the URL. */
   async listen(): Promise<string> {
     const { host, port, tls } = this.#options;
     await this.#app.listen({ host, port }).catch((error: unknown) => {
@@ -108,7 +108,7 @@ export class Server {
     this.#options.metrics.certificateEnds(certificateEnd(pair.cert));
   }
 
-  /** Readiness fails at once, new requests get a 503, those under way finish. */
+  /** Stops the server. New requests get a 503 at once; running requests finish. */
   async stop(): Promise<void> {
     this.#isDraining = true;
     this.#streaming.abort();
@@ -127,7 +127,7 @@ export class Server {
       maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
       headersTimeout: requestTimeoutMs,
-      // Node would answer a missing Host itself, without a request id.
+      // Node would respond to a missing Host header itself, without a request id.
       requireHostHeader: false,
     };
     return Fastify({
@@ -138,7 +138,7 @@ export class Server {
       bodyLimit: BODY_LIMIT_BYTES,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Requests that arrive while closing reach our own hook, and so get an envelope.
+      // Requests that arrive during the close reach the hook of this server, and so get a problem as the response.
       return503OnClosing: false,
       forceCloseConnections: false,
       routerOptions: { maxParamLength: 200 },
@@ -146,7 +146,7 @@ export class Server {
         const requestId = respondToBrokenRequest(error, socket, isTls);
         if (requestId !== undefined) log.info({ request_id: requestId, reason: error.code }, "unreadable request");
       },
-      // A URL that cannot be parsed is answered before any hook: it gets here what the hook gives to others.
+      // An invalid URL fails before any hook, so the work of the hook is done here.
       frameworkErrors: (error, request, reply) => {
         this.#begin(request, reply);
         void this.#sendError(error, request, reply);
@@ -157,7 +157,7 @@ export class Server {
   #addHooks(): void {
     const app = this.#app;
     app.removeAllContentTypeParsers();
-    // The media type is checked before, by our own list; here bytes are only collected. The first name is the fast path.
+    // `checks.ts` checks the media type before; here the bytes are only collected. The first name is the fast path.
     for (const type of ["application/json", "*"])
       app.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     app.decorateRequest("credential", undefined);
@@ -171,11 +171,11 @@ export class Server {
     app.setNotFoundHandler((request, reply) => this.#sendError(this.#unmatched(request), request, reply));
   }
 
-  /** Headers for every answer, and a count and a log line when it is over. */
+  /** Sets the common headers. When the response ends, it is counted and logged. */
   #begin(request: FastifyRequest, reply: FastifyReply): void {
     this.#inFlight += 1;
     const startedAt = performance.now();
-    // Not `onResponse`, which a client that leaves in mid-body never brings about.
+    // Not `onResponse`, which does not fire when the client disconnects before the end of the body.
     reply.raw.once("close", () => this.#onClose(request, reply, performance.now() - startedAt));
     reply.headers(commonHeaders(request.id, this.#options.tls !== undefined));
   }
@@ -183,13 +183,13 @@ export class Server {
   #onClose(request: FastifyRequest, reply: FastifyReply, tookMs: number): void {
     this.#inFlight -= 1;
     const route = request.routeOptions.url ?? "unmatched";
-    const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_LEFT;
-    this.#options.metrics.answered(route, request.method, status, tookMs / 1_000);
+    const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED;
+    this.#options.metrics.responded(route, request.method, status, tookMs / 1_000);
     request.span?.end({ "http.response.status_code": status }, status >= 500);
     this.#options.writeLogLine(requestLine(request, route, status, tookMs));
   }
 
-  /** Before a byte of the body is read: what has no route needs none. */
+  /** Refuses a request before its body is read. */
   #earlyRefusal(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
     if (this.#isDraining) {
       reply.header("connection", "close");
@@ -245,19 +245,19 @@ export class Server {
           gone: () => goneSignal(reply.raw, this.#streaming.signal),
           trace: request.span?.trace ?? (route.keepsTrace ? readTrace(request.headers) : undefined),
         });
-        const answer = await this.#run(route, call);
-        if ("frames" in answer) return this.#stream(answer, reply);
-        if (answer.isReplay) {
+        const response = await this.#run(route, call);
+        if ("frames" in response) return this.#stream(response, reply);
+        if (response.isReplay) {
           reply.header("idempotent-replayed", "true");
           metrics.replayed();
         }
-        if (answer.location) reply.header("location", answer.location);
-        return reply.code(answer.status).header("content-type", contentTypeFor(answer.status)).send(answer.body);
+        if (response.location) reply.header("location", response.location);
+        return reply.code(response.status).header("content-type", contentTypeFor(response.status)).send(response.body);
       },
     });
   }
 
-  /** Work counts as in flight also when its client has left: a stop waits for it. */
+  /** The work counts as in flight even after its client has disconnected, so that a stop waits for it. */
   async #run(route: Route, call: Call<never, never, never>): Promise<RouteResponse | StreamResponse> {
     this.#inFlight += 1;
     try {
@@ -308,7 +308,7 @@ export class Server {
   }
 
   #sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    // What nobody reads any more must not stand in the way of the connection's next request.
+    // An unread body must not block the next request of the connection.
     request.heldBody?.resume();
     const known = toProblem(error, request.routeOptions.bodyLimit);
     const problem = known ?? new Problem("internal_server_error", { detail: "quote the request id when you report this" });
@@ -330,14 +330,14 @@ export class Server {
     const { server } = this.#app;
     const { host, tls, trustedProxies, log } = this.#options;
     server.maxConnections = MAX_CONNECTIONS;
-    // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would refuse it without an envelope.
+    // An unknown expectation may be ignored (RFC 9110 §10.1.1). Node would refuse it without a problem.
     server.on("checkExpectation", (request, response) => this.#app.routing(request, response));
     server.on("connect", (request, socket) => {
       const requestId = respondToConnect(request, socket, tls !== undefined);
       log.info({ request_id: requestId, method: "CONNECT" }, "unreadable request");
     });
     if (isLoopback(host) || tls !== undefined) return;
-    // In the clear beyond this machine: only the declared proxies may speak to us.
+    // Without TLS on a public address, only the trusted proxies may connect.
     const proxies: AddressSet = addressSet(trustedProxies.map(parseCidr).filter((block) => block !== undefined));
     server.on("connection", (socket: Socket | TLSSocket) => {
       const peer = socket.remoteAddress ?? "";
@@ -348,12 +348,12 @@ export class Server {
   }
 }
 
-/** Takes the body in while the credential is looked up: Node forgets what nobody has read of a request whose client has left,
- *  and who sent all of it may leave. */
+/** Buffers the body while the credential is looked up. Node drops the unread body of a request whose client has disconnected, and a
+ *  client may disconnect after it has sent the whole body. */
 const holdBody = ({ raw }: FastifyRequest): Readable =>
   pipeline(raw, new PassThrough({ highWaterMark: BODY_LIMIT_BYTES }), () => undefined);
 
-/** A key that was revoked meanwhile no longer counts; a database that is away says nothing against one. */
+/** Whether the credential is still valid: false after its key was revoked, true while the database is unavailable. */
 const isAdmitted = async (authenticator: Authenticator, { headers }: FastifyRequest): Promise<boolean> => {
   try {
     await authenticator.authenticate(headers.authorization);

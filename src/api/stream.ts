@@ -1,16 +1,16 @@
-/** Answers that go on: frames of text, written as fast as the client reads and no faster. A client that stops reading is let go. */
+/** Streaming responses: frames of text, written as fast as the client reads. A client that stops reading is disconnected. */
 import type { ServerResponse } from "node:http";
 
-// Longer than a phone takes to change networks. Until then what waits for the client is one buffer of its socket.
+// Longer than a phone takes to change networks. Meanwhile one buffer of the socket waits for the client.
 const STALL_MS = 30_000;
-// A client that does not read does not take the end of its answer either.
-const LAST_WORDS_MS = 500;
+// A client that does not read does not receive the end of the response either.
+const END_MS = 500;
 
-/** Aborted when the client has left, or when the service says so. */
+/** A signal that aborts when the client disconnects, or when the service stops. */
 export function goneSignal(response: ServerResponse, stopping: AbortSignal): AbortSignal {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
-  return AbortSignal.any([left.signal, stopping]);
+  const closed = new AbortController();
+  response.once("close", () => closed.abort());
+  return AbortSignal.any([closed.signal, stopping]);
 }
 
 export async function pumpFrames(
@@ -21,15 +21,15 @@ export async function pumpFrames(
   const isHead = response.req.method === "HEAD";
   for await (const frame of frames) {
     if (response.destroyed || isHead) break;
-    if (!response.write(frame) && !(await happens(response, "drain", { signal, limitMs: stallMs }))) break;
+    if (!response.write(frame) && !(await waitFor(response, "drain", { signal, limitMs: stallMs }))) break;
   }
   if (response.writableNeedDrain) response.destroy();
   else response.end();
-  if (!response.closed && !(await happens(response, "close", { limitMs: LAST_WORDS_MS }))) response.destroy();
+  if (!response.closed && !(await waitFor(response, "close", { limitMs: END_MS }))) response.destroy();
 }
 
-/** False when the client has left, when the service stops, or when it takes too long. */
-const happens = (
+/** Waits for an event. Returns false when the client disconnects, the service stops, or the limit passes. */
+const waitFor = (
   response: ServerResponse,
   event: "drain" | "close",
   { signal, limitMs }: { signal?: AbortSignal; limitMs: number },

@@ -88,7 +88,7 @@ export const messageRoutes = ({ db, acceptor, composer, changer }: MessageRouteP
     isIdempotent: false,
     body: NewMessageBody,
     check: checkNewMessage,
-    tellsFaults: true,
+    reportsFaults: true,
     reply: { status: 200, description: "What it would become.", schema: MessageValidation },
     problems: [],
     handle: async ({ body, faults, credential }) => ({

@@ -17,7 +17,7 @@ import { carrierPages, type CarrierPagesParts } from "../links/pages.ts";
 import { Acceptor } from "../messages/accept.ts";
 import { MessageChanger } from "../messages/change-message.ts";
 import { PROVIDERS } from "../providers/providers.ts";
-import { allRoutes, apiSurroundings } from "../routes.ts";
+import { allRoutes, documentParts } from "../routes.ts";
 import { Verifier } from "../verifications/verifier.ts";
 import { EndpointChanger } from "../webhooks/change-endpoint.ts";
 import type { Process, Workers } from "./start-workers.ts";
@@ -32,7 +32,7 @@ export async function startServer(process: Process, workers: Workers, { isReady,
   const access = await openAccess(process);
   const limiter = new Limiter(db, node);
   const routes = isApi ? makeRoutes(process, workers, access) : [];
-  const document = openApiDocument(routes, isApi ? apiSurroundings : { ...apiSurroundings, paths: {} });
+  const document = openApiDocument(routes, isApi ? documentParts : { ...documentParts, paths: {} });
   const hostFor: CarrierPagesParts["hostFor"] = (link) => workers.hosts.hostFor(link, () => undefined);
   const apiPages = [
     ...carrierPages({ linkChooser: workers.linkChooser, providers: PROVIDERS, hostFor }),

@@ -71,12 +71,12 @@ async function startTracing(
 const READY_TIMEOUT_MS = 2_000;
 const READY_TRUST_MS = 1_000;
 
-/** Every load balancer asks; one question a second reaches the database. */
+/** Every load balancer reads the readiness. One query a second reaches the database. */
 const readiness = (db: Database): (() => Promise<boolean>) =>
   remembered(READY_TRUST_MS, async () => {
-    const asked = db.rows(sql`select 1`).then(
+    const isUp = db.rows(sql`select 1`).then(
       () => true,
       () => false,
     );
-    return (await within(asked, READY_TIMEOUT_MS)) ?? false;
+    return (await within(isUp, READY_TIMEOUT_MS)) ?? false;
   });

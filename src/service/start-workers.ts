@@ -34,11 +34,11 @@ import { WebhookWorker } from "../webhooks/worker.ts";
 import type { Storage } from "./open-storage.ts";
 import type { Stops } from "./stops.ts";
 
-/** What every part of a process shares. */
+/** The objects that all parts of a process share. */
 export type Process = Storage & {
   config: Config;
   timings: Timings;
-  /** The name of this process among the others. */
+  /** The name of this node. */
   node: string;
   announcer: Announcer;
   metrics: Metrics;

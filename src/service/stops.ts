@@ -1,4 +1,4 @@
-/** What a start has started, in order. A stop ends it in reverse. */
+/** The functions that stop the started parts of a process, in the order of the start. A stop runs them in reverse. */
 export type Stops = (() => unknown)[];
 
 export async function stopAll(stops: Stops): Promise<void> {
