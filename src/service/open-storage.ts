@@ -14,7 +14,7 @@ import { missingDurability } from "../storage/health.ts";
 import type { EmbeddedPostgres } from "../storage/embedded-postgres.ts";
 import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
-import { makePartitions, partitionJob } from "../storage/partitions.ts";
+import { createPartitions, partitionJob } from "../storage/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
 import { resealEndpoints } from "../webhooks/reseal-endpoints.ts";
 import type { Stops } from "./stops.ts";
@@ -47,7 +47,7 @@ export async function openStorage({ config, node, log, say, stops }: StoragePart
   const clock = new DatabaseClock(db);
   await clock.start();
   stops.push(() => clock.stop());
-  await makePartitions(db, clock.now());
+  await createPartitions(db, clock.now());
   const partitionsFailed = reportError(log, "storage.partitions_failed", "the partitions of the coming weeks could not be created");
   const partitions = partitionJob(db, () => clock.now(), partitionsFailed);
   stops.push(() => partitions.stop());

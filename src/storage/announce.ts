@@ -1,5 +1,5 @@
-/** Tells other processes that there is work for them, by the name of its lane. A notification for each message would make
- *  commits wait for each other, so there is one in a few hundredths of a second at most. */
+/** Notifies other nodes of new work, by the name of its lane. A notification for each message would make commits wait for each other, so
+ *  there is at most one every few hundredths of a second. */
 import { errorFields, type Log } from "../lib/log.ts";
 import type { Database } from "./database.ts";
 import { listen, notify, type Listening } from "./listen.ts";
@@ -12,7 +12,7 @@ export class Announcer {
   readonly #node: string;
   readonly #log: Log;
   readonly #lanes = new Set<string>();
-  readonly #hearers: ((lane: string) => void)[] = [];
+  readonly #listeners: ((lane: string) => void)[] = [];
   #listening: Listening | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
@@ -33,13 +33,13 @@ export class Announcer {
     }, EVERY_MS);
   }
 
-  /** Hears what other processes announce. */
+  /** Calls `onWork` for each announcement of another node. */
   hear(onWork: (lane: string) => void): void {
-    this.#hearers.push(onWork);
+    this.#listeners.push(onWork);
     this.#listening ??= listen(this.#db, CHANNEL, {
       onMessage: (payload) => {
         const space = payload.indexOf(" ");
-        if (payload.slice(0, space) !== this.#node) for (const each of this.#hearers) each(payload.slice(space + 1));
+        if (payload.slice(0, space) !== this.#node) for (const each of this.#listeners) each(payload.slice(space + 1));
       },
       onError: (error) =>
         this.#log.warn({ event: "storage.listen_failed", ...errorFields(error) }, "listening for new work failed; logged once"),
@@ -51,7 +51,7 @@ export class Announcer {
     await this.#listening?.stop();
   }
 
-  /** A lost announcement is made up for by everyone's poll. */
+  /** A lost announcement does no harm, since every node polls as well. */
   async #notify(payloads: readonly string[]): Promise<void> {
     try {
       await notify(this.#db, CHANNEL, payloads);

@@ -1,9 +1,8 @@
-/** Columns of a batch as PostgreSQL arrays in binary form. One statement then carries any number of rows, with one plan
- *  for every size; measured against one JSON parameter it saves a sixth of the server's work, because nothing is
- *  escaped, parsed or converted on the way. */
+/** The columns of a batch as PostgreSQL arrays in binary form. One statement then carries any number of rows, with one plan for every
+ *  size. Compared with one JSON parameter this saves a sixth of the server's work, because nothing is escaped, parsed or converted. */
 import type { Uuid } from "../lib/uuid.ts";
 
-/** Bytes that are written one after the other, into memory that is kept and grows to the largest message. */
+/** A reusable buffer for bytes that are written in sequence. It grows to the size of the largest message. */
 export class Scratch {
   #bytes = Buffer.allocUnsafe(65_536);
   #at = 0;
@@ -36,7 +35,7 @@ export class Scratch {
     this.#at += value.copy(this.#room(value.length), this.#at);
   }
 
-  /** Its length in bytes, then the text. No UTF-16 unit needs more than three. */
+  /** Writes the length of the text in bytes, then the text. A UTF-16 unit needs at most three bytes. */
   text(value: string): void {
     const bytes = this.#room(4 + value.length * 3);
     const length = bytes.write(value, this.#at + 4);
@@ -44,12 +43,12 @@ export class Scratch {
     this.#at += 4 + length;
   }
 
-  /** Fills in a number that was not known when its place was written. */
+  /** Overwrites a number that was not known when its position was written. */
   patchInt32(at: number, value: number): void {
     this.#bytes.writeInt32BE(value, at);
   }
 
-  /** What was written, until the scratch is used again. */
+  /** The written bytes. They are valid until the buffer is used again. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }
@@ -77,7 +76,7 @@ const ofSize = <T>(oid: number, size: number, put: (out: Scratch, value: T) => v
   },
 });
 
-/** The types a column can have. A bigint is eight bytes, high end first: such numbers are never reckoned with here. */
+/** The types of columns. A bigint is a buffer of eight bytes, big-endian, since the service never calculates with such numbers. */
 const ELEMENTS = {
   uuid: ofSize<Uuid>(2950, 16, (out, value) => out.bytes(value)),
   boolean: ofSize<boolean>(16, 1, (out, value) => out.int8(value ? 1 : 0)),
@@ -100,7 +99,7 @@ export type ElementValue = { [K in ElementType]: (typeof ELEMENTS)[K] extends El
 
 const NULL_LENGTH = -1;
 
-/** One column of a batch as a parameter. It is written when the statement is sent, straight into the message. */
+/** One column of a batch as a parameter. It is written directly into the message when the statement is sent. */
 export class ArrayParameter<T = unknown> {
   readonly #items: readonly T[];
   readonly #element: Element<unknown>;
@@ -123,7 +122,7 @@ export class ArrayParameter<T = unknown> {
     }
   }
 
-  /** For the driver's own way of sending parameters, where they are mixed with others. */
+  /** The driver calls this where array parameters are mixed with others. */
   toPostgres(): Buffer {
     const out = new Scratch();
     this.writeTo(out);

@@ -54,22 +54,22 @@ export function batchStatements<T, Name extends string>(
   extras: Readonly<Record<Name, Extra<T>>>,
   build: (rowSource: string, has: Readonly<Record<Name, boolean>>) => string,
 ): (items: readonly T[]) => Sql {
-  const named = Object.entries(extras) as [Name, Extra<T>][];
-  const known = new Map<number, (items: readonly T[]) => Sql>();
+  const namedExtras = Object.entries(extras) as [Name, Extra<T>][];
+  const built = new Map<number, (items: readonly T[]) => Sql>();
   const make = (mask: number): ((items: readonly T[]) => Sql) => {
-    const isThere = (index: number): boolean => (mask & (1 << index)) !== 0;
-    const has = Object.fromEntries(named.map(([name], index) => [name, isThere(index)])) as Record<Name, boolean>;
-    const there = named.flatMap(([, extra], index) => (isThere(index) ? extra.columns : []));
-    const missing = named.flatMap(([, extra], index) => (isThere(index) ? [] : extra.columns));
+    const isPresent = (index: number): boolean => (mask & (1 << index)) !== 0;
+    const has = Object.fromEntries(namedExtras.map(([name], index) => [name, isPresent(index)])) as Record<Name, boolean>;
+    const present = namedExtras.flatMap(([, extra], index) => (isPresent(index) ? extra.columns : []));
+    const missing = namedExtras.flatMap(([, extra], index) => (isPresent(index) ? [] : extra.columns));
     const nulls = lines(missing.map(({ name, type }) => `null::${type} as ${name}`));
-    return batchStatement([...columns, ...there], (items) =>
+    return batchStatement([...columns, ...present], (items) =>
       build(nulls === "" ? items : `(select item.*,\n           ${nulls}\n      from ${items}) item`, has),
     );
   };
   return (items) => {
-    const mask = named.reduce((bits, [, { has }], index) => (items.some(has) ? bits | (1 << index) : bits), 0);
-    const statement = known.get(mask) ?? make(mask);
-    known.set(mask, statement);
+    const mask = namedExtras.reduce((bits, [, { has }], index) => (items.some(has) ? bits | (1 << index) : bits), 0);
+    const statement = built.get(mask) ?? make(mask);
+    built.set(mask, statement);
     return statement(items);
   };
 }

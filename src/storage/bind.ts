@@ -1,13 +1,13 @@
-/** The Bind message of a batch, written in one go.
+/** Writes the Bind message of a batch in one step.
  *
- *  The driver builds it by growing buffers from 256 bytes on, copying each parameter several times; for batches that
- *  garbage, which lies outside the JavaScript heap, set off a full collection every second and cost 30 µs a message. This
- *  replaces one method of the driver's connection, and only for statements whose parameters are all columns. */
+ *  The driver builds the message in buffers that grow from 256 bytes, and copies each parameter several times. For batches this garbage,
+ *  which is outside the JavaScript heap, caused a full collection every second and cost 30 µs a message. This file replaces one method
+ *  of the driver's connection, and only for statements whose parameters are all columns. */
 import { ArrayParameter, Scratch } from "./arrays.ts";
 
 type BindConfig = { portal?: string; statement?: string; values?: readonly unknown[]; binary?: boolean };
 
-/** What we need of the driver's connection, whose types do not show it. */
+/** The members of the driver's connection that its types do not show. */
 export type BindingConnection = {
   bind: (config: BindConfig) => void;
   stream: { write: (bytes: Buffer, onWritten: () => void) => unknown };
@@ -17,18 +17,18 @@ const BIND = 0x42;
 const BINARY = 1;
 const TEXT = 0;
 
-// As many as there are statements on their way to the server at one time, which the pool of connections bounds.
+// Holds at most one buffer for each statement that is sent at the same time. The pool of connections bounds their number.
 const spare: Scratch[] = [];
 
 export function speedUpBind(connection: BindingConnection): void {
-  const bindAnything = connection.bind.bind(connection);
+  const bindByDriver = connection.bind.bind(connection);
   connection.bind = (config) => {
     const { values = [], statement = "", portal = "", binary = false } = config;
     if (values.length > 0 && portal === "" && !binary && values.every((value) => value instanceof ArrayParameter)) {
       const scratch = spare.pop() ?? new Scratch();
       writeBind(scratch, statement, values as readonly ArrayParameter[]);
       connection.stream.write(scratch.view(), () => spare.push(scratch));
-    } else bindAnything(config);
+    } else bindByDriver(config);
   };
 }
 

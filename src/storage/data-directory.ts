@@ -1,4 +1,4 @@
-/** The data directory: what lies where, made ready for the user that PostgreSQL runs as. */
+/** The data directory: its layout, prepared for the user that PostgreSQL runs as. */
 import { createHash, randomBytes } from "node:crypto";
 import {
   accessSync,
@@ -18,22 +18,22 @@ import { basename, dirname, join } from "node:path";
 import { canReach, SHARED_DIR, type RunAs } from "./run-as.ts";
 import { StartupError } from "./startup-error.ts";
 
-// The kernel's limit for the path of a Unix socket, less the final zero.
+// The kernel's limit for the path of a Unix socket, without the final zero.
 const SOCKET_PATH_LIMIT = 107;
 const SOCKET_NAME = ".s.PGSQL.5432";
 
-/** The cluster's folder: inside the data directory, or a link from there to a place its user can reach. */
+/** The folder of the cluster: inside the data directory, or a symbolic link from there to a folder that its user can reach. */
 export const clusterPath = (dataDir: string): string => join(dataDir, "postgres");
 
 const fingerprint = (path: string): string => createHash("sha256").update(path).digest("hex").slice(0, 12);
 
-/** The socket lies with the cluster unless its path is too long for the kernel. The same for every process that asks. */
+/** The folder of the socket: that of the cluster, unless its path is too long for the kernel. Every process computes the same folder. */
 export function socketDir(dataDir: string): string {
   const cluster = existsSync(clusterPath(dataDir)) ? realpathSync(clusterPath(dataDir)) : clusterPath(dataDir);
   return Buffer.byteLength(join(cluster, SOCKET_NAME)) <= SOCKET_PATH_LIMIT ? cluster : `/tmp/godwit-${fingerprint(cluster)}`;
 }
 
-/** Turns a system error about the directory into the sentence its owner needs. */
+/** Turns a system error about the directory into a sentence for the operator. */
 export function explainDiskError(error: unknown, dataDir: string): unknown {
   const { code, message, cause } = error as NodeJS.ErrnoException;
   const text = `${code ?? ""} ${message} ${typeof cause === "string" ? cause : ""}`;
@@ -52,7 +52,8 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** On a read-only file system `mkdir` speaks of a missing directory; the nearest one that exists tells the truth. */
+/** The reason why a path cannot be created. On a read-only file system `mkdir` reports a missing directory, so the nearest existing
+ *  directory is tested. */
 function whyNotWritable(path: string): unknown {
   if (!existsSync(path)) return whyNotWritable(dirname(path));
   try {
@@ -63,8 +64,8 @@ function whyNotWritable(path: string): unknown {
   }
 }
 
-/** Where the cluster is, or is to be made. */
-export function placeCluster(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): string {
+/** The folder where the cluster is, or where it will be created. */
+export function findClusterFolder(dataDir: string, runAs: RunAs | undefined, say: (line: string) => void): string {
   const path = clusterPath(dataDir);
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return followLink(path);
   if (existsSync(path) || canReach(runAs, dataDir)) return path;
@@ -82,13 +83,13 @@ function followLink(link: string): string {
   }
 }
 
-/** Done once the cluster is whole, so that a link always leads to one. */
+/** Links the data directory to a cluster elsewhere. Called once the cluster is complete, so that a link always leads to one. */
 export function linkCluster(dataDir: string, cluster: string): void {
   const path = clusterPath(dataDir);
   if (cluster !== path && !existsSync(path)) symlinkSync(cluster, path);
 }
 
-/** A socket folder outside the cluster must be ours alone: whoever owns it can pose as the database. */
+/** Creates a socket folder outside the cluster. Only the user of the server may own it, since its owner can impersonate the database. */
 export function makeSocketDir(dir: string, runAs: RunAs | undefined): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const owner = lstatSync(dir);
@@ -103,7 +104,7 @@ const SECRET_KEY_BYTES = 32;
 
 export const secretKeyPath = (dataDir: string): string => join(dataDir, "secret.key");
 
-/** The key that encrypts secrets at rest: generated once, readable by its owner alone, and whole before it has its name. */
+/** The key that encrypts secrets at rest. It is generated once, only its owner can read it, and it is complete before it gets its name. */
 export function readOrMakeSecretKey(dataDir: string): Buffer {
   const path = secretKeyPath(dataDir);
   try {
@@ -118,7 +119,7 @@ export function readOrMakeSecretKey(dataDir: string): Buffer {
   }
 }
 
-/** The key in a file; throws when there is none. */
+/** Reads the key from a file. Throws when there is no valid key. */
 export function readSecretKey(path: string): Buffer {
   const key = Buffer.from(readFileSync(path, "utf8"), "base64");
   if (key.length === SECRET_KEY_BYTES) return key;

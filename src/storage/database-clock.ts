@@ -1,5 +1,5 @@
-/** The database's clock, read without asking it each time. Ids and windows take their time from it, so that nodes
- *  whose own clocks differ agree on order and on what has expired. */
+/** The clock of the database, without a query for each reading. Ids and time windows use it, so that nodes with different clocks agree on
+ *  the order and on expiry. */
 import type { Database } from "./database.ts";
 import { sql } from "./sql.ts";
 
@@ -9,7 +9,7 @@ export type Clock = { now(): number };
 
 export class DatabaseClock implements Clock {
   readonly #db: Database;
-  /** The database's time at the zero of this process's steady clock, which no correction of the system's time moves. */
+  /** The database's time at the zero of this process's monotonic clock, which corrections of the system time do not affect. */
   #zeroMs = performance.timeOrigin;
   #timer: NodeJS.Timeout | undefined;
 
@@ -23,7 +23,7 @@ export class DatabaseClock implements Clock {
 
   async start(): Promise<void> {
     await this.#sample();
-    // A missed sample leaves the last offset standing, which is right to within the drift of ten seconds.
+    // After a failed sample the last offset stays in use. Its error is the drift of ten seconds.
     this.#timer = setInterval(() => void this.#sample().catch(() => undefined), SAMPLE_EVERY_MS);
   }
 

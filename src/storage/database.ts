@@ -1,5 +1,5 @@
-/** The connection to PostgreSQL, embedded or not: a bounded pool, limits on every statement, and errors told apart by
- *  what they mean for the work that was under way. */
+/** The connection to PostgreSQL, embedded or not: a bounded pool, limits on every statement, and error classes by their meaning for the
+ *  interrupted work. */
 import pg from "pg";
 import { uuidFromText } from "../lib/uuid.ts";
 import { speedUpBind, type BindingConnection } from "./bind.ts";
@@ -11,15 +11,15 @@ export type DatabaseTarget = { url: string } | { socketDir: string; user: string
 export type Queryable = { rows<T>(statement: Sql): Promise<T[]> };
 export type Tx = Queryable;
 
-/** Nothing of this statement was done: no connection could be had. */
+/** No connection was available, so nothing of the statement was executed. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
 
-/** The connection died with a statement under way: it may have committed or not. */
+/** The connection was lost during a statement, which may have committed or not. */
 export class ConnectionLost extends Error {
   override name = "ConnectionLost";
-  /** The name of the lost session, by which a new connection can make sure that the old one is over. */
+  /** The name of the lost session, by which a new connection can make sure that the session has ended. */
   readonly session: string;
   constructor(session: string, cause: unknown) {
     super("the database connection was lost with a statement under way", { cause });
@@ -27,18 +27,18 @@ export class ConnectionLost extends Error {
   }
 }
 
-// Four accepting, three advancing, claims, some readers and the maintenance fit; more only add work to the server.
+// Enough for four accepts, three advances, claims, some readers and maintenance. More connections only add work to the server.
 const POOL_SIZE = 16;
-// Requests that find the pool empty wait here; past this many the service is overloaded and says so.
+// Requests wait while the pool is empty. Beyond this number the service is overloaded and responds with 503.
 const MAX_WAITING = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
-// No statement of ours needs a second; ten is a database in trouble, and the client should hear so.
+// No statement needs a second. After ten seconds the database has a problem, and the client gets an error.
 const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
-// Our statements are written to have one good plan, whatever the values: probes of an index, row by row. Planning anew each
-// time would cost more than running them, and a planner without statistics of a young table would sort or hash it whole.
-// A bitmap of a small table looks cheap to it as well, and has to read what is dead in a queue each time.
+// Each statement has one good plan for all values: probes of an index, row by row. Planning for each execution would cost more than
+// the execution, and a planner without statistics of a new table would sort or hash the whole table. A bitmap scan of a small table
+// looks cheap to the planner as well, but has to read the dead rows of a queue each time.
 const PLANNING = [
   "plan_cache_mode=force_generic_plan",
   "enable_seqscan=off",
@@ -52,7 +52,7 @@ const PLANNING = [
 
 const TYPE = { int8: 20, uuid: 2950 } as const;
 
-// Its types know only a list of names for the numbers that a server may send.
+// The types of the driver declare only a list of names for the type numbers that a server may send.
 const builtin = pg.types as unknown as { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 
 const types = {
@@ -73,10 +73,10 @@ export class Database implements Queryable {
     class NamedClient extends pg.Client {
       constructor(config: pg.ClientConfig) {
         super(config);
-        // Not in the configuration, where a name in the URL would win: a session must be told from all others.
+        // Not in the configuration, where a name in the URL would take precedence: the name of each session must be unique.
         (this as unknown as { connectionParameters: { application_name: string } }).connectionParameters.application_name = nextSession();
-        // The pool listens only while a client is idle; a client cut off in use would end the process otherwise. Its
-        // statement fails by itself, and the pool drops it.
+        // The pool listens for errors only while a client is idle. Without this listener, a connection that is lost in use would end
+        // the process. Its statement fails by itself, and the pool drops the client.
         this.on("error", () => undefined);
         speedUpBind((this as unknown as { connection: BindingConnection }).connection);
       }
@@ -88,7 +88,7 @@ export class Database implements Queryable {
       options: PLANNING,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      // A statement that outlives its own time-out on a dead network still ends.
+      // Ends a statement on a dead network, where the timeout of the server has no effect.
       query_timeout: STATEMENT_TIMEOUT_MS + 2_000,
       keepAlive: true,
     };
@@ -101,7 +101,7 @@ export class Database implements Queryable {
     return this.#withClient(async (client) => run<T>(client, statement));
   }
 
-  /** Runs the work in one transaction. Nothing but statements may be awaited inside. */
+  /** Runs the work in one transaction. The work may await only statements. */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#withClient(async (client) => {
       await client.query("begin");
@@ -116,13 +116,13 @@ export class Database implements Queryable {
     });
   }
 
-  /** Several statements separated by semicolons, without parameters: for migrations. */
+  /** Runs several statements separated by semicolons, without parameters, for migrations. */
   async script(text: string): Promise<void> {
     await this.#withClient((client) => client.query(text), { isOneOff: true });
   }
 
-  /** One session for work that takes a session-wide lock and long statements. If it throws, the session is ended, and
-   *  with it an open transaction and the lock. */
+  /** Runs work with a session-wide lock and long statements in one session. If the work throws, the session is ended, and with it an
+   *  open transaction and the lock. */
   async session<T>(statementTimeoutMs: number, work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<T>): Promise<T> {
     return this.#withClient(
       async (client) => {
@@ -135,26 +135,26 @@ export class Database implements Queryable {
     );
   }
 
-  /** Makes sure that a lost session can no longer commit anything; throws when that cannot be had. */
+  /** Makes sure that a lost session can no longer commit anything. Throws when the session does not end. */
   async endSession(session: string): Promise<void> {
-    const ended = await this.rows<{ is_over: boolean }>(sql`
-      select pg_terminate_backend(pid, 5000) as is_over
+    const ended = await this.rows<{ has_ended: boolean }>(sql`
+      select pg_terminate_backend(pid, 5000) as has_ended
         from pg_stat_activity
        where application_name = ${session} and pid <> pg_backend_pid()`);
-    if (ended.some((row) => !row.is_over)) throw new Error("a lost session is still running");
-    // Ending a session that waits for a synchronous standby makes its commit visible here and, for now, only here. A commit
-    // of our own comes after it in the log, and returns when the standby has both.
+    if (ended.some((row) => !row.has_ended)) throw new Error("a lost session is still running");
+    // When a session that waits for a synchronous standby is ended, its commit becomes visible on this server before the standby has
+    // it. The commit of this statement follows it in the log, and returns when the standby has both.
     await this.rows(sql`select pg_logical_emit_message(true, 'godwit', '')`);
   }
 
-  /** A connection beside the pool, for work that keeps one: whoever opens it ends it. */
-  async connectAlone(): Promise<pg.Client> {
+  /** Opens a connection outside the pool, for work that keeps one. The caller ends it. */
+  async openConnection(): Promise<pg.Client> {
     const client = this.#newClient();
     await client.connect();
     return client;
   }
 
-  /** How the pool is used just now. */
+  /** The present use of the pool. */
   get load(): { busy: number; idle: number; waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.#pool;
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
@@ -164,7 +164,7 @@ export class Database implements Queryable {
     await this.#pool.end();
   }
 
-  /** `isOneOff`: after an error the connection is not used again, whatever state the work left it in. */
+  /** With `isOneOff` the connection is not used again after an error, since its state is unknown. */
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>, { isOneOff = false } = {}): Promise<T> {
     if (this.#pool.waitingCount >= MAX_WAITING) throw new DatabaseUnavailable("too many requests wait for a database connection");
     let client: pg.PoolClient;
@@ -193,14 +193,14 @@ async function run<T>(client: pg.ClientBase, { name, text, values }: Sql): Promi
   return result.rows as T[];
 }
 
-// 57P01–57P03: the server is going down or coming up. 08: connection exceptions.
+// 57P01–57P03: the server is stopping or starting. 08: connection exceptions.
 const isServerGone = (code: string): boolean => code.startsWith("57P") || code.startsWith("08");
-// 25006: a standby answered; 40: a deadlock; 53: out of disk, memory or connections; 57014: the statement took too long.
+// 25006: the server is a standby. 40: a deadlock. 53: out of disk, memory or connections. 57014: the statement took too long.
 const isServerUnfit = (code: string): boolean => code === "25006" || code === "57014" || /^(40|53)/.test(code);
 
 const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined);
 
-/** An error that is not the server's answer to the statement, and came from a socket, came from the wire. */
+/** Whether the connection failed: an error of a socket, or of a server that stops, and not the server's response to the statement. */
 function isConnectionError(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return isServerGone(state);
@@ -213,11 +213,11 @@ function isConnectionError(error: unknown): boolean {
   );
 }
 
-/** True for faults of the database rather than of the request: the client may simply try again later. */
+/** Whether the fault is in the database and not in the request, so that the client can retry later. */
 export function isDatabaseTrouble(error: unknown): boolean {
   return error instanceof DatabaseUnavailable || error instanceof ConnectionLost || isServerUnfit(sqlState(error) ?? "");
 }
 
-/** True when the server refused what a row says (data, constraints, limits, an operator's trigger): retrying the same row
- *  cannot help, and its neighbours are innocent. */
+/** Whether the server refused the content of a row (data, constraints, limits, an operator's trigger). A retry of the same row cannot
+ *  succeed, and the other rows of the batch are not at fault. */
 export const isRowRefused = (error: unknown): boolean => /^(21|22|23|44|54|P0)/.test(sqlState(error) ?? "");

@@ -1,7 +1,7 @@
-/** One godwit per data directory. The lock is a file that names its owner and is touched while the owner lives, so that
- *  a crashed owner is recognised at once on the same machine, and within seconds from another (a shared volume). */
-import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+/** The lock of a data directory, so that one godwit at a time uses it. The lock is a file that names its owner, who touches it
+ *  regularly. A crashed owner is recognised at once on the same machine, and within seconds on another one (a shared volume). */
 import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +22,7 @@ const readText = (path: string): string => {
   }
 };
 
-/** When a process began, in ticks since boot: tells it from a later one with the same number. Empty where /proc is not. */
+/** The start of a process in ticks since boot, which distinguishes it from a later process with the same pid. Empty without /proc. */
 const processStart = (pid: number): string => readText(`/proc/${pid}/stat`).split(") ").at(-1)?.split(" ")[19] ?? "";
 
 const self = (command: string): LockHolder => ({
@@ -35,12 +35,12 @@ const self = (command: string): LockHolder => ({
 
 export const lockPath = (dataDir: string): string => join(dataDir, "godwit.lock");
 
-/** The living owner of the lock, or undefined. May take some seconds when the owner is on another machine. */
+/** The running owner of the lock, or undefined. Takes some seconds when the owner is on another machine. */
 export async function lockOwner(path: string): Promise<LockHolder | undefined> {
-  return judge(path, readText(path));
+  return findOwner(path, readText(path));
 }
 
-async function judge(path: string, text: string): Promise<LockHolder | undefined> {
+async function findOwner(path: string, text: string): Promise<LockHolder | undefined> {
   if (text === "") return undefined;
   let owner: LockHolder;
   try {
@@ -73,21 +73,21 @@ async function isTouched(path: string): Promise<boolean> {
   return false;
 }
 
-/** Takes the lock, or tells who has it. */
+/** Takes the lock, or returns its owner. */
 export async function takeLock(dataDir: string, command: string): Promise<DirectoryLock | { owner: LockHolder }> {
   const path = lockPath(dataDir);
-  // Process numbers are not unique where containers share a volume.
+  // Pids are not unique where containers share a volume.
   const mine = `${path}.${randomBytes(6).toString("hex")}`;
   const text = JSON.stringify({ ...self(command), token: randomBytes(6).toString("hex") });
   writeFileSync(mine, text);
   try {
     for (;;) {
-      // A hard link is made or refused in one step: of two that try, one wins.
+      // A hard link is created or refused atomically, so one of two processes wins.
       if (tryLink(mine, path)) return hold(path, text);
-      const judged = readText(path);
-      const owner = await judge(path, judged);
+      const found = readText(path);
+      const owner = await findOwner(path, found);
       if (owner !== undefined) return { owner };
-      removeStale(path, judged);
+      removeStale(path, found);
     }
   } finally {
     rmSync(mine, { force: true });
@@ -104,15 +104,15 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Between our judgement and our removal another process may have taken the lock: then it is put back. */
-function removeStale(path: string, judged: string): void {
+/** Removes a stale lock. Another process may have taken the lock after this one read it; then the lock is put back. */
+function removeStale(path: string, expected: string): void {
   const aside = `${path}.${randomBytes(6).toString("hex")}.stale`;
   try {
     renameSync(path, aside);
   } catch {
     return;
   }
-  if (readText(aside) !== judged) tryLink(aside, path);
+  if (readText(aside) !== expected) tryLink(aside, path);
   rmSync(aside, { force: true });
 }
 
@@ -121,7 +121,7 @@ function hold(path: string, text: string): DirectoryLock {
     try {
       utimesSync(path, new Date(), new Date());
     } catch {
-      // The directory went away or is full; the database will say so better.
+      // The directory is missing or full. The database reports that more clearly.
     }
   }, TOUCH_EVERY_MS);
   timer.unref();

@@ -1,5 +1,5 @@
-/** A real PostgreSQL as our child: made on the first start, recovered on every later one, started again if it dies, and
- *  stopped before us. It listens on a Unix socket that only its user can enter, and on no port. */
+/** The embedded PostgreSQL: a child process whose cluster is created at the first start and recovered at every later one. The server is
+ *  restarted if it ends, and stopped before this process. It listens on a Unix socket that only its user can open, and on no port. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { poll, within } from "../lib/wait.ts";
-import { clusterPath, explainDiskError, linkCluster, makeDataDir, makeSocketDir, placeCluster, socketDir } from "./data-directory.ts";
+import { clusterPath, explainDiskError, linkCluster, makeDataDir, makeSocketDir, findClusterFolder, socketDir } from "./data-directory.ts";
 import type { DatabaseTarget } from "./database.ts";
 import { takeLock, type DirectoryLock, type LockHolder } from "./directory-lock.ts";
 import { findPrograms, type Programs } from "./postgres-binaries.ts";
@@ -19,31 +19,31 @@ const EMBEDDED_DATABASE = "postgres";
 
 // A crash under load leaves at most max_wal_size to replay, which takes seconds; this is for a slow disk.
 const READY_TIMEOUT_MS = 120_000;
-// Within the thirty seconds a stop may take, after the requests had theirs.
+// Within the thirty seconds of a stop, after the running requests have ended.
 const FAST_STOP_MS = 8_000;
 const IMMEDIATE_STOP_MS = 3_000;
 const RESTART_PAUSE_MS = 500;
-// After `kill -9` of the postmaster its children need a moment to notice; until then a new one is refused.
+// After `kill -9` of the postmaster its children need a moment to end. Until then a new postmaster is refused.
 const START_ATTEMPTS = 20;
 
-/** What differs from PostgreSQL's defaults, and why. Durability settings are left at theirs: on. */
+/** The settings that differ from PostgreSQL's defaults, with reasons. The durability settings keep their default: on. */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "",
   max_connections: "120",
   shared_buffers: "256MB",
-  // Few, spread checkpoints: each one makes the next write of every page cost a whole page of log.
+  // Few checkpoints, spread over time: after each one, the first write of every page logs the whole page.
   max_wal_size: "4GB",
   checkpoint_timeout: "15min",
-  // Our statements are short; compiling them would take longer than running them.
+  // The statements are short; compiling them would take longer than running them.
   jit: "off",
   max_parallel_workers_per_gather: "0",
-  // The queue and the key table turn over all the time: clean them early and in small steps.
+  // The queue and the table of idempotency keys change all the time, so they are vacuumed early and in small steps.
   autovacuum_vacuum_scale_factor: "0.05",
   autovacuum_naptime: "15s",
-  // No plan of ours hangs on fine statistics; the default samples four times as many rows, over and over as tables grow.
+  // No plan depends on fine statistics. The default samples four times as many rows, again and again as tables grow.
   default_statistics_target: "25",
   autovacuum_analyze_scale_factor: "0.3",
-  // A DETAIL line quotes the row: a message's text and number do not belong in a log.
+  // A DETAIL line quotes the row, and the text and number of a message must not be in a log.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
   log_checkpoints: "off",
@@ -97,7 +97,7 @@ export class EmbeddedPostgres {
     this.target = embeddedTarget(sockets);
   }
 
-  /** Starts the server of a data directory, or tells who else is using it. */
+  /** Starts the server of a data directory, or returns the process that is using the directory. */
   static async start({ dataDir, command, say, onLog, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres | { owner: LockHolder }> {
     makeDataDir(dataDir);
     let lock: DirectoryLock | { owner: LockHolder };
@@ -110,7 +110,7 @@ export class EmbeddedPostgres {
     try {
       const runAs = chooseUser(clusterPath(dataDir));
       const programs = findPrograms(runAs, say);
-      const cluster = placeCluster(dataDir, runAs, say);
+      const cluster = findClusterFolder(dataDir, runAs, say);
       if (isAbsent(cluster)) initialise(programs, runAs, cluster, dataDir, say);
       linkCluster(dataDir, cluster);
       checkMajor(cluster, programs);
@@ -126,12 +126,12 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Where its data lies. */
+  /** The folder of the cluster. */
   get folder(): string {
     return this.#cluster;
   }
 
-  /** How often it ended without having been told to. */
+  /** The number of unexpected ends of the server. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -144,7 +144,7 @@ export class EmbeddedPostgres {
       child.kill("SIGINT");
       if ((await within(ended, FAST_STOP_MS)) === undefined) {
         child.kill("SIGQUIT");
-        // Its successor recovers from the log, whatever becomes of it; nothing is gained by waiting for ever.
+        // The next server recovers from the log in any case, so a longer wait has no benefit.
         if ((await within(ended, IMMEDIATE_STOP_MS)) === undefined) child.unref();
       }
     }
@@ -187,7 +187,7 @@ export class EmbeddedPostgres {
         cwd: "/",
         env: { LC_ALL: "C", TZ: "UTC" },
         stdio: ["ignore", "ignore", "pipe"],
-        // A process group of its own: Ctrl-C at the terminal must reach us first, and the database last.
+        // A separate process group: Ctrl-C at the terminal must reach this process first, and the database last.
         detached: true,
       },
     );
@@ -198,14 +198,14 @@ export class EmbeddedPostgres {
     return child;
   }
 
-  /** The postmaster writes its state into its pid file. */
+  /** Waits until the server is ready. The postmaster writes its state into its pid file. */
   async #isReady(child: ChildProcess): Promise<"ready" | "timeout"> {
-    const ask = async (): Promise<"ready" | "timeout" | undefined> => {
+    const check = async (): Promise<"ready" | "timeout" | undefined> => {
       if (hasEnded(child)) return "timeout";
       const lines = readPidFile(this.#cluster);
       return Number(lines[0]) === child.pid && lines[7]?.trim() === "ready" ? "ready" : undefined;
     };
-    return (await poll(ask, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
+    return (await poll(check, { timeoutMs: READY_TIMEOUT_MS, everyMs: 20 })) ?? "timeout";
   }
 
   #onExit(): void {
@@ -245,7 +245,7 @@ const ended = (child: ChildProcess): Promise<"ended"> =>
 const identity = (runAs: RunAs | undefined): { uid?: number; gid?: number } =>
   runAs === undefined ? {} : { uid: runAs.uid, gid: runAs.gid };
 
-/** Nothing is there yet, or an empty folder. What is there without being a cluster is somebody's, and is left alone. */
+/** Whether there is no cluster yet. A folder with other content is not touched. */
 function isAbsent(cluster: string): boolean {
   if (existsSync(join(cluster, "PG_VERSION"))) return false;
   if (!existsSync(cluster) || readdirSync(cluster).length === 0) return true;
@@ -254,7 +254,7 @@ function isAbsent(cluster: string): boolean {
   );
 }
 
-/** initdb works beside the final place and is moved there when it is done, so that a crash leaves no half a cluster. */
+/** Creates the cluster beside its final folder and moves it there when it is complete, so that a crash leaves no partial cluster. */
 function initialise(programs: Programs, runAs: RunAs | undefined, cluster: string, dataDir: string, say: (line: string) => void): void {
   say("first start: creating the database");
   const unfinished = join(dirname(cluster), "postgres.unfinished");
@@ -304,13 +304,13 @@ function readPidFile(cluster: string): string[] {
   }
 }
 
-/** Nobody holds the directory's lock, yet a server may be running: the child of a godwit that was killed. It is stopped
- *  rather than adopted, so that there is one way in which the server runs. */
+/** Stops a server that a killed godwit left behind. No process holds the lock of the directory, but the server may still run. It is
+ *  stopped and not adopted, so that the server always runs as a child of this process. */
 async function endOrphan(cluster: string): Promise<void> {
   const pid = Number(readPidFile(cluster)[0]);
   if (processesIn(cluster).includes(pid)) await stopServer(cluster, pid);
-  // The number in a left-over file may be some other program's by now, and PostgreSQL would refuse to start for its sake.
-  // When nothing at all works in the folder, the file is nobody's. Where there is no /proc to tell, its caution stands.
+  // The pid in a file that was left behind may belong to another program by now, and PostgreSQL would then refuse to start. When no
+  // process works in the folder, the file is stale and is removed. Without /proc this cannot be known, and the file stays.
   if (existsSync("/proc/self/cwd") && processesIn(cluster).length === 0) rmSync(join(cluster, "postmaster.pid"), { force: true });
 }
 
@@ -329,19 +329,19 @@ async function stopServer(cluster: string, pid: number): Promise<void> {
   throw new StartupError(`a PostgreSQL left over from an earlier godwit (process ${pid}) does not stop`);
 }
 
-/** The processes of a server all work in its data directory, and nobody else does. */
+/** The processes whose working directory is the cluster: those of its server, and no others. */
 function processesIn(cluster: string): number[] {
-  const place = realpathSync(cluster);
-  const isThere = (pid: string): boolean => {
+  const folder = realpathSync(cluster);
+  const worksThere = (pid: string): boolean => {
     try {
-      return realpathSync(`/proc/${pid}/cwd`) === place;
+      return realpathSync(`/proc/${pid}/cwd`) === folder;
     } catch {
       return false;
     }
   };
   return existsSync("/proc/self")
     ? readdirSync("/proc")
-        .filter((name) => /^\d+$/.test(name) && isThere(name))
+        .filter((name) => /^\d+$/.test(name) && worksThere(name))
         .map(Number)
     : [];
 }

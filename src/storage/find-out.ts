@@ -1,22 +1,22 @@
-/** A connection died in mid-commit. What was done is found out on a new one. */
+/** Finds out the outcome of a statement whose connection was lost, on a new connection. */
 import { poll } from "../lib/wait.ts";
 import type { ConnectionLost, Database } from "./database.ts";
 
-// As long as a database needs to come back after a crash; whoever waits for the answer waits that long.
+// As long as a database needs to recover from a crash. The client waits this long for its response.
 const FIND_OUT_MS = 8_000;
 
-/** The old session is ended first, so that what is not there now never will be. Undefined when nothing could be found out. */
+/** Ends the old session first, so that a row that is missing now cannot appear later. Returns undefined when the outcome stays unknown. */
 export const findOut = <T>(
   db: Database,
   { session }: ConnectionLost,
-  look: () => Promise<T>,
+  read: () => Promise<T>,
   timeoutMs = FIND_OUT_MS,
 ): Promise<T | undefined> =>
   poll(
     async () => {
       try {
         await db.endSession(session);
-        return await look();
+        return await read();
       } catch {
         return undefined;
       }

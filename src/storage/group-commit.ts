@@ -1,28 +1,28 @@
-/** Group commit: items that arrive together share one transaction, and each keeps its own outcome.
+/** Group commit: items that arrive together share one transaction, and each has its own outcome.
  *
- *  An idle service runs an item at once. A busy one collects what arrives while a batch is at the database, so batches
- *  grow with the load and the cost of a commit is shared, without a timer that would slow a single request. */
+ *  An idle service runs an item at once. A busy one collects the items that arrive while a batch is at the database. So batches grow with
+ *  the load and share the cost of a commit, without a timer that would delay a single request. */
 import { assert } from "../lib/assert.ts";
 
 export type GroupCommitOptions<Item, Outcome> = {
-  /** One transaction for all items; outcomes in their order. */
+  /** Runs one transaction for all items and returns the outcomes in their order. */
   run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** The error is about some row: its neighbours are run without it. */
+  /** Whether the error concerns one item. The other items are then run without it. */
   isItemFault: (error: unknown) => boolean;
   maxBatch: number;
-  /** Items that may wait besides those at the database. */
+  /** The limit of waiting items, without those at the database. */
   maxWaiting: number;
-  /** Batches at the database at the same time. */
+  /** The limit of batches at the database at the same time. */
   maxConcurrent: number;
-  /** A further batch goes beside a running one only when it is worth a transaction of its own, */
+  /** The minimum size of a batch that runs beside another one. */
   minConcurrentBatch: number;
-  /** or when it has waited so long that the running one must be stuck. */
+  /** The wait after which a smaller batch runs beside another one, which must be stuck. */
   maxWaitMs: number;
 };
 
 type Waiting<Item, Outcome> = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void };
 
-/** The queue is full; nothing was done. */
+/** The queue is full. Nothing was done. */
 export class Overloaded extends Error {
   override name = "Overloaded";
 }
@@ -33,8 +33,8 @@ export class GroupCommit<Item, Outcome> {
   #running = 0;
   #atDatabase = 0;
   #isScheduled = false;
-  #isImpatient = false;
-  #patience: NodeJS.Timeout | undefined;
+  #hasWaitedLong = false;
+  #waitTimer: NodeJS.Timeout | undefined;
 
   constructor(options: GroupCommitOptions<Item, Outcome>) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class GroupCommit<Item, Outcome> {
     });
   }
 
-  /** At the end of this turn of the event loop, so that requests read in one go share a batch. */
+  /** Flushes at the end of this turn of the event loop, so that requests that are read together share a batch. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -70,9 +70,9 @@ export class GroupCommit<Item, Outcome> {
   #flush(): void {
     while (this.#mayRun()) {
       const batch = this.#waiting.splice(0, this.#options.maxBatch);
-      this.#isImpatient = false;
-      clearTimeout(this.#patience);
-      this.#patience = undefined;
+      this.#hasWaitedLong = false;
+      clearTimeout(this.#waitTimer);
+      this.#waitTimer = undefined;
       this.#running += 1;
       this.#atDatabase += batch.length;
       void this.#runBatch(batch).finally(() => {
@@ -87,14 +87,14 @@ export class GroupCommit<Item, Outcome> {
   #mayRun(): boolean {
     const { maxConcurrent, minConcurrentBatch } = this.#options;
     if (this.#waiting.length === 0) return false;
-    return this.#running === 0 || (this.#running < maxConcurrent && (this.#isImpatient || this.#waiting.length >= minConcurrentBatch));
+    return this.#running === 0 || (this.#running < maxConcurrent && (this.#hasWaitedLong || this.#waiting.length >= minConcurrentBatch));
   }
 
   #watchWaiting(): void {
-    if (this.#waiting.length === 0 || this.#patience !== undefined) return;
-    this.#patience = setTimeout(() => {
-      this.#patience = undefined;
-      this.#isImpatient = true;
+    if (this.#waiting.length === 0 || this.#waitTimer !== undefined) return;
+    this.#waitTimer = setTimeout(() => {
+      this.#waitTimer = undefined;
+      this.#hasWaitedLong = true;
       this.#flush();
     }, this.#options.maxWaitMs);
   }

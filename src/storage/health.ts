@@ -1,11 +1,11 @@
-/** How the database is doing: the figures by which one sees a queue in it choke before it does. */
+/** The health of the database: figures that show early when dead rows slow down a queue, and the settings of the server. */
 import type { Database, Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
 
 export type Health = { deadTuples: { table: string; rows: number }[]; oldestXminAge: number };
 
-/** Dead rows by table, partitions counted with their table, and how old the oldest snapshot is that keeps them from being
- *  cleaned away. */
+/** Reads the dead rows by table, with partitions counted for their table, and the age of the oldest snapshot, which prevents their
+ *  removal. */
 export async function readHealth(db: Queryable): Promise<Health> {
   const deadTuples = await db.rows<{ table: string; rows: number }>(sql`
   select regexp_replace(relname, '_(\\d{8}|default)$', '') as "table", sum(n_dead_tup)::bigint as rows
@@ -18,7 +18,7 @@ export async function readHealth(db: Queryable): Promise<Health> {
   return { deadTuples, oldestXminAge: horizon?.age ?? 0 };
 }
 
-/** For those who only look: whatever they ask, the server itself keeps them from changing anything. */
+/** Runs each statement in a read-only transaction, so that the server prevents any change. */
 export const onlyReading = (db: Database): Queryable => ({
   rows: (statement) =>
     db.transaction(async (tx) => {
@@ -29,7 +29,7 @@ export const onlyReading = (db: Database): Queryable => ({
 
 export type ServerState = { version: string; nowMs: number; mostConnections: number; usedConnections: number };
 
-/** The server, its clock, and how many connections it gives to those who are not its superuser. */
+/** Reads the version of the server, its clock, and the limit of connections for users who are not superusers. */
 export async function readServer(db: Queryable): Promise<ServerState> {
   const [row] = await db.rows<{ version: string; now_ms: number; most: number; used: number }>(sql`
   select current_setting('server_version') as version,

@@ -1,5 +1,5 @@
-/** Hears what other processes announce through the database (LISTEN). A help, never a need: through a pooler that has no
- *  sessions nothing is heard, and everyone polls as well. */
+/** Receives notifications of other nodes through the database (LISTEN). Nothing depends on them: a pooler without sessions delivers
+ *  none, and every node polls as well. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { Database } from "./database.ts";
 import { sql } from "./sql.ts";
@@ -7,7 +7,7 @@ import { sql } from "./sql.ts";
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
-/** Announces to whoever listens, once the statement is committed. */
+/** Notifies all listeners of a channel, once the statement is committed. */
 export const notify = async (db: Database, channel: string, payloads: readonly string[]): Promise<void> => {
   await db.rows(sql`select pg_notify(${channel}, payload) from unnest(${payloads}::text[]) payload`);
 };
@@ -16,7 +16,7 @@ export type Listening = { stop(): Promise<void> };
 
 export type Listener = {
   onMessage: (payload: string) => void;
-  /** Hears of the first failure until the connection listens again. */
+  /** Called for the first failure until the connection listens again. */
   onError: (error: unknown) => void;
 };
 
@@ -25,9 +25,9 @@ export function listen(db: Database, channel: string, { onMessage, onError }: Li
   let isFailing = false;
   let failures = 0;
   let retry: NodeJS.Timeout | undefined;
-  let client: Awaited<ReturnType<Database["connectAlone"]>> | undefined;
+  let client: Awaited<ReturnType<Database["openConnection"]>> | undefined;
 
-  const again = (): void => {
+  const reconnect = (): void => {
     client = undefined;
     if (isStopped || retry !== undefined) return;
     failures += 1;
@@ -43,10 +43,10 @@ export function listen(db: Database, channel: string, { onMessage, onError }: Li
   const connect = async (): Promise<void> => {
     let opened: typeof client;
     try {
-      opened = await db.connectAlone();
+      opened = await db.openConnection();
       client = opened;
       opened.on("notification", ({ payload }) => onMessage(payload ?? ""));
-      opened.on("end", again);
+      opened.on("end", reconnect);
       await opened.query(`listen ${channel}`);
       failures = 0;
       isFailing = false;
@@ -54,9 +54,9 @@ export function listen(db: Database, channel: string, { onMessage, onError }: Li
     } catch (error) {
       if (!isFailing && !isStopped) onError(error);
       isFailing = true;
-      // A connection that cannot listen is not kept, and its end says nothing new: the next attempt opens another.
+      // A connection that cannot listen is closed. An error of the close adds nothing; the next attempt opens another connection.
       await opened?.end().catch(() => undefined);
-      again();
+      reconnect();
     }
   };
 
@@ -66,7 +66,7 @@ export function listen(db: Database, channel: string, { onMessage, onError }: Li
       isStopped = true;
       clearTimeout(retry);
       await connecting;
-      // A connection that is lost already has nothing to end.
+      // A lost connection cannot be ended, and need not be.
       await client?.end().catch(() => undefined);
     },
   };

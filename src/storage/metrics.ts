@@ -1,5 +1,4 @@
-/** How this process's way to the database is doing, for Prometheus: the pool, and where the server is our child, that child and
- *  its disk. */
+/** The metrics of storage, for Prometheus: the pool of connections, and for the embedded server its restarts and its disk. */
 import type { StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { Counter, Gauge, type Registry } from "prom-client";
@@ -10,7 +9,7 @@ export type WatchedStorage = { db: Database; embedded: EmbeddedPostgres | undefi
 
 export function watchStorage(registry: Registry, { db, embedded, isReady }: WatchedStorage): void {
   const registers = [registry];
-  // Read before those that ask the database, so that they do not see each other at it.
+  // Registered before the metrics that query the database, so that their own connections are not counted.
   const connections: Gauge = new Gauge({
     name: "godwit_database_connections",
     help: "Connections of this process's pool: busy, or idle.",
@@ -56,6 +55,6 @@ function watchEmbedded(registry: Registry, embedded: EmbeddedPostgres): void {
     registers,
     collect: () => readDisk(({ blocks, bsize }) => size.set(blocks * bsize)),
   });
-  // A folder that cannot be asked is a database in trouble, and the other figures tell of that.
-  const readDisk = (tell: (disk: StatsFs) => void): Promise<void> => statfs(embedded.folder).then(tell, () => undefined);
+  // If the folder cannot be read, the database has a problem that other metrics report.
+  const readDisk = (report: (disk: StatsFs) => void): Promise<void> => statfs(embedded.folder).then(report, () => undefined);
 }

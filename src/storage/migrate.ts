@@ -9,7 +9,7 @@ import { StartupError } from "./startup-error.ts";
 
 const FOLDER = join(import.meta.dirname, "migrations");
 
-// A large table may take a while to rebuild; a neighbour that migrates may take as long.
+// The rebuild of a large table takes time, and so does the wait for another node that migrates.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
 const OLDEST_SERVER = 15;
 
@@ -26,10 +26,10 @@ export function knownMigrations(folder = FOLDER): Migration[] {
   return migrations;
 }
 
-/** Zero on a database that has no schema of ours. */
+/** The version of the schema; zero for a database without one. */
 export async function schemaVersion(db: Queryable): Promise<number> {
-  const [table] = await db.rows<{ is_there: boolean }>(sql`select to_regclass('schema_migrations') is not null as is_there`);
-  if (table?.is_there !== true) return 0;
+  const [table] = await db.rows<{ has_table: boolean }>(sql`select to_regclass('schema_migrations') is not null as has_table`);
+  if (table?.has_table !== true) return 0;
   const [row] = await db.rows<{ version: number }>(sql`select coalesce(max(version), 0) as version from schema_migrations`);
   return row?.version ?? 0;
 }

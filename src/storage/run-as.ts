@@ -1,18 +1,18 @@
-/** PostgreSQL refuses to run as root. When we are root it runs as an unprivileged user, who may be unable to reach a
- *  checkout or a home directory of mode 0700: then programs and data get a place that this user can reach. */
+/** The user that runs PostgreSQL, which refuses to run as root. When this process is root, PostgreSQL runs as an unprivileged user. That
+ *  user may be unable to reach a checkout or a home directory of mode 0700; then programs and data are put where the user can reach them. */
 import { spawnSync } from "node:child_process";
 import { lstatSync, readFileSync } from "node:fs";
 import { StartupError } from "./startup-error.ts";
 
 export type RunAs = { name: string; uid: number; gid: number };
 
-/** Outlives reboots, unlike /tmp, and every user can pass through it. */
+/** This folder survives reboots, unlike /tmp, and every user can traverse it. */
 export const SHARED_DIR = "/var/lib/godwit";
 
-// A user made for the purpose first, then the one that every Debian has.
+// A user that was created for this purpose first, then the user that every Debian has.
 const PREFERRED = ["godwit", "nobody"];
 
-/** Undefined when this process is not root: PostgreSQL then runs as ourselves. */
+/** Returns undefined when this process is not root; PostgreSQL then runs as the same user. */
 export function chooseUser(existingData: string): RunAs | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readUsers();
@@ -35,7 +35,7 @@ function readUsers(): RunAs[] {
     .map(([name = "", , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
 }
 
-/** Asks the system itself, as that user: mode bits alone do not know of access lists and mounts. */
+/** Tests the path as that user, since mode bits do not show access lists and mounts. */
 export function canReach(runAs: RunAs | undefined, path: string): boolean {
   if (runAs === undefined) return true;
   const probe = spawnSync("/bin/sh", ["-c", 'test -x "$1"', "sh", path], { uid: runAs.uid, gid: runAs.gid, cwd: "/", stdio: "ignore" });

@@ -1,5 +1,5 @@
-/** SQL stays SQL: a tagged template turns its values into parameters and gives each statement a name, so that the
- *  server parses and plans it once per connection. */
+/** The template tag for SQL: turns values into parameters and gives each statement a name, so that the server parses and plans it once
+ *  per connection. */
 
 export type Sql = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
 
@@ -17,7 +17,7 @@ export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]):
   return { ...statement, values };
 }
 
-/** A statement whose text is put together once. */
+/** Prepares a statement whose text is built once. */
 export function prepare(text: string): Prepared {
   statements += 1;
   return { name: `godwit_${statements}`, text };

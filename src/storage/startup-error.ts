@@ -1,4 +1,4 @@
-/** Why the service cannot start, in one sentence for the person at the terminal: printed as it stands, exit code 1. */
+/** The reason why the service cannot start, in one sentence for the operator. It is printed unchanged, with exit code 1. */
 export class StartupError extends Error {
   override name = "StartupError";
 }

@@ -12,7 +12,7 @@ import { retentionJob } from "../../src/retention/keep-retention.ts";
 import { Database } from "../../src/storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../../src/storage/locks.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { listWeeks, makePartitions } from "../../src/storage/partitions.ts";
+import { listWeeks, createPartitions } from "../../src/storage/partitions.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import type { LogLine } from "../support/harness.ts";
@@ -39,13 +39,13 @@ before(async () => {
   url = await createDatabase();
   const first = connectDatabase();
   await migrate(first);
-  await makePartitions(first, Date.now());
+  await createPartitions(first, Date.now());
   await first.close();
 });
 beforeEach(async () => {
   lines = [];
   db = connectDatabase();
-  await makePartitions(db, FIRST_WEEK_MS);
+  await createPartitions(db, FIRST_WEEK_MS);
 });
 afterEach(async () => {
   await db.script("truncate messages, events, delivery_queue, webhook_deliveries, webhook_queue");

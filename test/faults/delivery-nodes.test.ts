@@ -87,9 +87,9 @@ describe("two processes", () => {
       await using rig = await Rig.open();
       let open = 0;
       class Deaf extends Database {
-        override async connectAlone(): Promise<pg.Client> {
+        override async openConnection(): Promise<pg.Client> {
           if (what === "connection") throw new Error("no sessions here");
-          const client = await super.connectAlone();
+          const client = await super.openConnection();
           open += 1;
           client.on("end", () => (open -= 1));
           client.query = () => Promise.reject(new Error("no listening here"));

@@ -8,7 +8,7 @@ import pg from "pg";
 import { Database } from "../../src/storage/database.ts";
 import { EmbeddedPostgres } from "../../src/storage/embedded-postgres.ts";
 import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
-import { makePartitions } from "../../src/storage/partitions.ts";
+import { createPartitions } from "../../src/storage/partitions.ts";
 import { findPrograms } from "../../src/storage/postgres-binaries.ts";
 import { cachedFolder } from "./cache.ts";
 import { TEMPLATE, urlOf } from "./database.ts";
@@ -80,7 +80,7 @@ export async function makeTemplate(url: string): Promise<void> {
   await admin.end();
   const db = new Database({ url: urlOf(TEMPLATE, url) }, "template", () => undefined);
   await migrate(db);
-  await makePartitions(db, Date.now());
+  await createPartitions(db, Date.now());
   await db.close();
 }
 
