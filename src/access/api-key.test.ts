@@ -41,7 +41,7 @@ test("every wrong character is noticed", () => {
   );
 });
 
-test("two neighbours that change places are noticed", () => {
+test("two swapped neighbours are noticed", () => {
   fc.assert(
     fc.property(keys, fc.nat(), (key, place) => {
       const at = place % (key.length - 1);
@@ -60,7 +60,7 @@ const REFUSED: readonly (readonly [why: string, text: string])[] = [
   ["with a space before it", ` ${key}`],
   ["with a line end after it", `${key}\n`],
   ["of the other environment", key.replace("gw_test_", "gw_live_")],
-  ["of an environment that is none", key.replace("gw_test_", "gw_prod_")],
+  ["of an unknown environment", key.replace("gw_test_", "gw_prod_")],
   ["without its prefix", key.slice("gw_test_".length)],
   ["that is empty", ""],
 ];

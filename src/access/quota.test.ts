@@ -27,7 +27,7 @@ class World {
     return this.nodes[index % this.nodes.length] as Node;
   }
 
-  /** `delayMs` passes between the question and the database's answer to it. */
+  /** `delayMs` passes between the request to the database and its response. */
   settle(node: Node, want: number, delayMs = 0): number {
     const askedAtMs = this.nowMs;
     const isSpendable = askedAtMs < node.spendUntilMs;
@@ -78,7 +78,7 @@ const steps = fc.record({
   delayMs: fc.oneof({ weight: 6, arbitrary: fc.nat(20) }, { weight: 1, arbitrary: fc.nat(2_500) }),
 });
 
-test("nodes that spend what they hold in time never admit more than the burst and the rate allow, in any span", () => {
+test("nodes that spend their leases in time never admit more than the burst and the rate allow, in any period", () => {
   fc.assert(
     fc.property(limits, fc.integer({ min: 1, max: 4 }), fc.array(steps, { maxLength: 60, size: "max" }), (limit, nodes, schedule) => {
       const world = new World(limit, nodes);
@@ -96,7 +96,7 @@ test("nodes that spend what they hold in time never admit more than the burst an
   );
 });
 
-test("tokens that were leased early and spent late make no room for more than the burst", () => {
+test("tokens that are leased early and spent late do not allow more than the burst", () => {
   const world = new World(SANDBOX, 1);
   const node = world.node(0);
   world.settle(node, SANDBOX.burst);
@@ -154,7 +154,7 @@ test("the lease of a crashed node is missing for two seconds and then comes back
   assert.equal(world.settle(other, SANDBOX.burst), SANDBOX.burst);
 });
 
-test("what a node gives back is another's at once", () => {
+test("returned tokens are available to other nodes at once", () => {
   const world = new World(SANDBOX, 2);
   world.settle(world.node(0), SANDBOX.burst);
   world.nowMs = LEASE_SPEND_MS;
@@ -162,7 +162,7 @@ test("what a node gives back is another's at once", () => {
   assert.equal(world.settle(world.node(1), SANDBOX.burst), SANDBOX.burst);
 });
 
-test("a node cannot keep or give back more than it was given", () => {
+test("a node cannot keep or return more than it was granted", () => {
   const { bucket } = settle({ level: 0, refilledAtMs: 0, leases: {} }, SANDBOX, { node: "a", kept: 30, returned: 30, want: 0, nowMs: 0 });
   assert.deepEqual(bucket, { level: 0, refilledAtMs: 0, leases: {} });
 });
@@ -174,7 +174,7 @@ test("a clock that goes backwards adds nothing, and does not add the same time t
   assert.equal(settle(back.bucket, SANDBOX, { node: "a", kept: 0, returned: 0, want: 50, nowMs: 10_000 }).granted, 0);
 });
 
-test("a smaller burst holds from the next settlement on", () => {
+test("a smaller burst applies from the next settlement on", () => {
   const { granted } = settle(full(SANDBOX), { requestsPerSecond: 1, burst: 5 }, { node: "a", kept: 0, returned: 0, want: 50, nowMs: 0 });
   assert.equal(granted, 5);
 });

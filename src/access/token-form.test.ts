@@ -1,4 +1,4 @@
-/** Which forms buy a token, and what the others are told. */
+/** The forms of token requests that are accepted, and the errors of the others. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Problem } from "../http/problem.ts";
@@ -8,14 +8,14 @@ const TYPE = "application/x-www-form-urlencoded";
 const GRANT = "grant_type=client_credentials";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-type Said = { form?: string; authorization?: string; headers?: Record<string, string> };
+type FormRequest = { form?: string; authorization?: string; headers?: Record<string, string> };
 
-const request = ({ form = GRANT, authorization, headers = {} }: Said): TokenRequest => ({
+const request = ({ form = GRANT, authorization, headers = {} }: FormRequest): TokenRequest => ({
   headers: { "content-type": TYPE, ...(authorization === undefined ? {} : { authorization }), ...headers },
   body: Buffer.from(form),
 });
 
-const READ: Readonly<Record<string, [Said, TokenForm]>> = {
+const READ: Readonly<Record<string, [FormRequest, TokenForm]>> = {
   "HTTP Basic": [
     { authorization: `Basic ${base64("a:b")}` },
     { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
@@ -36,11 +36,11 @@ const READ: Readonly<Record<string, [Said, TokenForm]>> = {
     { form: `${GRANT}&client_id=a`, authorization: `Basic ${base64("a:b")}` },
     { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
   ],
-  "parameters without a value as if they were not there": [
+  "parameters without a value, which are ignored": [
     { form: `${GRANT}&client_id=&client_secret=&scope=`, authorization: `Basic ${base64("a:b")}` },
     { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
   ],
-  "unknown parameters, also twice, as if they were not there": [
+  "unknown parameters, even repeated, which are ignored": [
     { form: `${GRANT}&resource=x&resource=y&__proto__=z&client_id=a&client_secret=b` },
     { client: { id: "a", secret: "b" }, grantType: "client_credentials", scope: undefined },
   ],
@@ -57,27 +57,27 @@ const READ: Readonly<Record<string, [Said, TokenForm]>> = {
   ],
 };
 
-describe("a form is read with", () => {
-  for (const [what, [said, ask]] of Object.entries(READ)) test(what, () => assert.deepEqual(parseTokenForm(request(said)), ask));
+describe("a form is parsed with", () => {
+  for (const [what, [form, expected]] of Object.entries(READ)) test(what, () => assert.deepEqual(parseTokenForm(request(form)), expected));
 });
 
-const REFUSED: Readonly<Record<string, [Said, error: string, status: number, pointers?: string[]]>> = {
+const REFUSED: Readonly<Record<string, [FormRequest, error: string, status: number, pointers?: string[]]>> = {
   "no client": [{}, "invalid_client", 401],
-  "an id alone": [{ form: `${GRANT}&client_id=a` }, "invalid_client", 401],
-  "a secret alone": [{ form: `${GRANT}&client_secret=a` }, "invalid_client", 401],
+  "only an id": [{ form: `${GRANT}&client_id=a` }, "invalid_client", 401],
+  "only a secret": [{ form: `${GRANT}&client_secret=a` }, "invalid_client", 401],
   "another scheme": [{ authorization: "Bearer abc" }, "invalid_client", 401],
   "Basic without credentials": [{ authorization: "Basic" }, "invalid_client", 401],
-  "Basic that is no base64": [{ authorization: "Basic a:b" }, "invalid_client", 401],
+  "Basic that is not base64": [{ authorization: "Basic a:b" }, "invalid_client", 401],
   "Basic without a colon": [{ authorization: `Basic ${base64("ab")}` }, "invalid_client", 401],
   "Basic with a broken percent sign": [{ authorization: `Basic ${base64("a:%zz")}` }, "invalid_client", 401],
-  "Basic with percents that are no UTF-8": [{ authorization: `Basic ${base64("a:%ff")}` }, "invalid_client", 401],
-  "two ways at once": [
+  "Basic with percent encoding that is not UTF-8": [{ authorization: `Basic ${base64("a:%ff")}` }, "invalid_client", 401],
+  "a client in the header and in the form": [
     { form: `${GRANT}&client_id=a&client_secret=b`, authorization: `Basic ${base64("a:b")}` },
     "invalid_request",
     400,
     ["/client_secret"],
   ],
-  "two ids": [{ form: `${GRANT}&client_id=c`, authorization: `Basic ${base64("a:b")}` }, "invalid_request", 400, ["/client_id"]],
+  "two different ids": [{ form: `${GRANT}&client_id=c`, authorization: `Basic ${base64("a:b")}` }, "invalid_request", 400, ["/client_id"]],
   "every known parameter twice": [
     { form: ["grant_type", "scope", "client_id", "client_secret"].map((name) => `${name}=a&${name}=a`).join("&") },
     "invalid_request",
@@ -95,10 +95,10 @@ const REFUSED: Readonly<Record<string, [Said, error: string, status: number, poi
 };
 
 describe("a form is refused with", () => {
-  for (const [what, [said, error, status, pointers]] of Object.entries(REFUSED)) {
+  for (const [what, [form, error, status, pointers]] of Object.entries(REFUSED)) {
     test(what, () => {
       assert.throws(
-        () => parseTokenForm(request(said)),
+        () => parseTokenForm(request(form)),
         (problem) => {
           assert.ok(problem instanceof Problem);
           assert.deepEqual([problem.members["error"], problem.status], [error, status]);
@@ -106,7 +106,7 @@ describe("a form is refused with", () => {
             problem.errors?.map((fault) => "pointer" in fault && fault.pointer),
             pointers,
           );
-          assert.equal(problem.headers["www-authenticate"] !== undefined, status === 401, "who is unknown is told how to say who it is");
+          assert.equal(problem.headers["www-authenticate"] !== undefined, status === 401, "a 401 names the way to authenticate");
           return true;
         },
       );

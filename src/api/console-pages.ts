@@ -1,4 +1,4 @@
-/** Serves the console: the files that Vite built from console/, and one page for every path below /console. */
+/** Serves the console: one page for every path below /console, and the files that Vite built from console/ for it. */
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { promisify } from "node:util";

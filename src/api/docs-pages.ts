@@ -54,7 +54,7 @@ export const CONTENTS: readonly { group: string; pages: readonly (readonly [name
 
 const TITLES: ReadonlyMap<string, string> = new Map(CONTENTS.flatMap(({ pages }) => pages.map(([name, title]) => [name, title] as const)));
 
-/** `states.md#x` is a page of ours; `https:` is elsewhere; what is neither is in the repository alone. */
+/** `states.md#x` is a served page, and `https:` is another site. Any other target exists only in the repository, so it gets no link. */
 export const resolveLink: ResolveLink = (href) => {
   if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
   const [, name = "", anchor = ""] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];

@@ -1,4 +1,4 @@
-/** What is served without a credential: health, metrics, the OpenAPI document, and pages for people. */
+/** The pages that need no credential: health, metrics, the OpenAPI document, the console and the documentation. */
 import { isErrorCode } from "../http/codes.ts";
 import { Problem, unavailable } from "../http/problem.ts";
 import { isLoopback, type AddressSet } from "../lib/addresses.ts";

@@ -1,4 +1,4 @@
-/** What the server reads from a request besides what the framework reads: the methods of its path, its origin, and its line in the log. */
+/** Helpers of the server that read a raw request: the methods of its path, its origin, and its line in the log. */
 import { METHODS } from "node:http";
 import type { FastifyRequest } from "fastify";
 

@@ -9,7 +9,7 @@ import { fingerprintOf, idempotencyClaim, parseIdempotencyKey } from "./key.ts";
 const KEY = "3f2a1c64-9b1e-4d7a-8c55-0e6b7f3a9d21";
 
 const TAKEN: readonly (readonly [form: string, header: string])[] = [
-  ["as it is", KEY],
+  ["in lower case", KEY],
   ["in upper case", KEY.toUpperCase()],
   ["in mixed case", KEY.replace("f2a1c", "F2a1C")],
   ["in double quotes", `"${KEY}"`],
@@ -43,14 +43,14 @@ const REFUSED: readonly (readonly [what: string, header: string | string[]])[] =
   ["braces", `{${KEY}}`],
   ["urn:uuid:", `urn:uuid:${KEY}`],
   ["single quotes", `'${KEY}'`],
-  ["an opening quote alone", `"${KEY}`],
-  ["a closing quote alone", `${KEY}"`],
+  ["only an opening quote", `"${KEY}`],
+  ["only a closing quote", `${KEY}"`],
   ["two pairs of quotes", `""${KEY}""`],
   ["a structured field with a parameter", `"${KEY}";a=1`],
   ["a space before it", ` ${KEY}`],
   ["a line end after it", `${KEY}\n`],
   ["a digit too many", `${KEY}0`],
-  ["a digit that is none", KEY.replace("f", "g")],
+  ["a character that is not a digit", KEY.replace("f", "g")],
   ["10 kB", "a".repeat(10_240)],
   ["10 kB of the same key", KEY.repeat(285)],
   ["letters beyond ASCII", KEY.replace("a", "á")],
@@ -101,7 +101,7 @@ const escaped = (value: JsonValue): string =>
       .join("")}"`;
   });
 
-// As JSON.parse would make it: -0 is gone, `__proto__` is a member like any other.
+// Values in the form that JSON.parse returns: without -0, and with `__proto__` as an ordinary member.
 const jsonValues = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
 
 test("a fingerprint has 32 bytes", () => {
@@ -121,9 +121,9 @@ test("escapes do not matter", () => {
   assert.equal(of(JSON.parse(String.raw`{"body":"\u0041"}`)), of({ body: "A" }));
 });
 
-test("how a number is written does not matter", () => assert.equal(of(JSON.parse("[1.0, 1e2, -0]")), of([1, 100, 0])));
+test("the notation of a number does not matter", () => assert.equal(of(JSON.parse("[1.0, 1e2, -0]")), of([1, 100, 0])));
 
-test("values that differ have fingerprints that differ", () => {
+test("different values have different fingerprints", () => {
   fc.assert(
     fc.property(jsonValues, jsonValues, (left, right) => {
       const isSame = JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
@@ -141,7 +141,7 @@ function sorted(value: JsonValue): JsonValue {
 }
 
 const OTHERS: readonly (readonly [what: string, fingerprint: string])[] = [
-  ["null where there was nothing", of({ a: 1, b: null })],
+  ["null in place of an absent member", of({ a: 1, b: null })],
   ["another value", of({ a: 2 })],
   ["text for a number", of({ a: "1" })],
   ["no body", of(undefined)],

@@ -59,13 +59,13 @@ function chosenLinks(linkChooser: LinkChooser, fields: Partial<RouteQuery> = {})
 }
 
 describe("without a route", () => {
-  test("every link that carries the channel is tried, in the order of the file", () => {
+  test("every link of the channel is chosen, in the order of the file", () => {
     const linkChooser = linkChooserWith({});
     assert.equal(chosenLinks(linkChooser), "a b c");
     assert.equal(chosenLinks(linkChooser, { channel: "whatsapp" }), "wa");
   });
 
-  test("and without a link nothing goes in live, while test has the simulator", () => {
+  test("and without a link, live has no route and test has the simulator", () => {
     const linkChooser = new LinkChooser(SIMULATOR);
     assert.equal(chosenLinks(linkChooser), "no_route");
     assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
@@ -74,19 +74,24 @@ describe("without a route", () => {
 });
 
 const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<RouteQuery>, choice: string])[] = [
-  ["its links are tried in their order", [sms({ links: ["c", "a"] })], {}, "c a"],
-  ["another channel is not for it", [sms({ links: ["a"] })], { channel: "whatsapp" }, "no_route"],
-  ["test takes the simulator, whatever the routes say", [sms({ links: ["a"] })], { environment: "test" }, "simulator"],
-  ["of its environment", [sms({ environment: "live", links: ["b"] })], {}, "b"],
-  ["of its country", [sms({ countries: ["CA", "US"], links: ["b"] })], {}, "b"],
-  ["of another country", [sms({ countries: ["DE"], links: ["b"] })], {}, "no_route"],
-  ["of a number without a country", [sms({ countries: ["US"], links: ["b"] })], { recipient: recipientOf("+88213012345") }, "no_route"],
-  ["of its prefix", [sms({ prefixes: ["+1212", "+1415"], links: ["b"] })], {}, "b"],
-  ["of another prefix", [sms({ prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
-  ["of its account", [sms({ account: "house", links: ["b"] })], {}, "b"],
-  ["of another account", [sms({ account: "other", links: ["b"] })], {}, "no_route"],
-  ["of an account that is not known", [sms({ account: "nobody", links: ["b"] })], {}, "no_route"],
-  ["all that it says must fit", [sms({ countries: ["US"], prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
+  ["its links are chosen in their order", [sms({ links: ["c", "a"] })], {}, "c a"],
+  ["a message of another channel does not match", [sms({ links: ["a"] })], { channel: "whatsapp" }, "no_route"],
+  ["test uses the simulator regardless of the routes", [sms({ links: ["a"] })], { environment: "test" }, "simulator"],
+  ["for the environment of the message matches", [sms({ environment: "live", links: ["b"] })], {}, "b"],
+  ["for the country of the recipient matches", [sms({ countries: ["CA", "US"], links: ["b"] })], {}, "b"],
+  ["for another country does not match", [sms({ countries: ["DE"], links: ["b"] })], {}, "no_route"],
+  [
+    "for a country does not match a number without a country",
+    [sms({ countries: ["US"], links: ["b"] })],
+    { recipient: recipientOf("+88213012345") },
+    "no_route",
+  ],
+  ["for a prefix of the recipient matches", [sms({ prefixes: ["+1212", "+1415"], links: ["b"] })], {}, "b"],
+  ["for another prefix does not match", [sms({ prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
+  ["for the account of the message matches", [sms({ account: "house", links: ["b"] })], {}, "b"],
+  ["for another account does not match", [sms({ account: "other", links: ["b"] })], {}, "no_route"],
+  ["for an unknown account does not match", [sms({ account: "nobody", links: ["b"] })], {}, "no_route"],
+  ["must match in all of its conditions", [sms({ countries: ["US"], prefixes: ["+1212"], links: ["b"] })], {}, "no_route"],
   [
     "the longest prefix wins",
     [sms({ prefixes: ["+1"], links: ["a"] }), sms({ prefixes: ["+141"], links: ["b"] }), sms({ prefixes: ["+14"], links: ["c"] })],
@@ -94,23 +99,28 @@ const CHOICES: readonly (readonly [what: string, rows: RouteRow[], who: Partial<
     "b",
   ],
   [
-    "a long prefix that does not fit says nothing",
+    "a long prefix that does not match does not count",
     [sms({ prefixes: ["+1", "+12125550"], links: ["a"] }), sms({ prefixes: ["+14"], links: ["b"] })],
     {},
     "b",
   ],
-  ["a prefix over a country", [sms({ countries: ["US"], links: ["a"] }), sms({ prefixes: ["+1415"], links: ["b"] })], {}, "b"],
-  ["a country over none", [sms({ links: ["a"] }), sms({ countries: ["US"], links: ["b"] })], {}, "b"],
-  ["an account over none", [sms({ links: ["a"] }), sms({ account: "house", links: ["b"] })], {}, "b"],
   [
-    "a priority over the longest prefix there can be",
+    "a prefix takes precedence over a country",
+    [sms({ countries: ["US"], links: ["a"] }), sms({ prefixes: ["+1415"], links: ["b"] })],
+    {},
+    "b",
+  ],
+  ["a country takes precedence over no country", [sms({ links: ["a"] }), sms({ countries: ["US"], links: ["b"] })], {}, "b"],
+  ["an account takes precedence over no account", [sms({ links: ["a"] }), sms({ account: "house", links: ["b"] })], {}, "b"],
+  [
+    "a priority takes precedence over the longest possible prefix",
     [sms({ prefixes: ["+14155550123"], countries: ["US"], account: "house", links: ["a"] }), sms({ priority: 1, links: ["b"] })],
     {},
     "b",
   ],
-  ["below none", [sms({ priority: -1, prefixes: ["+1415"], links: ["a"] }), sms({ links: ["b"] })], {}, "b"],
-  ["the first of equals", [sms({ links: ["b"] }), sms({ links: ["a"] })], {}, "b"],
-  ["the simulator where a route names it", [sms({ links: ["simulator", "a"] })], {}, "simulator a"],
+  ["a negative priority ranks below none", [sms({ priority: -1, prefixes: ["+1415"], links: ["a"] }), sms({ links: ["b"] })], {}, "b"],
+  ["the first of equal routes is chosen", [sms({ links: ["b"] }), sms({ links: ["a"] })], {}, "b"],
+  ["a route may name the simulator", [sms({ links: ["simulator", "a"] })], {}, "simulator a"],
 ];
 
 describe("a route", () => {
@@ -119,7 +129,7 @@ describe("a route", () => {
 });
 
 describe("weights", () => {
-  test("share out who is first, and the others stand behind in their order", () => {
+  test("decide how often each link is first, and the others follow in their order", () => {
     const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b", "c"], weights: [6, 3, 1] })] });
     const draws = 10_000;
     const seen = new Map<string, number>();
@@ -139,14 +149,14 @@ describe("weights", () => {
     }
   });
 
-  test("of nothing are never first, and still behind", () => {
+  test("of zero are never first, but still follow", () => {
     const linkChooser = linkChooserWith({ routes: [sms({ links: ["a", "b"], weights: [0, 5] })] });
     for (let draw = 0; draw < 200; draw += 1) assert.equal(chosenLinks(linkChooser), "b a");
   });
 });
 
 describe("allowed countries", () => {
-  test("refuse every other, and those whose country nobody can tell", () => {
+  test("exclude every other country, and numbers without a country", () => {
     const linkChooser = linkChooserWith({ allowedCountries: { live: ["US"] } });
     assert.equal(chosenLinks(linkChooser), "a b c");
     assert.equal(chosenLinks(linkChooser, { recipient: DE }), "destination_not_permitted");
@@ -154,24 +164,24 @@ describe("allowed countries", () => {
     assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "simulator", "the list is of live alone");
   });
 
-  test("of test hold there as well, and not in live", () => {
+  test("of test apply in test and not in live", () => {
     const linkChooser = linkChooserWith({ allowedCountries: { test: ["US"] } });
     assert.equal(chosenLinks(linkChooser, { environment: "test" }), "simulator");
     assert.equal(chosenLinks(linkChooser, { recipient: DE, environment: "test" }), "destination_not_permitted");
     assert.equal(chosenLinks(linkChooser, { recipient: DE }), "a b c");
   });
 
-  test("of an empty list are none", () =>
+  test("that are an empty list allow no country", () =>
     assert.equal(chosenLinks(linkChooserWith({ allowedCountries: { live: [] } })), "destination_not_permitted"));
 });
 
 describe("a sender", () => {
   const senders = [senderAt("+1222", "b"), senderAt("+1333", "a"), senderAt("+1333", "c"), senderAt("+1444", "a", { account: "other" })];
 
-  test("that lives on one link takes that one alone", () =>
+  test("that is registered on one link uses only that link", () =>
     assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1222" }), "b"));
 
-  test("that lives on two has both, in the order of the route", () => {
+  test("that is registered on two links uses both, in the order of the route", () => {
     assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1333" }), "a c");
     assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["c", "b", "a"] })] }), { sender: "+1333" }), "c a");
   });
@@ -179,7 +189,7 @@ describe("a sender", () => {
   test("whose link is not on the route has no route", () =>
     assert.equal(chosenLinks(linkChooserWith({ senders, routes: [sms({ links: ["a"] })] }), { sender: "+1222" }), "no_route"));
 
-  test("of another account is refused, and its owner may", () => {
+  test("of another account is refused, and allowed for its owner", () => {
     assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444" }), "sender_not_allowed");
     assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "+1444", accountId: OTHER }), "a");
   });
@@ -189,9 +199,9 @@ describe("a sender", () => {
     assert.equal(chosenLinks(linkChooserWith({ senders: mine }), { sender: "+1555" }), "sender_not_allowed");
   });
 
-  test("that is nobody's may take any link", () => assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "ACME" }), "a b c"));
+  test("without an owner may use any link", () => assert.equal(chosenLinks(linkChooserWith({ senders }), { sender: "ACME" }), "a b c"));
 
-  test("that is not said is the account's first on the link, or the link's own, or nobody", () => {
+  test("by default is the account's first on the link, or the link's own, or none", () => {
     const linkChooser = linkChooserWith({ senders: [...senders, senderAt("+1777", "b"), senderAt("+1888", "b", { account: "other" })] });
     assert.equal(linkChooser.senderOn(B, query()), "+1222");
     assert.equal(linkChooser.senderOn(B, query({ accountId: OTHER })), "+1888");
@@ -199,7 +209,7 @@ describe("a sender", () => {
     assert.equal(linkChooser.senderOn(C, query({ accountId: OTHER })), null);
   });
 
-  test("is its owner's on its link, and nobody's elsewhere", () => {
+  test("has its owner on its link, and none on other links", () => {
     const linkChooser = linkChooserWith({ senders });
     assert.deepEqual(linkChooser.ownerOf("b", "+1222"), { accountId: HOUSE, environment: "live" });
     assert.deepEqual(linkChooser.ownerOf("a", "+1444"), { accountId: OTHER, environment: "live" });
@@ -207,14 +217,14 @@ describe("a sender", () => {
     assert.equal(linkChooser.ownerOf("b", "+1999"), undefined);
   });
 
-  test("of an account that is not there is nobody's", () => {
+  test("of an unknown account has no owner", () => {
     const linkChooser = linkChooserWith({ senders: [senderAt("+1666", "a", { account: "ghost" })] });
     assert.equal(linkChooser.ownerOf("a", "+1666"), undefined);
     assert.equal(chosenLinks(linkChooser, { sender: "+1666" }), "a b c");
   });
 });
 
-test("another plan holds from the next message on, and the simulator stays", () => {
+test("a new plan applies from the next message on, and the simulator stays", () => {
   const linkChooser = linkChooserWith({ senders: [senderAt("+1222", "b")], allowedCountries: { live: ["US"] } });
   linkChooser.replace({ ...EMPTY_PLAN, links: [C], routes: [sms({ links: ["c"] })] }, ACCOUNTS);
   assert.equal(chosenLinks(linkChooser), "c");
@@ -225,7 +235,7 @@ test("another plan holds from the next message on, and the simulator stays", () 
   assert.deepEqual([linkChooser.find("c"), linkChooser.find("a"), linkChooser.find("simulator")], [C, undefined, SIMULATOR]);
 });
 
-describe("whether a link may be taken at all", () => {
+describe("whether a link can be used at all", () => {
   const wa = (fields: Partial<RouteRow> & { links: string[] }): RouteRow => ({ channel: "whatsapp", ...fields });
   const links = ["wa", "wb", "wc"].map((name) => link(name, { provider: "whatsapp", channels: ["whatsapp"] }));
   const all = (rows: RouteRow[]): LinkChooser => linkChooserWith({ links: [A, ...links], routes: rows });
@@ -248,7 +258,7 @@ describe("whether a link may be taken at all", () => {
   for (const [what, rows, house, other] of CASES)
     test(what, () => assert.deepEqual([taken(all(rows)), taken(all(rows), OTHER)], [house, other]));
 
-  test("wherever a message goes it may go", () => {
+  test("every chosen link can be used", () => {
     const rows = CASES.flatMap(([, each]) => each);
     for (let at = 0; at < rows.length; at += 1)
       for (let to = at; to <= rows.length; to += 1)
@@ -262,7 +272,7 @@ describe("whether a link may be taken at all", () => {
           }
   });
 
-  test("test has the simulator alone, and live has not by itself", () => {
+  test("test uses only the simulator, and live does not use it by default", () => {
     const who = { accountId: HOUSE, channel: "whatsapp" } as const;
     const linkChooser = all([]);
     assert.ok(linkChooser.mayTake("simulator", { ...who, environment: "test" }));
@@ -271,7 +281,7 @@ describe("whether a link may be taken at all", () => {
     assert.ok(!linkChooser.mayTake("nobody", { ...who, environment: "live" }));
   });
 
-  test("who has a number there is known", () => {
+  test("the owners of numbers on a link are found", () => {
     const linkChooser = linkChooserWith({ senders: [senderAt("+15550001", "wa"), senderAt("+15550002", "a", { account: "other" })] });
     assert.deepEqual(
       linkChooser.ownersOn("wa").map(({ accountId, environment }) => [accountId, environment]),

@@ -34,11 +34,11 @@ function settingsOf(link: object): Record<string, unknown> {
 }
 
 describe("a plan", () => {
-  test("of no tables is empty", () => {
+  test("without tables is empty", () => {
     assert.deepEqual(read({}), { plan: EMPTY_PLAN, faults: [] });
   });
 
-  test("has links, senders, routes and countries as the file has them", () => {
+  test("has the links, senders, routes and countries of the file", () => {
     const route = {
       channel: "sms",
       environment: "live",
@@ -70,7 +70,7 @@ describe("a plan", () => {
 });
 
 describe("the settings of a link", () => {
-  test("are its provider's, with defaults, the secret from its variable and the rate by the provider's name", () => {
+  test("are those of its provider, with defaults, the secret from its variable and the rate under the provider's name", () => {
     const settings = settingsOf({ ...SMPP, rate: 50, window: 20, tls: true, source_ton: 5, bind_mode: "pair" });
     assert.deepEqual(settings, {
       ...SMPP_DEFAULTS,
@@ -86,7 +86,7 @@ describe("the settings of a link", () => {
     });
   });
 
-  test("of whatsapp count messages a second, and have three secrets", () => {
+  test("of whatsapp have a rate of messages and three secrets", () => {
     const settings = settingsOf({ ...WHATSAPP, rate: 20, waba_id: "77" });
     assert.deepEqual(settings, {
       baseUrl: "https://graph.facebook.com",
@@ -101,7 +101,7 @@ describe("the settings of a link", () => {
     });
   });
 
-  test("of twilio say where the carrier reaches us", () => {
+  test("of twilio contain the URL that the carrier calls", () => {
     assert.deepEqual(settingsOf(TWILIO), {
       baseUrl: "https://api.twilio.com",
       messagingServiceSid: null,
@@ -113,7 +113,7 @@ describe("the settings of a link", () => {
     });
   });
 
-  test("do not have what is ours to know: its sender, and what becomes of an unknown outcome", () => {
+  test("do not contain the sender and the policy for an unknown outcome", () => {
     const { plan, faults } = read({ link: [{ ...SMPP, sender: "ACME", on_unknown: "resend", hold_seconds: 30 }] });
     assert.deepEqual(faults, []);
     const [link] = plan.links;
@@ -122,11 +122,11 @@ describe("the settings of a link", () => {
     for (const name of ["name", "provider", "sender", "onUnknown", "holdSeconds"]) assert.ok(!(name in (link.settings as object)), name);
   });
 
-  test("fail an unknown outcome after five minutes unless they say otherwise", () => {
+  test("fail an unknown outcome after five minutes by default", () => {
     assert.deepEqual(read({ link: [SMPP] }).plan.links[0]?.onUnknown, { policy: "fail", holdMs: 300_000 });
   });
 
-  test("refuse nobody before the carrier does", () => {
+  test("refuse no recipient before the carrier does", () => {
     const { unwilling } = read({ link: [SMPP] }).plan.links[0] ?? {};
     assert.deepEqual(unwilling, { optedOut: new Set(), windowClosed: new Set() });
   });
@@ -157,7 +157,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   ["a port beyond all ports", { link: [{ ...SMPP, port: 65_536 }] }, ["link acme: port: must be at most 65,535"]],
   ["no window at all", { link: [{ ...SMPP, window: 0 }] }, ["link acme: window: must be at least 1"]],
   ["no rate at all", { link: [{ ...SMPP, rate: 0 }] }, ["link acme: rate: must be at least 0.1"]],
-  ["a policy nobody knows", { link: [{ ...SMPP, on_unknown: "pray" }] }, ["link acme: on_unknown: must be one of fail, resend"]],
+  ["an unknown policy", { link: [{ ...SMPP, on_unknown: "pray" }] }, ["link acme: on_unknown: must be one of fail, resend"]],
   ["a hold of no time", { link: [{ ...SMPP, hold_seconds: 0 }] }, ["link acme: hold_seconds: must be at least 1"]],
   [
     "a sender that no carrier takes",
@@ -186,7 +186,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     ["link wa: access_token_env: the variable A1 is not set", "link wa: app_secret_env: the variable A2 is not set"],
   ],
   ["a name that two links have", { link: [SMPP, { ...TWILIO, name: "acme" }] }, ["link acme: is there twice"]],
-  ["a name that three links have, told once", { link: [SMPP, SMPP, SMPP] }, ["link acme: is there twice"]],
+  ["a name that three links have, reported once", { link: [SMPP, SMPP, SMPP] }, ["link acme: is there twice"]],
   [
     "the simulator's name",
     { link: [{ ...SMPP, name: "simulator" }] },
@@ -249,7 +249,7 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
     ["route 1: the link wa does not carry sms"],
   ],
   ["a route without a channel", { link: [SMPP], route: [ROUTE, { links: ["acme"] }] }, ["route 2: channel: is required"]],
-  ["a channel nobody knows", { link: [SMPP], route: [{ ...ROUTE, channel: "fax" }] }, ["route 1: channel: must be one of sms, whatsapp"]],
+  ["an unknown channel", { link: [SMPP], route: [{ ...ROUTE, channel: "fax" }] }, ["route 1: channel: must be one of sms, whatsapp"]],
   [
     "a route of test",
     { link: [SMPP], route: [{ ...ROUTE, environment: "test" }] },
@@ -273,20 +273,19 @@ const FAULTS: readonly (readonly [what: string, tables: Tables, faults: readonly
   ],
   ["weights of nothing", { link: [SMPP], route: [{ ...ROUTE, weights: [0] }] }, ["route 1: weights: must not all be 0"]],
   ["a weight below nothing", { link: [SMPP], route: [{ ...ROUTE, weights: [-1] }] }, ["route 1: weights.0: must be at least 0"]],
-  ["countries of an environment nobody knows", { allowed_countries: { prod: ["US"] } }, ["allowed_countries: prod: is not a known field"]],
+  ["countries of an unknown environment", { allowed_countries: { prod: ["US"] } }, ["allowed_countries: prod: is not a known field"]],
   ["an allowed country that is a list of its own", { allowed_countries: { live: "US" } }, ["allowed_countries: live: must be an array"]],
 ];
 
 describe("a fault", () => {
-  for (const [what, tables, faults] of FAULTS)
-    test(`${what}: it is told, and nothing beside it`, () => assert.deepEqual(faultsOf(tables), faults));
+  for (const [what, tables, faults] of FAULTS) test(`${what} is the only reported fault`, () => assert.deepEqual(faultsOf(tables), faults));
 
-  test("in a link is not told again by what leads to the link", () => {
+  test("in a link is not reported again for its senders and routes", () => {
     const tables = { link: [{ ...SMPP, port: 0 }], sender: [SENDER], route: [ROUTE] };
     assert.deepEqual(faultsOf(tables), ["link acme: port: must be at least 1"]);
   });
 
-  test("in every table is told, all of them at once", () => {
+  test("in every table is reported, all of them at once", () => {
     const faults = faultsOf({
       link: [
         { ...SMPP, port: 0, colour: "red" },
@@ -317,7 +316,7 @@ describe("a fault", () => {
     ]);
   });
 
-  test("shows no secret, neither of a variable nor one that was written in its place", () => {
+  test("contains no secret, neither of a variable nor one that was written in place of its name", () => {
     const faults = faultsOf({
       link: [
         { ...SMPP, password_env: SECRET },
@@ -338,7 +337,7 @@ test("a route may end at the simulator, also in live", () => {
   assert.deepEqual(faultsOf({ link: [SMPP], route: [{ channel: "sms", links: ["acme", "simulator"] }] }), []);
 });
 
-test("one number may live on two links of one owner", () => {
+test("one number may be on two links of one owner", () => {
   const { plan, faults } = read({ link: [SMPP, TWILIO], sender: [SENDER, { ...SENDER, link: "backup" }] });
   assert.deepEqual([faults, plan.senders.length], [[], 2]);
 });

@@ -2,7 +2,7 @@
 import { poll } from "../lib/wait.ts";
 import type { ConnectionLost, Database } from "./database.ts";
 
-// As long as a database needs to recover from a crash. The client waits this long for its response.
+// A database needs this long to recover from a crash, and the client waits this long for its response.
 const FIND_OUT_MS = 8_000;
 
 /** Ends the old session first, so that a row that is missing now cannot appear later. Returns undefined when the outcome stays unknown. */

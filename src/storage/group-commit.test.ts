@@ -9,7 +9,7 @@ type Run = { items: readonly string[]; finish: () => void; fail: (error: Error) 
 
 class ItemFault extends Error {}
 
-/** A group commit whose database answers when the test says so. */
+/** A group commit whose database responds when the test lets it. */
 function start(options: Partial<GroupCommitOptions<string, string>> = {}) {
   const runs: Run[] = [];
   const commits = new GroupCommit<string, string>({
@@ -35,7 +35,7 @@ function start(options: Partial<GroupCommitOptions<string, string>> = {}) {
   return { commits, runs, run };
 }
 
-test("an item that comes alone runs at once and alone", async () => {
+test("a single item runs at once in its own batch", async () => {
   const { commits, run } = start();
   const outcome = commits.submit("a");
   const { items, finish } = await run(0);
@@ -71,7 +71,7 @@ test("items that arrive during a run share the next batch", async () => {
   assert.deepEqual(await Promise.all([first, second, third]), ["a done", "b done", "c done"]);
 });
 
-test("a batch takes no more than its limit, and the rest comes next in order", async () => {
+test("a batch takes at most its limit, and the rest follows in order", async () => {
   const { commits, run } = start();
   const outcomes = Promise.all(["a", "b", "c", "d", "e", "f"].map((item) => commits.submit(item)));
   const first = await run(0);
@@ -105,7 +105,7 @@ test("no more batches run at the same time than allowed", async () => {
   await outcomes;
 });
 
-test("a few items wait for the running batch rather than make one of their own", async () => {
+test("a few items wait for the running batch", async () => {
   const { commits, run, runs } = start({ maxConcurrent: 2, minConcurrentBatch: 3 });
   const first = commits.submit("a");
   await run(0);
@@ -121,7 +121,7 @@ test("a few items wait for the running batch rather than make one of their own",
   await Promise.all([first, ...second]);
 });
 
-test("a few items behind a batch that is stuck go beside it", async () => {
+test("a few items run beside a batch that is stuck", async () => {
   const { commits, run, runs } = start({ maxConcurrent: 2, minConcurrentBatch: 3, maxWaitMs: 5 });
   const first = commits.submit("a");
   await run(0);
@@ -134,7 +134,7 @@ test("a few items behind a batch that is stuck go beside it", async () => {
   await first;
 });
 
-test("a full queue refuses what comes, and takes it again once there is room", async () => {
+test("a full queue refuses items, and accepts them again once there is room", async () => {
   const { commits, run } = start({ maxWaiting: 2 });
   const first = commits.submit("a");
   const running = await run(0);
@@ -150,7 +150,7 @@ test("a full queue refuses what comes, and takes it again once there is room", a
   await Promise.all([first, ...waiting]);
 });
 
-test("an error that is no item's fault fails the whole batch, once", async () => {
+test("an error that concerns no single item fails the whole batch, once", async () => {
   const { commits, run, runs } = start();
   const outcomes = Promise.allSettled(["a", "b"].map((item) => commits.submit(item)));
   (await run(0)).fail(new Error("away"));
@@ -171,12 +171,12 @@ test("after a failed batch the next one runs", async () => {
   assert.equal(await outcome, "b done");
 });
 
-test("a run that answers too few outcomes fails loudly", async () => {
+test("a run that returns too few outcomes fails", async () => {
   const { commits } = start({ run: async () => [] });
   await assert.rejects(commits.submit("a"), /one outcome for each item/);
 });
 
-test("whatever items are bad, each of them fails alone and every neighbour succeeds exactly once", async () => {
+test("each bad item fails by itself, and every other item succeeds exactly once", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (isBad) => {
       const stored: number[] = [];
@@ -207,7 +207,7 @@ test("whatever items are bad, each of them fails alone and every neighbour succe
   );
 });
 
-test("one bad item costs few runs, not one for each neighbour", async () => {
+test("one bad item costs few runs, not one for each other item", async () => {
   let runs = 0;
   const { commits } = start({
     maxBatch: 64,
