@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pino from "pino";
 import { applyRetention } from "../../src/retention/drop-weeks.ts";
-import { makePartitions } from "../../src/storage/partitions.ts";
+import { createPartitions } from "../../src/storage/partitions.ts";
 import { callerOf, type Caller } from "../support/changing.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until, untilListening } from "../support/expect.ts";
@@ -102,7 +102,7 @@ test("a node that only accepts announces its messages: they leave long before th
 test("accepts are held up for less than a second while old weeks are dropped that are in use", async () => {
   await using rig = await Rig.open();
   const weekMs = Date.UTC(2024, 0, 1);
-  await makePartitions(rig.db, weekMs);
+  await createPartitions(rig.db, weekMs);
   const reader = rig.connect("reader");
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   const reading = reader.transaction(async (tx) => {
