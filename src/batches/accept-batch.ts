@@ -4,6 +4,7 @@ import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable, type Fault } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import { Once, type Executed, type Replay, type WriteResponse } from "../idempotency/once.ts";
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { encodeId, newId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { Watch } from "../messages/accept.ts";
@@ -16,7 +17,6 @@ import type { Database, Tx } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { toFields, type AcceptedBatch, type Batch } from "./batch.ts";
 import { publishCompleted } from "./complete.ts";
-import { Gate } from "./gate.ts";
 import { toItem, type NewBatch } from "./new-batch.ts";
 import { insertBatch } from "./queries.ts";
 
@@ -46,7 +46,7 @@ type Result = AcceptedBatch["results"][number];
 export class BatchAcceptor {
   readonly #parts: BatchAcceptorParts;
   readonly #once: Once;
-  readonly #gate = new Gate(MAX_STORED_AT_ONCE, MAX_WAITING);
+  readonly #stores = new ConcurrencyLimit(MAX_STORED_AT_ONCE, MAX_WAITING);
 
   constructor(parts: BatchAcceptorParts) {
     this.#parts = parts;
@@ -56,7 +56,7 @@ export class BatchAcceptor {
   async accept(request: NewBatch, { credential, claim, trace }: BatchCall): Promise<Executed | Replay> {
     const { clock, handover, wakeWebhooks, watch, tracing } = this.#parts;
     const { accountId, environment } = credential;
-    if (this.#gate.isFull) throw unavailable("too many batches wait to be stored");
+    if (this.#stores.isFull) throw unavailable("too many batches wait to be stored");
     const id = newId("batch", clock.now());
     const decided = await this.#decide(request, credential, { batchId: id, trace });
     let accepted: readonly MessageAcceptance[] = [];
@@ -75,7 +75,7 @@ export class BatchAcceptor {
     };
     const span = tracing?.begin("commit", "internal", trace ?? null, { "godwit.batch_id": encodeId("batch", id) });
     const answer = await this.#once
-      .transaction(credential, claim, store, (commit) => this.#gate.through(commit))
+      .transaction(credential, claim, store, (commit) => this.#stores.run(commit))
       .finally(() => span?.end({ "godwit.messages": accepted.length }));
     if (answer.kind === "executed") {
       wakeWebhooks();

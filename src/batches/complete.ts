@@ -1,8 +1,8 @@
 /** A batch is completed when every one of its messages has come to its end: looked for now and then, and told once. */
+import { publishEvent } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { newId } from "../lib/id.ts";
 import { isFinished, type Status } from "../messages/states.ts";
-import { publishEvent } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import { batchRecord, type Batch } from "./batch.ts";

@@ -1,9 +1,9 @@
 /** All SQL of batches. */
 import type { AccountId, BatchId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { sql } from "../storage/sql.ts";
 import type { Batch } from "./batch.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 type BatchRow = {
   account_id: AccountId;

@@ -3,7 +3,7 @@
 import type { Config } from "../config.ts";
 import { within } from "../lib/wait.ts";
 import type { Queryable } from "../storage/database.ts";
-import { listOrigins, readEndpointHealth } from "../webhooks/endpoint-health.ts";
+import { listOrigins, readEndpointHealth } from "../webhooks/maintain-endpoints.ts";
 import { Outbound } from "../webhooks/outbound.ts";
 import { createResolve } from "../webhooks/resolve.ts";
 import { mapConcurrently, ok, warn, type Check } from "./check.ts";

@@ -1,9 +1,9 @@
 /** What changes who may be written to: a recipient opts out, opts in again, or writes to us. Each is done in the caller's
  *  transaction, with its history and its event, and only where it changes something; the caller wakes the webhook workers after its commit. */
+import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
 import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
 import { uuidSequence, uuidTimeMs } from "../lib/uuid.ts";
-import { publishEvents } from "../events/publish.ts";
 import type { Tx } from "../storage/database.ts";
 import { insertSuppressions, lockSuppressions, storeChanges, storeWindow, type Changed } from "./queries.ts";
 import { pairName, suppressionRecord, type Pair, type Source, type Suppression } from "./suppression.ts";

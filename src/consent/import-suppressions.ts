@@ -2,10 +2,10 @@
 import { Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { optOutAll, type Cause } from "./change-consent.ts";
 import { pairOf, type NewSuppression } from "./new-suppression.ts";
 import { pairName, type Pair } from "./suppression.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export const ImportRecord = Type.Object(
   {

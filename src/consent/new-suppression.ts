@@ -2,8 +2,8 @@
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
-import type { Pair } from "./suppression.ts";
 import type { Owner } from "../storage/owner.ts";
+import type { Pair } from "./suppression.ts";
 
 // What is imported is one transaction.
 const MAX_ENTRIES = 1_000;

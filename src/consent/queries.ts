@@ -4,10 +4,10 @@ import type { Recipient } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { ConsentChange, Pair, Source, Suppression } from "./suppression.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 type SuppressionRow = {
   account_id: AccountId;

@@ -1,10 +1,10 @@
 /** Publishes events: the transaction of an event also queues a delivery for each endpoint that subscribes to its type. */
 import type { EndpointId, EventId } from "../lib/id.ts";
-import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Tx } from "../storage/database.ts";
-import { prepare } from "../storage/sql.ts";
 import type { Owner } from "../storage/owner.ts";
+import { prepare } from "../storage/sql.ts";
+import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 
 /** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
 export const deliveryId = (eventId: string): string => `(left(${eventId}::text, 18) || right(gen_random_uuid()::text, 18))::uuid`;

@@ -3,10 +3,10 @@ import type { AccountId, EventId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable } from "../storage/database.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { StoredEvent } from "./event.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 /** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
  *  news to tell. */

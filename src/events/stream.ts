@@ -7,9 +7,9 @@ import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
 import { pause } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { eventText } from "./event.ts";
 import { listIdsAfter, readEvents } from "./queries.ts";
-import type { Owner } from "../storage/owner.ts";
 
 // An event's id is made before its transaction, which waits for others and has ten seconds by itself.
 const LATE_MS = 20_000;

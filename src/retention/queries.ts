@@ -2,9 +2,9 @@
 import type pg from "pg";
 import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
-import { listWeeks, type Week } from "../storage/partitions.ts";
 import type { Queryable } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
+import { listWeeks, type Week } from "../storage/partitions.ts";
 import { prepare, type Sql } from "../storage/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;

@@ -3,9 +3,9 @@
 import { errorFields, type Log } from "../lib/log.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import type { BusinessAccounts } from "./business-accounts.ts";
 import { hastenSyncs } from "./queries.ts";
-import type { Owner } from "../storage/owner.ts";
 
 // Several changes in a row are one visit.
 const CHANGE_GAP_MS = 2_000;

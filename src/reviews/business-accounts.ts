@@ -1,11 +1,11 @@
 /** The desks there are: accounts at carriers that have templates reviewed, each with the links that lead to it. */
 import type { Log } from "../lib/log.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateDesk } from "../providers/template-desk.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
-import type { Reviewer } from "./review.ts";
 import type { Owner } from "../storage/owner.ts";
+import type { Reviewer } from "./review.ts";
 
 /** The channel on which carriers want to see a template first. */
 export const REVIEWED = "whatsapp";

@@ -1,14 +1,13 @@
 /** Templates that the carrier has and nobody here wrote, made ours as far as ours can hold them. What a person wrote here stays. */
 import type { CarrierTemplate, DeskTemplate } from "../providers/template-desk.ts";
-import { readImport } from "../templates/import-template.ts";
-import type { NewTemplate } from "../templates/new-template.ts";
+import type { Owner } from "../storage/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
+import { readImport, type NewTemplate } from "../templates/new-template.ts";
 import type { TemplateStatus } from "../templates/template.ts";
 import { REVIEWED } from "./business-accounts.ts";
 import { findNamed, storeReview } from "./queries.ts";
 import { reviewStatus } from "./review.ts";
 import { asked, type TemplateSync } from "./sync.ts";
-import type { Owner } from "../storage/owner.ts";
 
 /** False when the desk was lost meanwhile. */
 export async function importTemplates(sync: TemplateSync, owner: Owner): Promise<boolean> {

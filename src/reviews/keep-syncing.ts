@@ -1,7 +1,8 @@
 /** Goes from desk to desk: each is visited every ten minutes, sooner when asked for, by one node at a time. */
+import { Counter, type Registry } from "prom-client";
 import { unreachable } from "../lib/assert.ts";
-import { errorFields, reportError } from "../lib/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
+import { errorFields, reportError } from "../lib/log.ts";
 import type { Trouble } from "../providers/template-desk.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
 import { claimSync, failSync, finishSync, holdSync, leaveSync, makeSyncs, type Claimed } from "./queries.ts";
@@ -10,6 +11,16 @@ import type { Stop, SyncParts, Tally, SyncResult } from "./sync.ts";
 
 /** Told of every visit. */
 export type SyncWatch = { synced(link: string, outcome: string): void };
+
+export function syncWatch(registry: Registry): SyncWatch {
+  const syncs = new Counter({
+    name: "godwit_template_syncs_total",
+    help: "Visits to the accounts at carriers that review templates, by what became of them.",
+    labelNames: ["link", "outcome"],
+    registers: [registry],
+  });
+  return { synced: (link, outcome) => syncs.inc({ link, outcome }) };
+}
 
 export type SyncerParts = SyncParts & { node: string; watch: SyncWatch };
 

@@ -1,10 +1,10 @@
 /** All SQL of reviews: which desk is due, who is at it, and what each made of which template. */
 import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { Category } from "../templates/template.ts";
 import type { Review, ReviewStatus } from "./review.ts";
-import type { Owner } from "../storage/owner.ts";
 
 /** Those that are there stay as they are. */
 export const makeSyncs = async (db: Queryable, businessAccounts: readonly string[]): Promise<void> => {

@@ -2,10 +2,10 @@
 import type { Registry } from "prom-client";
 import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
+import type { LinkChooser } from "../links/choose-links.ts";
+import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { TemplateVerdict } from "../providers/template-desk.ts";
-import type { Link } from "../links/link.ts";
-import type { LinkChooser } from "../links/choose-links.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
@@ -13,8 +13,7 @@ import type { Templates } from "../templates/find-template.ts";
 import { SyncRequests } from "./ask-sync.ts";
 import { BusinessAccounts } from "./business-accounts.ts";
 import { hearVerdicts } from "./hear-verdicts.ts";
-import { TemplateSyncer } from "./keep-syncing.ts";
-import { syncWatch } from "./metrics.ts";
+import { syncWatch, TemplateSyncer } from "./keep-syncing.ts";
 
 export type ReviewsParts = {
   db: Database;

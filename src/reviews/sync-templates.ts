@@ -3,6 +3,7 @@
  *  step is on record before the next: a visit that breaks off is made up for by the next one. */
 import { unreachable } from "../lib/assert.ts";
 import type { CarrierTemplate } from "../providers/template-desk.ts";
+import type { Owner } from "../storage/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { REVIEWED, type BusinessAccount } from "./business-accounts.ts";
@@ -14,7 +15,6 @@ import { readReviewsAt } from "./queries.ts";
 import { removeArchived } from "./remove-archived.ts";
 import { reviewStatus, type Review } from "./review.ts";
 import { asked, isUntouched, reviewKey, listKey, type Stop, type SyncParts, type TemplateSync, type SyncResult } from "./sync.ts";
-import type { Owner } from "../storage/owner.ts";
 
 /** A carrier takes a hundred templates an hour: what is beyond this waits for the next visit. */
 const MAX_SUBMISSIONS = 25;

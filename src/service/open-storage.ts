@@ -16,7 +16,7 @@ import { migrate } from "../storage/migrate.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import { createPartitions, partitionJob } from "../storage/partitions.ts";
 import { seedTemplates } from "../templates/seed.ts";
-import { resealEndpoints } from "../webhooks/reseal-endpoints.ts";
+import { resealEndpoints } from "../webhooks/maintain-endpoints.ts";
 import type { Stops } from "./stops.ts";
 
 export type Storage = {

@@ -4,16 +4,14 @@ import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } 
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { assertContent } from "./content.ts";
 import { decideTemplate, publishReview, type Judge, type Verdict } from "./decide.ts";
-import { applyEdit, toButtons } from "./edit-template.ts";
-import type { Templates } from "./find-template.ts";
+import { applyEdit, statusOnSubmission, toButtons, type TemplateDecision } from "./edit-template.ts";
+import { noSuchTemplate, whichTemplate, type Templates } from "./find-template.ts";
 import type { EditTemplate, NewTemplate } from "./new-template.ts";
-import { noSuchTemplate, whichTemplate } from "./own-template.ts";
 import { countTemplates, insertTemplate, insertVersion, lockTemplate, storeTemplate } from "./queries.ts";
-import { review, type Review } from "./review.ts";
 import { MAX_TEMPLATES_EACH, templateRecord, type Template } from "./template.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export type TemplateChangerParts = {
   db: Database;
@@ -78,7 +76,7 @@ export class TemplateChanger {
   import(
     owner: Owner,
     request: NewTemplate,
-    reviewed: Review,
+    reviewed: TemplateDecision,
     beside: (tx: Tx, template: Template) => Promise<void>,
   ): Promise<Template | undefined> {
     return this.#found(owner, async (tx) => {
@@ -141,7 +139,7 @@ function newTemplate({ accountId, environment }: Owner, request: NewTemplate, no
     language,
     category,
     channels,
-    ...(status === "draft" ? { status, statusReason: null } : review({ environment, name, channels })),
+    ...(status === "draft" ? { status, statusReason: null } : statusOnSubmission({ environment, name, channels })),
     version: 1,
     body,
     header: header || null,

@@ -3,9 +3,9 @@ import { publishEvent } from "../events/publish.ts";
 import { newId, type TemplateId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";
 import { templateRecord, type Template, type TemplateStatus } from "./template.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export type Verdict = {
   status: "approved" | "rejected" | "paused";

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../http/problem.ts";
 import { newId, NO_ID } from "../lib/id.ts";
-import { applyEdit } from "./edit-template.ts";
+import type { Channel } from "../links/channel.ts";
+import type { Environment } from "../storage/owner.ts";
+import { applyEdit, statusOnSubmission } from "./edit-template.ts";
 import type { EditTemplate } from "./new-template.ts";
 import type { Template } from "./template.ts";
 
@@ -133,5 +135,37 @@ for (const status of ["approved", "paused"] as const) {
       () => applyEdit(template({ status }), { status: "pending" }, NOW_MS),
       (error) => error instanceof Problem && error.code === "invalid_request_payload" && error.detail.startsWith(`status: it is ${status}`),
     );
+  });
+}
+
+const SMS_ONLY: readonly Channel[] = ["sms"];
+const BOTH: readonly Channel[] = ["sms", "whatsapp"];
+const WHATSAPP_ONLY: readonly Channel[] = ["whatsapp"];
+
+const SUBMISSIONS: readonly (readonly [environment: Environment, channels: readonly Channel[], name: string, status: string])[] = [
+  ["test", SMS_ONLY, "order", "approved"],
+  ["live", SMS_ONLY, "order", "approved"],
+  ["test", SMS_ONLY, "simulate_rejected", "approved"],
+  ["live", SMS_ONLY, "simulate_rejected", "approved"],
+  ["test", BOTH, "order", "approved"],
+  ["test", WHATSAPP_ONLY, "order", "approved"],
+  ["test", WHATSAPP_ONLY, "simulate_rejected", "rejected"],
+  ["test", BOTH, "simulate_rejected_twice", "rejected"],
+  ["test", WHATSAPP_ONLY, "simulate_paused", "paused"],
+  ["test", BOTH, "simulate_paused_2", "paused"],
+  ["test", WHATSAPP_ONLY, "simulate_pending", "pending"],
+  ["test", BOTH, "simulate_pending_for_long", "pending"],
+  ["test", BOTH, "not_simulate_rejected", "approved"],
+  ["test", BOTH, "simulate_", "approved"],
+  ["live", BOTH, "order", "pending"],
+  ["live", WHATSAPP_ONLY, "simulate_rejected", "pending"],
+  ["live", WHATSAPP_ONLY, "simulate_paused", "pending"],
+];
+
+for (const [environment, submitted, name, status] of SUBMISSIONS) {
+  test(`in ${environment}, ${name} for ${submitted.join(" and ")} is ${status}`, () => {
+    const { status: found, statusReason } = statusOnSubmission({ environment, channels: submitted, name });
+    assert.equal(found, status);
+    assert.equal(statusReason !== null, status === "rejected" || status === "paused");
   });
 }

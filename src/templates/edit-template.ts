@@ -1,9 +1,9 @@
 /** What a change makes of a template: what it says after it, whether that is a new version, and whether it is reviewed again. */
 import { isDeepStrictEqual } from "node:util";
 import { Problem } from "../http/problem.ts";
+import { unreachable } from "../lib/assert.ts";
 import type { EditTemplate, NewTemplate } from "./new-template.ts";
 import { variablesOf } from "./placeholders.ts";
-import { review } from "./review.ts";
 import type { Button, Template } from "./template.ts";
 
 export type Edited = { template: Template; isChanged: boolean; isNewVersion: boolean; isReviewed: boolean };
@@ -18,7 +18,7 @@ export function applyEdit(before: Template, request: EditTemplate, nowMs: number
   if (!isChanged) return { template: before, isChanged, isNewVersion, isReviewed };
   const template: Template = {
     ...edited,
-    ...(isReviewed ? review(edited) : {}),
+    ...(isReviewed ? statusOnSubmission(edited) : {}),
     version: before.version + (isNewVersion ? 1 : 0),
     updatedAtMs: nowMs,
   };
@@ -72,3 +72,29 @@ const notSubmittable = ({ status }: Template): Problem =>
   new Problem("invalid_request_payload", {
     errors: [{ pointer: "/status", code: "conflict", detail: `it is ${status}: only a draft or a rejected template is submitted` }],
   });
+
+/** The status of a template after a review, with the reason of the reviewer. */
+export type TemplateDecision = Pick<Template, "status" | "statusReason">;
+
+const APPROVED: TemplateDecision = { status: "approved", statusReason: null };
+const PENDING: TemplateDecision = { status: "pending", statusReason: null };
+
+/** Names with which every outcome can be tried. */
+const SIMULATED: readonly (readonly [prefix: string, decision: TemplateDecision])[] = [
+  ["simulate_rejected", { status: "rejected", statusReason: "The simulator rejects templates whose name begins with simulate_rejected." }],
+  ["simulate_paused", { status: "paused", statusReason: "The simulator pauses templates whose name begins with simulate_paused." }],
+  ["simulate_pending", PENDING],
+];
+
+/** For sms there is nobody to ask. On whatsapp it is the carrier's to decide, and in `test` the simulator is the carrier. */
+export function statusOnSubmission({ environment, name, channels }: Pick<Template, "environment" | "name" | "channels">): TemplateDecision {
+  if (!channels.includes("whatsapp")) return APPROVED;
+  switch (environment) {
+    case "live":
+      return PENDING;
+    case "test":
+      return SIMULATED.find(([prefix]) => name.startsWith(prefix))?.[1] ?? APPROVED;
+    default:
+      return unreachable(environment);
+  }
+}

@@ -1,11 +1,12 @@
 /** The template that a message names: looked up once for all messages that come in the same second. */
-import { idKey, type TemplateId } from "../lib/id.ts";
+import { Problem } from "../http/problem.ts";
+import { Type } from "../http/schema.ts";
+import { decodeId, idKey, type TemplateId } from "../lib/id.ts";
 import { MAX_UUID } from "../lib/uuid.ts";
 import type { Queryable } from "../storage/database.ts";
-import { whichTemplate } from "./own-template.ts";
-import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
-import { MAX_TEMPLATES_EACH, type Template } from "./template.ts";
 import type { Owner } from "../storage/owner.ts";
+import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
+import { MAX_TEMPLATES_EACH, NAME_PATTERN, type Template } from "./template.ts";
 
 // A template that was paused or archived must not be sent "within a second or so" on every node.
 const TRUST_MS = 1_000;
@@ -96,3 +97,26 @@ const ALL = { before: MAX_UUID, status: null, channel: null, name: null };
 /** Every template of an environment, archived ones aside. */
 export const readTemplates = async (db: Queryable, owner: Owner): Promise<Template[]> =>
   (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).items;
+
+export const TemplateParams = Type.Object({
+  id: Type.String({ description: "The template's id, or its name; an archived template has only its id." }),
+});
+
+const namePattern = new RegExp(NAME_PATTERN);
+
+/** Undefined when the text can be neither an id nor a name. */
+export function whichTemplate(text: string): Which | undefined {
+  const id = decodeId("tmpl", text);
+  if (id !== undefined) return { id };
+  return namePattern.test(text) ? { name: text } : undefined;
+}
+
+/** The template that a request names, by id or by name, if it is this environment's. */
+export async function findOwnTemplate(db: Queryable, owner: Owner, text: string): Promise<Template> {
+  const which = whichTemplate(text);
+  const template = which && (await findTemplate(db, owner, which));
+  if (template === undefined) throw noSuchTemplate();
+  return template;
+}
+
+export const noSuchTemplate = (): Problem => new Problem("not_found", { detail: "no such template in this environment" });

@@ -1,7 +1,7 @@
 /** What a request may say of a template: the schemas, and the rules of each field beyond them. */
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
-import { escapePointer } from "../http/validate.ts";
+import { compile, escapePointer } from "../http/validate.ts";
 import { phoneNumberField, recipientFaults } from "../links/address.ts";
 import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
 import { contentFaults } from "./content.ts";
@@ -110,6 +110,14 @@ export function checkNewTemplate(request: Request): Fault[] {
       examples: membersOf(examples),
     }),
   ];
+}
+
+const validate = compile(NewTemplateBody, "body");
+
+/** Reads a template that was written elsewhere, by the rules of a request. Undefined where it breaks one. */
+export function readImport(template: unknown): NewTemplate | undefined {
+  if (validate(template).length > 0 || checkNewTemplate(template as Request).length > 0) return undefined;
+  return template as NewTemplate;
 }
 
 /** The rules of what a change says by itself; those between it and what is there are checked where it is made. */

@@ -4,10 +4,10 @@ import type { Uuid } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 /** By its id, archived or not; or by its name, which an archived one has lost. */
 export type Which = { id: TemplateId } | { name: string };

@@ -2,8 +2,8 @@
 import { newId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
-import { insertTemplate } from "./queries.ts";
 import type { Owner } from "../storage/owner.ts";
+import { insertTemplate } from "./queries.ts";
 
 /** For an environment that is being made. Those that were there before got theirs by migration 0004. */
 export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environment }: Owner): Promise<void> {

@@ -5,8 +5,8 @@ import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
-import { variablesOf } from "./placeholders.ts";
 import type { Environment } from "../storage/owner.ts";
+import { variablesOf } from "./placeholders.ts";
 
 export const TEMPLATE_STATUSES = ["draft", "pending", "approved", "rejected", "paused", "archived"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];

@@ -4,8 +4,8 @@ import { assert } from "../lib/assert.ts";
 import type { AccountId } from "../lib/id.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
 import { DATABASE_LOCK, LOCKS } from "../storage/locks.ts";
-import { prepare, sql } from "../storage/sql.ts";
 import type { Environment } from "../storage/owner.ts";
+import { prepare, sql } from "../storage/sql.ts";
 
 const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage})`);
 const tryLock = (tx: Tx) =>

@@ -1,9 +1,9 @@
 /** Counts as the outside sees them: one row for each kind of message in each minute, hour or day, and what they come to. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
+import type { Environment } from "../storage/owner.ts";
 import type { UsageRange, UsageRow } from "./queries.ts";
 import { quantileMs, type Histogram } from "./usage.ts";
-import type { Environment } from "../storage/owner.ts";
 
 /** The words of messages, which stand above usage and are handed down. */
 export type Words = { channels: readonly string[]; statuses: readonly string[] };

@@ -1,9 +1,9 @@
 /** The request for a verification, and the message that carries its code. */
 import type { Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
-import type { NewMessage } from "../messages/new-message.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
+import type { NewMessage } from "../messages/new-message.ts";
 import { MAX_LENGTH, MIN_LENGTH } from "./code.ts";
 
 export const DEFAULT_CODE_LENGTH = 6;

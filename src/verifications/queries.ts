@@ -5,10 +5,10 @@ import { firstUuidAt, uuidTimeMs } from "../lib/uuid.ts";
 import type { Channel } from "../links/channel.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import { HOUR_MS, prefixOf, type Limits, type Recent } from "./limits.ts";
 import type { Verification } from "./verification.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 type VerificationRow = {
   account_id: AccountId;

@@ -12,13 +12,13 @@ import type { Handover } from "../messages/handover.ts";
 import { storeMessages } from "../messages/accept-statement.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { concealing, hashCode, isCode, newCode } from "./code.ts";
 import { limitProblem, type Limits } from "./limits.ts";
 import { channelsOf, DEFAULT_CODE_LENGTH, DEFAULT_TTL_SECONDS, toMessageRequest, type NewVerification } from "./new-verification.ts";
 import { insertVerification, lockVerification, readRecent, storeVerification, supersede, waitForTurn } from "./queries.ts";
 import { MAX_ATTEMPTS, statusOf, verificationRecord, type Verification } from "./verification.ts";
-import type { Owner } from "../storage/owner.ts";
 
 export type VerifierParts = {
   db: Database;

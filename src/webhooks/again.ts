@@ -1,13 +1,13 @@
 /** What a client may have told again: one delivery, or all that an endpoint missed since a moment. */
-import { shownPlain, type EndpointChanger } from "./change-endpoint.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { storeEndpoint } from "./endpoint-queries.ts";
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
 import type { DeliveryId, EndpointId } from "../lib/id.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
+import { shownPlain, type EndpointChanger } from "./change-endpoint.ts";
 import { deliveryRecord } from "./delivery-record.ts";
+import { storeEndpoint } from "./endpoint-queries.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { queueAgain } from "./queries.ts";
 
 export const RecoverBody = Type.Object(

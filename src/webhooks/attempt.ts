@@ -11,7 +11,7 @@ import type { Outbound, Reply } from "./outbound.ts";
 import type { Settlement } from "./queries.ts";
 import type { ClaimedRow } from "./queue.ts";
 import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
-import type { Signer } from "./signer.ts";
+import type { Signer } from "./signature.ts";
 
 /** One event for one endpoint, in this process's hands. */
 export type Delivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };

@@ -1,22 +1,32 @@
 /** What a client may do to its endpoints. Each write is one transaction with its key and its stored answer; an answer that shows
  *  a secret is stored sealed. */
-
+import type { Credential } from "../access/authenticate.ts";
+import { publishEventTo } from "../events/publish.ts";
 import { Problem } from "../http/problem.ts";
+import { Type } from "../http/schema.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import type { AddressSet } from "../lib/addresses.ts";
-import { encodeId, newId, type EndpointId } from "../lib/id.ts";
+import { decodeId, encodeId, newId, type EndpointId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
-import { publishEventTo } from "../events/publish.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { countEndpoints, findEndpoint, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
 import { MAX_ENDPOINTS_EACH, secretPlace, endpointRecord, type Endpoint } from "./endpoint.ts";
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
-import { noSuchEndpoint } from "./own-endpoint.ts";
-import { countEndpoints, holdEndpoint, insertEndpoint, lockEndpoint, storeEndpoint } from "./endpoint-queries.ts";
 import { newSecret } from "./signature.ts";
-import type { Owner } from "../storage/owner.ts";
 
 const OVERLAP_MS = 24 * 3_600_000;
+
+export const EndpointParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
+
+/** The endpoint that a request names, if it is this environment's. */
+export async function findOwnEndpoint(db: Database, credential: Credential, text: string): Promise<Endpoint> {
+  const id = decodeId("whe", text);
+  return found(id && (await findEndpoint(db, credential, id)));
+}
+
+export const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: "no such endpoint in this environment" });
 
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; wakeWebhooks: () => void };
 

@@ -1,9 +1,9 @@
 /** The pace of the claims of webhook deliveries: when the worker claims again, and with which endpoints a claim starts. The pace has no
  *  timer and no clock. The worker reports events, and claims where `end` or `isDueAfter` says so. */
 import { NO_ID, type EndpointId } from "../lib/id.ts";
-import { MAX_ENDPOINTS } from "./queue.ts";
 import type { SharePlan } from "./claim-shares.ts";
 import type { Health, Slot } from "./load.ts";
+import { MAX_ENDPOINTS } from "./queue.ts";
 import type { WaitingRow } from "./queue.ts";
 
 /** The endpoints after which the next claim continues, for new deliveries and for retries. */

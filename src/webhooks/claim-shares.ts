@@ -1,7 +1,6 @@
 /** The shares of a claim: how many due deliveries of each endpoint it takes. Pure. */
 import { idKey } from "../lib/id.ts";
-import type { Share } from "./queue.ts";
-import type { ClaimedRow, WaitingRow } from "./queue.ts";
+import type { ClaimedRow, Share, WaitingRow } from "./queue.ts";
 
 export type SharePlan = {
   shares: readonly Share[];

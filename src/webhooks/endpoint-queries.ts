@@ -3,9 +3,9 @@ import type { AccountId, EndpointId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import { lockOwner, OWNER_LOCKS } from "../storage/locks.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { prepare, sql } from "../storage/sql.ts";
 import type { DisabledReason, Endpoint, EndpointStatus } from "./endpoint.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 export type EndpointRow = {
   account_id: AccountId;

@@ -4,11 +4,10 @@ import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
-import type { EndpointChanger } from "./change-endpoint.ts";
+import { EndpointParams, findOwnEndpoint, noSuchEndpoint, type EndpointChanger } from "./change-endpoint.ts";
+import { deleteEndpoint, listEndpoints } from "./endpoint-queries.ts";
 import { EndpointRecord, EndpointWithSecret, endpointRecord } from "./endpoint.ts";
 import { checkEndpoint, EditEndpointBody, NewEndpointBody } from "./new-endpoint.ts";
-import { EndpointParams, findOwnEndpoint, noSuchEndpoint } from "./own-endpoint.ts";
-import { deleteEndpoint, listEndpoints } from "./endpoint-queries.ts";
 
 const PageQuery = Type.Object({ ...pageQuery }, { additionalProperties: false });
 

@@ -4,7 +4,7 @@ import { Problem, type Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
 import type { AddressSet } from "../lib/addresses.ts";
 import { ENDPOINT_STATUSES } from "./endpoint.ts";
-import { urlRefusal } from "./reachable.ts";
+import { urlRefusal } from "./resolve.ts";
 
 const MAX_URL_LENGTH = 2_048;
 const MAX_TYPES = 50;

@@ -4,9 +4,8 @@
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { isAllowed } from "./reachable.ts";
 import type { AddressSet } from "../lib/addresses.ts";
-import type { Resolve } from "./resolve.ts";
+import { isAllowed, type Resolve } from "./resolve.ts";
 
 export const FAILURES = ["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] as const;
 export type Failure = (typeof FAILURES)[number];

@@ -1,16 +1,16 @@
 /** All SQL of webhook deliveries but the claims, which queue.ts has: lists, results of attempts, retries and recovery. */
-import type { Endpoint } from "./endpoint.ts";
-import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
-import type { Uuid } from "../lib/uuid.ts";
 import { deliveryId, isDeliveryOf, wantsType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
+import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
+import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
+import type { Environment, Owner } from "../storage/owner.ts";
 import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts";
 import { prepare } from "../storage/sql.ts";
 import type { DeliveryRow } from "./delivery-record.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { GIVE_UP_AFTER_MS } from "./schedule.ts";
-import type { Environment, Owner } from "../storage/owner.ts";
 
 const DELIVERY_COLUMNS = "d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.updated_at";
 

@@ -1,6 +1,6 @@
 /** All SQL that claims webhook deliveries: which endpoints have rows in the queue, and a share of the rows for each. */
-import { EVENT_COLUMNS } from "../events/queries.ts";
 import type { StoredEvent } from "../events/event.ts";
+import { EVENT_COLUMNS } from "../events/queries.ts";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
 import { traceOfEvent } from "../messages/rows.ts";

@@ -1,9 +1,9 @@
 /** Recovery: the events of a time that an endpoint has not acknowledged are queued again, those it never heard of too. It may be
  *  millions, so it goes page by page, each in a transaction with its place; a restart goes on from there. */
-import { lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
 import { firstUuidAt } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
+import { lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
 import { recoverNext } from "./queries.ts";
 
 const PAGE = 1_000;

@@ -3,6 +3,10 @@
  *  hosts file) are looked up in the system's way, two at a time. Who asks for the same name at the same time shares the answer;
  *  none is kept. */
 import { lookup, Resolver } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { AddressSet } from "../lib/addresses.ts";
+import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
+import { isPublicAddress } from "../lib/public-address.ts";
 
 /** No address: none is known, or nobody knows. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -13,7 +17,8 @@ const MAX_SYSTEM_LOOKUPS = 2;
 
 export function createResolve(): Resolve {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
-  const asSystem = inLine(MAX_SYSTEM_LOOKUPS, async (name) => (await lookup(name, { all: true })).map(({ address }) => address));
+  const systemLookups = new ConcurrencyLimit(MAX_SYSTEM_LOOKUPS);
+  const asSystem: Resolve = (name) => systemLookups.run(async () => (await lookup(name, { all: true })).map(({ address }) => address));
   // A look-up that fails gives no address, and the delivery's attempt is recorded as failed for that.
   return shared(async (name) => {
     if (!name.includes(".")) return asSystem(name).catch(() => []);
@@ -35,18 +40,17 @@ function shared(resolve: Resolve): Resolve {
   };
 }
 
-function inLine(most: number, resolve: Resolve): Resolve {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (name) => {
-    if (running >= most) await new Promise<void>((go) => waiting.push(go));
-    else running += 1;
-    try {
-      return await resolve(name);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
+/** Why a URL may never be called, whatever its name resolves to; undefined when it may be. */
+export function urlRefusal(url: URL, allow: AddressSet): string | undefined {
+  const host = hostOf(url);
+  if (isIP(host) !== 0 && !isAllowed(host, url.protocol, allow))
+    return isAllowed(host, "https:", allow) ? "must be https" : "names an address that is not on the public internet";
+  if (url.protocol === "http:" && allow.isEmpty) return "must be https";
+  return undefined;
 }
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+/** The clear is for what the operator allowed; the public internet is for TLS alone. */
+export const isAllowed = (address: string, protocol: string, allow: AddressSet): boolean =>
+  allow.has(address) || (protocol === "https:" && isPublicAddress(address));

@@ -1,16 +1,15 @@
 /** The HTTP face of deliveries: what became of events at their endpoints. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
-import type { EndpointChanger } from "./change-endpoint.ts";
-import { EndpointRecord } from "./endpoint.ts";
-import { EndpointParams, findOwnEndpoint } from "./own-endpoint.ts";
 import { findEvent } from "../events/queries.ts";
 import { Problem } from "../http/problem.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";
 import type { Database } from "../storage/database.ts";
 import { beginRecovery, RecoverBody, retryDelivery } from "./again.ts";
+import { EndpointParams, findOwnEndpoint, type EndpointChanger } from "./change-endpoint.ts";
 import { DELIVERY_STATUSES, DeliveryRecord, deliveryRecord } from "./delivery-record.ts";
+import { EndpointRecord } from "./endpoint.ts";
 import { deliveriesOfEvent, findDelivery, listDeliveries } from "./queries.ts";
 
 const DeliveryParams = Type.Object({

@@ -1,12 +1,12 @@
 /** Puts on record what became of deliveries, many in one commit; and disables endpoints for which that was one failure too many. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { disableEndpoint } from "./disable-endpoint.ts";
-import type { DisabledReason, Endpoint } from "./endpoint.ts";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import { isRowRefused, type Database } from "../storage/database.ts";
 import { GroupCommit } from "../storage/group-commit.ts";
+import type { DisabledReason, Endpoint } from "./endpoint.ts";
+import { disableEndpoint } from "./maintain-endpoints.ts";
 import { storeSettlements, type Settlement } from "./queries.ts";
 
 const TRIES = 4;

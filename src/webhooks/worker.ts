@@ -2,9 +2,9 @@
  *  during a call. Deliveries of a node that died become due again when their leases expire.
  *
  *  `claim-pace.ts` decides when to claim, `claim-shares.ts` how many deliveries of each endpoint, and `load.ts` how many calls run. */
-import { errorFields, reportError, type Log } from "../lib/log.ts";
-import { encodeId, idKey } from "../lib/id.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
+import { encodeId, idKey } from "../lib/id.ts";
+import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { poll } from "../lib/wait.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -19,7 +19,7 @@ import type { Outbound, Reply } from "./outbound.ts";
 import { claimSharesFor, findWaiting, releaseRows, type ClaimedRow, type ClaimShares, type Share, type WaitingRow } from "./queue.ts";
 import { recoverStep } from "./recover.ts";
 import { Settler } from "./settle.ts";
-import type { Signer } from "./signer.ts";
+import type { Signer } from "./signature.ts";
 
 /** Receives everything that the metrics count. */
 export type WebhookWatch = {

@@ -1,0 +1,75 @@
+/** Work on endpoints that no client requests: disabling those that refuse or fail, new encryption of all secrets, and the report of their
+ *  health for the operator. */
+import { publishEvent } from "../events/publish.ts";
+import { encodeId, newId, NO_ID, type EndpointId } from "../lib/id.ts";
+import type { SecretBox } from "../lib/secret-box.ts";
+import type { Clock } from "../storage/database-clock.ts";
+import type { Database, Queryable, Tx } from "../storage/database.ts";
+import type { Owner } from "../storage/owner.ts";
+import { countHealth, listEnabled, listSealed, lockEndpoint, storeEndpoint, type EndpointHealth } from "./endpoint-queries.ts";
+import { endpointRecord, secretPlace, type DisabledReason, type Endpoint } from "./endpoint.ts";
+
+/** Disables it and makes that an event, for the other endpoints to hear. False when it was not enabled any more. */
+export async function disableEndpoint(
+  db: Database,
+  clock: Clock,
+  { id, ...owner }: Owner & { id: EndpointId },
+  reason: DisabledReason,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const endpoint = await lockEndpoint(tx, owner, id);
+    if (endpoint?.status !== "enabled") return false;
+    const nowMs = clock.now();
+    const disabled: Endpoint = {
+      ...endpoint,
+      status: "disabled",
+      disabledReason: reason,
+      recoverAfter: null,
+      recoverUntil: null,
+      updatedAtMs: nowMs,
+    };
+    await storeEndpoint(tx, disabled);
+    await publishEvent(tx, {
+      ...owner,
+      id: newId("evt", nowMs),
+      type: "endpoint.disabled",
+      record: JSON.stringify(endpointRecord(disabled)),
+    });
+    return true;
+  });
+}
+
+const PAGE = 500;
+
+export async function resealEndpoints(tx: Tx, box: SecretBox): Promise<void> {
+  let after: EndpointId = NO_ID;
+  for (;;) {
+    const page = await listSealed(tx, after, PAGE);
+    for (const endpoint of page) await storeEndpoint(tx, resealed(endpoint, box));
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.id;
+  }
+}
+
+function resealed(endpoint: Endpoint, box: SecretBox): Endpoint {
+  const place = secretPlace(endpoint);
+  const anew = (sealed: string): string => box.seal(box.open(sealed, place), place);
+  const { secret, previousSecret } = endpoint;
+  return { ...endpoint, secret: anew(secret), previousSecret: previousSecret === null ? null : anew(previousSecret) };
+}
+
+export async function readEndpointHealth(db: Queryable): Promise<EndpointHealth> {
+  const [health] = await countHealth(db);
+  return health ?? { enabled: 0, failing: 0, gone: 0, given_up: 0 };
+}
+
+/** Where endpoints are, an origin once, with the id of one that is there. What comes after the origin may be a secret of its owner. */
+export async function listOrigins(db: Queryable, most: number): Promise<{ id: string; origin: string }[]> {
+  const origins = new Map<string, { id: string; origin: string }>();
+  for (const { id, url } of await listEnabled(db, most)) {
+    const { origin } = new URL(url);
+    if (!origins.has(origin)) origins.set(origin, { id: encodeId("whe", id), origin });
+  }
+  return [...origins.values()];
+}
