@@ -1,4 +1,4 @@
-/** What a client may have told again: one delivery, or all that an endpoint missed since a moment. */
+/** Repetition on request: one delivery, or every event since a moment that an endpoint has not acknowledged. */
 import { Problem } from "../http/problem.ts";
 import { HINT, Type } from "../http/schema.ts";
 import type { Executed, Replay, WriteCall } from "../idempotency/once.ts";
@@ -21,7 +21,7 @@ export const RecoverBody = Type.Object(
   { additionalProperties: false },
 );
 
-/** Tries a delivery once more now, whatever became of it before. */
+/** Queues a delivery for another attempt now, whatever its status. */
 export const retryDelivery = (
   changer: EndpointChanger,
   call: WriteCall,
@@ -33,7 +33,7 @@ export const retryDelivery = (
     return { status: 202, location: null, body: JSON.stringify(deliveryRecord(delivery)), eventId: null };
   });
 
-/** From here on `recover.ts` looks through the events, page by page. One that is under way is given a new beginning. */
+/** Begins a recovery; `recover.ts` then goes through the events page by page. A recovery that is under way starts again from `sinceMs`. */
 export const beginRecovery = (
   changer: EndpointChanger,
   call: WriteCall,

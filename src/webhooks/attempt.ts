@@ -1,4 +1,4 @@
-/** One try at an endpoint: the event signed and sent, and what is to become of the delivery by the answer. */
+/** One attempt at an endpoint: signs and sends the event, and decides by the response how the delivery is settled. */
 import { eventText } from "../events/event.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -13,12 +13,12 @@ import type { ClaimedRow } from "./queue.ts";
 import { parseRetryAfter, retryDelayMs } from "./schedule.ts";
 import type { Signer } from "./signature.ts";
 
-/** One event for one endpoint, in this process's hands. */
+/** One event for one endpoint, claimed by this process. */
 export type Delivery = { row: ClaimedRow & { type: string; record: string }; endpoint: Endpoint };
 
 export type AttemptParts = { outbound: Outbound; signer: Signer; now: () => number; tracing?: Tracing | undefined };
 
-export type Attempted = { settlement: Settlement; reply: Reply; isGone: boolean };
+export type AttemptResult = { settlement: Settlement; reply: Reply; isGone: boolean };
 
 const GONE = 410;
 
@@ -26,7 +26,7 @@ export async function attemptDelivery(
   { outbound, signer, now, tracing }: AttemptParts,
   delivery: Delivery,
   signal: AbortSignal,
-): Promise<Attempted> {
+): Promise<AttemptResult> {
   const { row, endpoint } = delivery;
   const id = encodeId("evt", row.event_id);
   const body = eventText({ ...row, id: row.event_id });
@@ -53,7 +53,7 @@ export async function attemptDelivery(
   return { settlement: settlementOf(delivery, reply, startedAt), reply, isGone: reply.kind === "answered" && reply.status === GONE };
 }
 
-/** Neither its URL nor what it answered: both are the customer's. */
+/** The attributes of the span. They hold neither the URL nor the response, which belong to the customer. */
 const attributesOf = ({ row, endpoint }: Delivery): Attributes => ({
   "godwit.event_id": encodeId("evt", row.event_id),
   "godwit.event_type": row.type,
@@ -65,34 +65,34 @@ const attributesOf = ({ row, endpoint }: Delivery): Attributes => ({
 const outcomeOf = (reply: Reply): Attributes =>
   reply.kind === "answered" ? { "http.response.status_code": reply.status } : { "error.type": reply.failure };
 
-/** 2xx is success. Anything else is a failure, a redirection too; 410 is one for good. */
+/** Only 2xx is a success. Everything else is a failure, also a redirection; after 410 the delivery is not retried. */
 export const isSuccess = (reply: Reply): boolean => reply.kind === "answered" && reply.status >= 200 && reply.status < 300;
 
 function settlementOf({ row, endpoint }: Delivery, reply: Reply, startedAtMs: number): Settlement {
   const attempts = row.attempts + 1;
   const settlement = {
-    ...namesOf({ row, endpoint }),
+    ...deliveryIds({ row, endpoint }),
     attempts,
     attempt: JSON.stringify([toAttempt(reply, startedAtMs)]),
   };
-  if (isSuccess(reply)) return { ...settlement, verdict: "succeeded", delayMs: null };
+  if (isSuccess(reply)) return { ...settlement, outcome: "succeeded", delayMs: null };
   const isAnswered = reply.kind === "answered";
-  if (isAnswered && reply.status === GONE) return { ...settlement, verdict: "failed", delayMs: null };
+  if (isAnswered && reply.status === GONE) return { ...settlement, outcome: "failed", delayMs: null };
   const retryAfterMs = isAnswered ? parseRetryAfter(reply.retryAfter, startedAtMs + reply.durationMs) : null;
   const delayMs = retryDelayMs(attempts, retryAfterMs) ?? null;
-  return { ...settlement, verdict: delayMs === null ? "failed" : "later", delayMs };
+  return { ...settlement, outcome: delayMs === null ? "failed" : "later", delayMs };
 }
 
-/** Given up without a try: its endpoint is disabled. */
+/** The settlement of a delivery that is given up without an attempt, because its endpoint is disabled. */
 export const abandoned = (delivery: Delivery): Settlement => ({
-  ...namesOf(delivery),
-  verdict: "failed",
+  ...deliveryIds(delivery),
+  outcome: "failed",
   delayMs: null,
   attempts: delivery.row.attempts,
   attempt: "[]",
 });
 
-/** Nobody's any more: its endpoint or its event is gone. */
+/** The settlement of a row whose endpoint or event does not exist any more. */
 export const dropped = (row: ClaimedRow): Settlement => ({
   id: row.id,
   accountId: row.account_id,
@@ -100,13 +100,13 @@ export const dropped = (row: ClaimedRow): Settlement => ({
   endpointId: row.endpoint_id,
   eventId: row.event_id,
   eventType: row.type ?? "",
-  verdict: "dropped",
+  outcome: "dropped",
   delayMs: null,
   attempts: row.attempts,
   attempt: "[]",
 });
 
-const namesOf = ({ row, endpoint }: Delivery) => ({
+const deliveryIds = ({ row, endpoint }: Delivery) => ({
   id: row.id,
   accountId: row.account_id,
   environment: row.environment,

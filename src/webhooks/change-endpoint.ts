@@ -1,5 +1,5 @@
-/** What a client may do to its endpoints. Each write is one transaction with its key and its stored answer; an answer that shows
- *  a secret is stored sealed. */
+/** The operations of clients on their endpoints. Each write is one transaction with its idempotency key and its stored response. A
+ *  response that shows a secret is stored sealed. */
 import type { Credential } from "../access/authenticate.ts";
 import { publishEventTo } from "../events/publish.ts";
 import { Problem } from "../http/problem.ts";
@@ -16,11 +16,12 @@ import { MAX_ENDPOINTS_EACH, secretPlace, endpointRecord, type Endpoint } from "
 import { refuseUrl, type EditEndpoint, type NewEndpoint } from "./new-endpoint.ts";
 import { newSecret } from "./signature.ts";
 
+/** How long deliveries are signed with the old and the new secret after a rotation. */
 const OVERLAP_MS = 24 * 3_600_000;
 
 export const EndpointParams = Type.Object({ id: Type.String({ description: "The endpoint's id." }) });
 
-/** The endpoint that a request names, if it is this environment's. */
+/** Finds the endpoint that a request names, in the environment of its credential. */
 export async function findOwnEndpoint(db: Database, credential: Credential, text: string): Promise<Endpoint> {
   const id = decodeId("whe", text);
   return found(id && (await findEndpoint(db, credential, id)));
@@ -30,7 +31,7 @@ export const noSuchEndpoint = (): Problem => new Problem("not_found", { detail: 
 
 export type EndpointChangerParts = { db: Database; clock: Clock; box: SecretBox; allow: AddressSet; wakeWebhooks: () => void };
 
-/** What is done in the transaction; a problem that is returned is remembered, one that is thrown undoes it. */
+/** The work of the transaction. A returned problem is stored as the response; a thrown one rolls back. */
 type Work = (tx: Tx, endpoint: Endpoint) => Promise<WriteResponse | Problem>;
 
 export class EndpointChanger {
@@ -62,7 +63,7 @@ export class EndpointChanger {
       const edited: Endpoint = {
         ...endpoint,
         url: url ?? endpoint.url,
-        // Null means absent, so an empty text takes it away.
+        // Null means absent, so an empty text removes the description.
         description: description === "" ? null : (description ?? endpoint.description),
         eventTypes: eventTypes ?? endpoint.eventTypes,
         ...(typeof status === "string" && status !== endpoint.status ? switchedTo(status) : {}),
@@ -73,7 +74,7 @@ export class EndpointChanger {
     });
   }
 
-  /** The secret before goes on signing beside the new one for a day. One that was on its way out already stops. */
+  /** Replaces the secret. The old one signs beside the new one for a day; a secret before the old one stops at once. */
   rotateSecret(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
     return this.#change(call, id, async (tx, endpoint) => {
       const secret = newSecret();
@@ -90,7 +91,7 @@ export class EndpointChanger {
     });
   }
 
-  /** An event for this endpoint alone. */
+  /** Publishes a test event for only this endpoint. */
   test(call: WriteCall, id: EndpointId | undefined): Promise<Executed | Replay> {
     return this.changeEnabled(call, id, async (tx, endpoint) => {
       const { accountId, environment } = endpoint;
@@ -129,12 +130,12 @@ export class EndpointChanger {
     return { status, location, body: JSON.stringify({ ...endpointRecord(endpoint), secret }), eventId: null, isSecret: true };
   }
 
-  /** A change of an endpoint that is told of events. */
+  /** Changes an endpoint that is enabled. */
   changeEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#change(call, id, whileEnabled(work));
   }
 
-  /** Something for an endpoint that is told of events, which leaves the endpoint as it is. */
+  /** Does work for an enabled endpoint that does not change the endpoint itself. */
   doForEnabled(call: WriteCall, id: EndpointId | undefined, work: Work): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => whileEnabled(work)(tx, found(id && (await holdEndpoint(tx, call.credential, id)))));
   }
@@ -171,7 +172,7 @@ export const shownPlain = (endpoint: Endpoint): WriteResponse => ({
   eventId: null,
 });
 
-/** Enabled anew, an endpoint has not failed yet. */
+/** An endpoint that is enabled again starts without failures. */
 const switchedTo = (status: Endpoint["status"]): Partial<Endpoint> =>
   status === "enabled"
     ? { status, disabledReason: null, failingSinceMs: null }

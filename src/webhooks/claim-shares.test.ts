@@ -76,7 +76,7 @@ test("deliveries of deleted and disabled endpoints are claimed without room, due
   assert.deepEqual(due, [DISABLED, DELETED]);
   const { shares, blocked } = plan(due, 0);
   assert.deepEqual(
-    shares.map(({ endpointId, isOver, most }) => [endpointId, isOver, most]),
+    shares.map(({ endpointId, isUncallable, most }) => [endpointId, isUncallable, most]),
     [
       [ENDPOINT, true, 100],
       [OTHER, true, 100],

@@ -54,6 +54,6 @@ const isCallable = (row: WaitingRow): boolean => row.id !== null && row.status =
 const shareOf = (row: WaitingRow, most: number): Share => ({
   endpointId: row.endpoint_id,
   isRetry: row.is_retry,
-  isOver: !isCallable(row),
+  isUncallable: !isCallable(row),
   most,
 });

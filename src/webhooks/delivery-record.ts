@@ -1,4 +1,4 @@
-/** A delivery: one event for one endpoint, with its tries. Its record as the outside sees it, and the schema of that. */
+/** A delivery: one event for one endpoint, with its attempts. Its record in the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type DeliveryId, type EndpointId, type EventId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -55,7 +55,7 @@ export const deliveryRecord = (row: DeliveryRow): DeliveryRecord => ({
   event_id: encodeId("evt", row.event_id),
   event_type: row.event_type,
   status: row.status,
-  // The database keeps members in an order of its own.
+  // jsonb does not keep the order of the members.
   attempts: row.attempts.map((attempt) => ({
     attempted_at: attempt.attempted_at,
     duration_ms: attempt.duration_ms,

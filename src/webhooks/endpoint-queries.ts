@@ -25,7 +25,7 @@ export type EndpointRow = {
   updated_at: Date;
 };
 
-/** A secret whose time is over is as good as none. */
+/** An expired previous secret reads as null. */
 export const ENDPOINT_COLUMNS = `e.account_id, e.environment, e.id, e.url, e.description, e.event_types, e.status, e.disabled_reason, e.secret,
        case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
        case when e.previous_secret_until > now() then e.previous_secret_until end as previous_secret_until,
@@ -49,7 +49,7 @@ export const toEndpoint = (row: EndpointRow): Endpoint => ({
   updatedAtMs: row.updated_at.getTime(),
 });
 
-/** How many endpoints an environment has. Whoever else wants to add one waits for this transaction. */
+/** Counts the endpoints of an environment. Other transactions that add one wait for this transaction. */
 export async function countEndpoints(tx: Tx, owner: Owner): Promise<number> {
   const { accountId, environment } = owner;
   await lockOwner(tx, OWNER_LOCKS.endpoints, owner);
@@ -81,14 +81,14 @@ export async function findEndpoint(db: Queryable, { accountId, environment }: Ow
   return row && toEndpoint(row);
 }
 
-/** The endpoint as it is, and stays until the transaction ends. */
+/** Locks an endpoint until the transaction ends. */
 export async function lockEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...lockOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
 }
 
-/** The endpoint as it is. Until the transaction ends nobody changes it, but for its health. What is told to it is put on record with
- *  that, after its row in the queue: whoever wants such a row and had locked the endpoint before would wait in a circle. */
+/** Locks an endpoint against changes other than its health, until the transaction ends. A settlement writes the health after it has
+ *  locked a row of the queue. A caller that needs such a row would deadlock with it if it had locked the whole endpoint before. */
 export async function holdEndpoint(tx: Tx, { accountId, environment }: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...holdOne, values: [accountId, environment, id] });
   return row && toEndpoint(row);
@@ -104,7 +104,7 @@ select ${ENDPOINT_COLUMNS}
 export const listEndpoints = async (db: Queryable, { accountId, environment }: Owner, before: Uuid, limit: number): Promise<Endpoint[]> =>
   (await db.rows<EndpointRow>({ ...list, values: [accountId, environment, before, limit] })).map(toEndpoint);
 
-/** Everything of an endpoint that can change. */
+/** Writes everything of an endpoint that can change. */
 export const storeEndpoint = (tx: Tx, endpoint: Endpoint): Promise<unknown[]> => {
   const { failingSinceMs, previousSecretUntilMs } = endpoint;
   return tx.rows(sql`
@@ -125,7 +125,7 @@ export const deleteEndpoint = (db: Queryable, { accountId, environment }: Owner,
    where account_id = ${accountId} and environment = ${environment} and id = ${id}
   returning id`);
 
-/** An endpoint whose events are to be looked through, by a recovery that was begun before; locked, so that one node is at it. */
+/** Locks an endpoint whose recovery began before that id, so that one node works on it. */
 export async function lockRecovering(tx: Tx, before: Uuid): Promise<Endpoint | undefined> {
   const [row] = await tx.rows<EndpointRow>({ ...recovering, values: [before] });
   return row && toEndpoint(row);
@@ -139,7 +139,7 @@ select ${ENDPOINT_COLUMNS}
  limit 1
    for update skip locked`);
 
-/** Endpoints whose secrets may have been sealed by another key, from one on. */
+/** Locks the next endpoints after one, so that their secrets can be sealed again. */
 export const listSealed = async (tx: Tx, after: EndpointId, limit: number): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>({ ...sealed, values: [after, limit] })).map(toEndpoint);
 
@@ -153,7 +153,7 @@ select ${ENDPOINT_COLUMNS}
 
 export type EndpointHealth = { enabled: number; failing: number; gone: number; given_up: number };
 
-/** How many endpoints there are of every account, and how they are doing. */
+/** Counts the endpoints of all accounts by their health. */
 export const countHealth = (db: Queryable): Promise<EndpointHealth[]> =>
   db.rows<EndpointHealth>(sql`
   select (count(*) filter (where status = 'enabled'))::integer as enabled,
@@ -162,7 +162,7 @@ export const countHealth = (db: Queryable): Promise<EndpointHealth[]> =>
          (count(*) filter (where disabled_reason = 'failing'))::integer as given_up
     from webhook_endpoints`);
 
-/** Some of those that are told of events, the failing ones first. */
+/** Some of the enabled endpoints, failing ones first. */
 export const listEnabled = (db: Queryable, limit: number): Promise<{ id: EndpointId; url: string }[]> =>
   db.rows<{ id: EndpointId; url: string }>(sql`
   select id, url

@@ -1,4 +1,4 @@
-/** The HTTP face of endpoints. */
+/** The HTTP routes of endpoints. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";

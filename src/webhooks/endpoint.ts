@@ -1,4 +1,4 @@
-/** An endpoint: a customer's URL that is told of events. Its words, its record as the outside sees it, and the schema of that. */
+/** An endpoint: a URL of a customer that receives events. Its statuses, its record in the API and the schema of the record. */
 import { EVENT_TYPES } from "../events/event.ts";
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EndpointId } from "../lib/id.ts";
@@ -9,11 +9,11 @@ import type { Environment } from "../storage/owner.ts";
 export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
-/** Why an endpoint is disabled: somebody asked for it, it answered 410, or it had nothing but failures for days. */
+/** Why an endpoint is disabled: a client requested it, it responded with 410, or all attempts failed for days. */
 const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** Each event is matched against all of them, in the transaction that makes it. */
+/** Endpoints of one environment. The transaction of an event matches it against all of them. */
 export const MAX_ENDPOINTS_EACH = 250;
 
 export type Endpoint = {
@@ -25,10 +25,10 @@ export type Endpoint = {
   eventTypes: readonly string[];
   status: EndpointStatus;
   disabledReason: DisabledReason | null;
-  /** Sealed. */
+  /** Sealed, like the previous one. */
   secret: string;
   previousSecret: string | null;
-  /** Until when what is sent is signed by the previous secret as well. */
+  /** Until then deliveries are signed with the previous secret as well. */
   previousSecretUntilMs: number | null;
   failingSinceMs: number | null;
   recoverAfter: Uuid | null;
@@ -69,7 +69,7 @@ export const EndpointRecord = Type.Object(
 
 export type EndpointRecord = Static<typeof EndpointRecord>;
 
-/** The record with its secret, which is shown when it is made and never again. */
+/** The record with its secret, which is shown only when the secret is created. */
 export const EndpointWithSecret = Type.Object(
   {
     ...EndpointRecord.properties,
@@ -102,5 +102,5 @@ export function endpointRecord(endpoint: Endpoint): EndpointRecord {
   };
 }
 
-/** Where a secret of an endpoint is sealed for. */
+/** The purpose that a secret of this endpoint is sealed for: it cannot be opened as the secret of another. */
 export const secretPlace = ({ id }: { id: EndpointId }): string => `webhook_endpoint ${id.toString("hex")}`;

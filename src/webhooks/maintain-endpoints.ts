@@ -9,7 +9,7 @@ import type { Owner } from "../storage/owner.ts";
 import { countHealth, listEnabled, listSealed, lockEndpoint, storeEndpoint, type EndpointHealth } from "./endpoint-queries.ts";
 import { endpointRecord, secretPlace, type DisabledReason, type Endpoint } from "./endpoint.ts";
 
-/** Disables it and makes that an event, for the other endpoints to hear. False when it was not enabled any more. */
+/** Disables an endpoint and publishes the event for the other endpoints. Returns false when it was not enabled any more. */
 export async function disableEndpoint(
   db: Database,
   clock: Clock,
@@ -41,6 +41,7 @@ export async function disableEndpoint(
 
 const PAGE = 500;
 
+/** Seals the secrets of all endpoints with the current secret key, after it has changed. */
 export async function resealEndpoints(tx: Tx, box: SecretBox): Promise<void> {
   let after: EndpointId = NO_ID;
   for (;;) {
@@ -54,9 +55,9 @@ export async function resealEndpoints(tx: Tx, box: SecretBox): Promise<void> {
 
 function resealed(endpoint: Endpoint, box: SecretBox): Endpoint {
   const place = secretPlace(endpoint);
-  const anew = (sealed: string): string => box.seal(box.open(sealed, place), place);
+  const reseal = (sealed: string): string => box.seal(box.open(sealed, place), place);
   const { secret, previousSecret } = endpoint;
-  return { ...endpoint, secret: anew(secret), previousSecret: previousSecret === null ? null : anew(previousSecret) };
+  return { ...endpoint, secret: reseal(secret), previousSecret: previousSecret === null ? null : reseal(previousSecret) };
 }
 
 export async function readEndpointHealth(db: Queryable): Promise<EndpointHealth> {
@@ -64,7 +65,7 @@ export async function readEndpointHealth(db: Queryable): Promise<EndpointHealth>
   return health ?? { enabled: 0, failing: 0, gone: 0, given_up: 0 };
 }
 
-/** Where endpoints are, an origin once, with the id of one that is there. What comes after the origin may be a secret of its owner. */
+/** The distinct origins of enabled endpoints, each with the id of one endpoint. The path of a URL may hold a secret of its owner. */
 export async function listOrigins(db: Queryable, most: number): Promise<{ id: string; origin: string }[]> {
   const origins = new Map<string, { id: string; origin: string }>();
   for (const { id, url } of await listEnabled(db, most)) {

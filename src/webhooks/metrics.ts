@@ -1,4 +1,4 @@
-/** What telling endpoints counts, for Prometheus. */
+/** The Prometheus metrics of webhooks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { remembered } from "../lib/remembered.ts";
 import type { Database } from "../storage/database.ts";
@@ -48,7 +48,7 @@ export function watchWorker(registry: Registry, worker: WebhookWorker): void {
 
 const TRUST_MS = 5_000;
 
-/** What is asked of the database when Prometheus comes: the same on every node. */
+/** The depth of the queue, read from the database on each scrape: the same on every node. */
 export function watchOutbox(registry: Registry, db: Database): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
@@ -63,7 +63,7 @@ export function watchOutbox(registry: Registry, db: Database): void {
       depth.set({ kind: "retry" }, found.retries);
       oldest.set(found.oldest_due_seconds);
     } catch {
-      // Without a database there are other figures that tell; these keep their last value.
+      // Other metrics report that the database is unavailable. These keep their last value.
     }
   });
 }

@@ -1,4 +1,4 @@
-/** What a request may say of an endpoint: the schemas, and the rules beyond them. */
+/** Requests that create or edit an endpoint: their schemas, and the rules that a schema cannot express. */
 import { TYPE_PATTERNS } from "../events/event.ts";
 import { Problem, type Fault } from "../http/problem.ts";
 import { oneOf, optional, Type, type Static } from "../http/schema.ts";
@@ -39,7 +39,7 @@ export const EditEndpointBody = Type.Object(
 );
 export type EditEndpoint = Static<typeof EditEndpointBody>;
 
-/** Rules beyond the schema. */
+/** Checks the rules that the schema cannot express. */
 export function checkEndpoint({ url: text, event_types: types }: Readonly<Record<string, unknown>>): Fault[] {
   return [...(typeof text === "string" ? urlFaults(text) : []), ...(Array.isArray(types) ? typeFaults(types) : [])];
 }
@@ -47,7 +47,7 @@ export function checkEndpoint({ url: text, event_types: types }: Readonly<Record
 function urlFaults(text: string): Fault[] {
   const fault = (detail: string): Fault[] => [{ pointer: "/url", code: "invalid_format", detail }];
   const parsed = URL.parse(text);
-  // A host in the form of its browser, an invisible character: what is stored is what is called.
+  // The parser would drop invisible characters. The stored URL is the one that is called, so they are refused.
   if (parsed === null || /[\s\p{Cc}]/u.test(text)) return fault("must be a URL such as https://example.com/hooks/godwit");
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") return fault("must be an https URL");
   if (parsed.username !== "" || parsed.password !== "") return fault("must not hold a user name or password");
@@ -62,7 +62,7 @@ const typeFaults = (types: readonly unknown[]): Fault[] =>
       : [],
   );
 
-/** A URL that may never be called is a refusal of its own: what is allowed is the operator's to say. */
+/** Refuses a URL that may never be called. This is a refusal and no fault, because the operator decides which addresses are allowed. */
 export function refuseUrl(text: string, allow: AddressSet): Problem | undefined {
   const reason = urlRefusal(new URL(text), allow);
   return reason === undefined

@@ -1,6 +1,6 @@
-/** Calls to URLs that customers name. Every connection goes to an address that was checked after the name was looked up, and to
- *  no other; nothing is followed; everything is bounded. What went wrong is told to the customer in one coarse word: more would
- *  make this service a port scanner. */
+/** Calls to URLs of customers. Every connection goes to an address that was checked after the name was resolved. Redirections are not
+ *  followed, and everything is bounded. The customer sees only a coarse reason of a failure: more detail would make this service a
+ *  port scanner. */
 import { isIP, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { Agent, buildConnector, type Dispatcher } from "undici";
@@ -10,7 +10,7 @@ import { isAllowed, type Resolve } from "./resolve.ts";
 export const FAILURES = ["timeout", "connection_failed", "tls_failed", "address_not_allowed", "invalid_response"] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** What became of a call: an answer of whatever status, or none. `cause` is for the operator's log alone. */
+/** The result of a call: a response of any status, or a failure. `cause` is only for the operator's log. */
 export type Reply =
   | { kind: "answered"; status: number; retryAfter: string | undefined; text: string; durationMs: number }
   | { kind: "failed"; failure: Failure; durationMs: number; cause: string };
@@ -18,18 +18,18 @@ export type Reply =
 export type Post = { url: URL; headers: Readonly<Record<string, string>>; body: string };
 
 export type OutboundOptions = {
-  /** Addresses that are reached though they are not public, and in the clear. */
+  /** Addresses that may be called although they are not public, also without TLS. */
   allow: AddressSet;
   resolve: Resolve;
-  /** How long an answer may take. */
+  /** How long a response may take. */
   timeoutMs?: number;
-  /** Certificates to trust instead of the system's: for tests. */
+  /** Certificates to trust instead of the system's, for tests. */
   ca?: string;
 };
 
 const TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-// The status is what counts. A body that is slow or long is let go; its first bytes are kept for people.
+// Only the status counts. The call does not wait for a slow or long body; its first bytes are kept for the record.
 const BODY_GRACE_MS = 1_000;
 const MAX_BODY_BYTES = 16_384;
 const KEPT_BYTES = 512;
@@ -49,7 +49,7 @@ export class Outbound {
 
   constructor({ allow, resolve, timeoutMs = TIMEOUT_MS, ca }: OutboundOptions) {
     this.#timeoutMs = timeoutMs;
-    // With HTTP/2 in sight, all calls to an origin would wait for the first handshake, to share its connection.
+    // If HTTP/2 were allowed, all calls to an origin would wait for the first handshake, to share its connection.
     const protocol = { allowH2: false };
     const socket = { signal: this.#closed.signal, ...(ca === undefined ? {} : { ca }) };
     this.#connect = checkedConnector(allow, resolve, buildConnector({ ...protocol, ...socket, timeout: CONNECT_TIMEOUT_MS }));
@@ -60,7 +60,7 @@ export class Outbound {
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // One deadline for all of a call is kept here, and is shorter.
+      // This class has one shorter deadline for the whole call.
       headersTimeout: 2 * timeoutMs,
       bodyTimeout: 2 * timeoutMs,
     });
@@ -75,7 +75,7 @@ export class Outbound {
     });
   }
 
-  /** Whether a connection can be had as for a call: undefined, or why not. Nothing is sent on it. */
+  /** Tries to connect as for a call, and sends nothing. Returns why that failed, or undefined. */
   async reach({ protocol, hostname, port, host }: URL): Promise<{ failure: Failure; cause: string } | undefined> {
     try {
       const socket = await opened(this.#connect, { protocol, hostname, port, host });
@@ -88,12 +88,12 @@ export class Outbound {
 
   async close(): Promise<void> {
     await this.#agent.destroy();
-    // It does not know of connections that are still being opened.
+    // The agent does not know of connections that are still being opened.
     this.#closed.abort();
   }
 }
 
-/** One call: collects what comes, and ends once. */
+/** One call: collects the response, and ends once. */
 class Call implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   readonly #resolve: (reply: Reply) => void;
@@ -101,7 +101,7 @@ class Call implements Dispatcher.DispatchHandler {
   readonly #onAbort = (): void => this.#giveUp("stopped");
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  #isOver = false;
+  #hasEnded = false;
   #status = 0;
   #retryAfter: string | undefined;
   readonly #chunks: Buffer[] = [];
@@ -116,8 +116,8 @@ class Call implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It waited for a connection, and its time is up.
-    if (this.#isOver) controller.abort(new Error("over"));
+    // The deadline passed while the call waited for a connection.
+    if (this.#hasEnded) controller.abort(new Error("the call has ended"));
   }
 
   onResponseStart(
@@ -125,7 +125,7 @@ class Call implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // What comes before the answer is not the answer.
+    // An informational response (1xx) comes before the final one.
     if (status < 200) return;
     this.#status = status;
     const retryAfter = headers["retry-after"];
@@ -148,7 +148,7 @@ class Call implements Dispatcher.DispatchHandler {
     else this.#failed(failureOf(error), describe(error));
   }
 
-  /** From the status on there is little time for the rest. */
+  /** Limits the time for the body, once the status is known. */
   #hurry(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#answered(true), BODY_GRACE_MS);
@@ -173,8 +173,8 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   #end(reply: Reply): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#resolve(reply);
@@ -185,22 +185,21 @@ class Call implements Dispatcher.DispatchHandler {
   }
 }
 
-/** For people, and for a database that holds no NUL. */
+/** The bytes as text for the record. PostgreSQL cannot store NUL. */
 const readable = (bytes: Buffer): string =>
   bytes
     .toString("utf8")
     .replaceAll(/[\p{Cc}\uFFFD]+/gu, " ")
     .trim();
 
-/** Looks a name up, keeps the addresses that are allowed, and connects to one of them by its number. A number in the URL is
- *  checked like one that was looked up. */
+/** Resolves a name, keeps the allowed addresses, and connects to one of them. An address in the URL is checked like a resolved one. */
 function checkedConnector(allow: AddressSet, resolve: Resolve, connect: buildConnector.connector): buildConnector.connector {
   const connectChecked = callbackify(async (options: buildConnector.Options): Promise<Socket> => {
     const host = options.hostname.replace(/^\[|\]$/g, "");
     let problem: unknown;
     for (const address of await checkedAddresses(host, options.protocol, allow, resolve)) {
       try {
-        // The name goes on to TLS, which checks the certificate against it, and knows no dot at its end.
+        // TLS checks the certificate against the name, which must not end in a dot there.
         const name = isIP(host) === 0 ? { servername: host.replace(/\.$/, "") } : {};
         return await opened(connect, { ...options, hostname: address, ...name });
       } catch (error) {
@@ -236,7 +235,7 @@ function failureOf(error: Error): Failure {
   const { code = "", name, message } = error as NodeJS.ErrnoException;
   if (name === "NotAllowed") return "address_not_allowed";
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return "timeout";
-  // The parser's errors have no code. An upgrade, or a 100 that nobody asked for, has that of any socket.
+  // Errors of the parser have no code. An upgrade, or a 100 that was not requested, has the code of any socket error.
   if (name === "HTTPParserError" || /^bad (response|upgrade)$/.test(message)) return "invalid_response";
   if (/^UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE|INFO)/.test(code)) return "invalid_response";
   if (/SSL|TLS|CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER|DEPTH_ZERO|HOSTNAME/.test(code)) return "tls_failed";

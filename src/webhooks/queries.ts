@@ -1,4 +1,4 @@
-/** All SQL of webhook deliveries but the claims, which queue.ts has: lists, results of attempts, retries and recovery. */
+/** All SQL of webhook deliveries except the claims (queue.ts): lists, results of attempts, retries and recovery. */
 import { deliveryId, isDeliveryOf, wantsType } from "../events/publish.ts";
 import { IS_EVENT } from "../events/queries.ts";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../lib/id.ts";
@@ -56,12 +56,11 @@ select ${DELIVERY_COLUMNS}
  where e.account_id = $1 and e.environment = $2
  order by d.id desc`);
 
-/** What became of an event at each endpoint that is still there. */
+/** The deliveries of an event to endpoints that still exist. */
 export const deliveriesOfEvent = (db: Queryable, { accountId, environment }: Owner, eventId: EventId): Promise<DeliveryRow[]> =>
   db.rows<DeliveryRow>({ ...ofEvent, values: [accountId, environment, eventId] });
 
-/** The row in the queue comes first, as it does where a delivery is settled: two that took them in other orders would wait for
- *  each other. */
+/** Locks the row in the queue first, as a settlement does: transactions with different orders could deadlock. */
 const again = prepare(`
 with queued as (
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, is_retry, attempts, due_at)
@@ -78,13 +77,13 @@ update webhook_deliveries d
  where d.account_id = $1 and d.environment = $2 and d.endpoint_id = $3 and d.id = queued.id
 returning ${DELIVERY_COLUMNS}`);
 
-/** Puts a delivery into the queue once more, or to its front if it is there. */
+/** Queues a delivery again, or makes it due now if it is in the queue. */
 export const queueAgain = (tx: Tx, { accountId, environment, id }: Endpoint, deliveryUuid: DeliveryId): Promise<DeliveryRow[]> =>
   tx.rows<DeliveryRow>({ ...again, values: [accountId, environment, id, deliveryUuid] });
 
-const VERDICT = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
+const OUTCOME = { succeeded: 0, later: 1, failed: 2, dropped: 3 } as const;
 
-/** What became of a delivery that was in hand. */
+/** The outcome of a claimed delivery. */
 export type Settlement = {
   id: DeliveryId;
   accountId: AccountId;
@@ -92,19 +91,19 @@ export type Settlement = {
   endpointId: EndpointId;
   eventId: EventId;
   eventType: string;
-  verdict: keyof typeof VERDICT;
-  /** After which it is tried again. */
+  outcome: keyof typeof OUTCOME;
+  /** The delay before the next attempt. */
   delayMs: number | null;
   attempts: number;
-  /** JSON of the try, in a list; an empty one when there was none. */
+  /** The attempt as a JSON list, which is empty when there was none. */
   attempt: string;
 };
 
 const MAX_KEPT_ATTEMPTS = 50;
 
-/** Only what is still in the queue, and as it was, is settled: of two that had it in hand, one; and one that is settled again,
- *  because the word of its commit was lost, stays as it is. An endpoint's health changes with its first
- *  failure and its first success; between them nothing is written to it. */
+/** Settles only deliveries whose row is still in the queue and unchanged. If two nodes had claimed a delivery, one settles it, and a
+ *  repeated settlement, after a commit whose result was lost, changes nothing. The health of an endpoint is written only with its
+ *  first failure and its first success. */
 const settle = batchStatement<Settlement>(
   [
     column("id", "uuid", ({ id }) => id),
@@ -113,7 +112,7 @@ const settle = batchStatement<Settlement>(
     column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
     column("event_id", "uuid", ({ eventId }) => eventId),
     column("event_type", "text", ({ eventType }) => eventType),
-    column("verdict", "smallint", ({ verdict }) => VERDICT[verdict]),
+    column("outcome", "smallint", ({ outcome }) => OUTCOME[outcome]),
     column("delay_ms", "integer", ({ delayMs }) => delayMs),
     column("attempts", "smallint", ({ attempts }) => attempts),
     column("attempt", "text", ({ attempt }) => attempt),
@@ -125,13 +124,13 @@ with request as materialized (
 ), left_queue as (
   delete from webhook_queue q
    using request
-   where request.verdict <> ${VERDICT.later} and q.id = request.id
+   where request.outcome <> ${OUTCOME.later} and q.id = request.id
   returning q.id
 ), stayed as (
   update webhook_queue q
      set is_retry = true, attempts = request.attempts, due_at = now() + request.delay_ms * interval '1 millisecond'
     from request
-   where request.verdict = ${VERDICT.later} and q.id = request.id and q.attempts < request.attempts
+   where request.outcome = ${OUTCOME.later} and q.id = request.id and q.attempts < request.attempts
   returning q.id
 ), settled as materialized (
   select request.*
@@ -141,10 +140,10 @@ with request as materialized (
   insert into webhook_deliveries as d
          (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, next_attempt_at, updated_at)
   select account_id, environment, endpoint_id, id, event_id, event_type,
-         case verdict when ${VERDICT.succeeded} then 'succeeded' when ${VERDICT.later} then 'pending' else 'failed' end,
+         case outcome when ${OUTCOME.succeeded} then 'succeeded' when ${OUTCOME.later} then 'pending' else 'failed' end,
          attempt::jsonb, now() + delay_ms * interval '1 millisecond', now()
     from settled
-   where verdict <> ${VERDICT.dropped}
+   where outcome <> ${OUTCOME.dropped}
   on conflict (account_id, environment, endpoint_id, id) do update
      set status = excluded.status,
          attempts = case when jsonb_array_length(d.attempts) < ${MAX_KEPT_ATTEMPTS} then d.attempts else d.attempts - 0 end || excluded.attempts,
@@ -153,11 +152,11 @@ with request as materialized (
 ), well as materialized (
   select distinct account_id, environment, endpoint_id
     from settled
-   where verdict = ${VERDICT.succeeded}
+   where outcome = ${OUTCOME.succeeded}
 ), ill as materialized (
   select distinct account_id, environment, endpoint_id
     from settled
-   where verdict in (${VERDICT.later}, ${VERDICT.failed}) and attempt <> '[]'
+   where outcome in (${OUTCOME.later}, ${OUTCOME.failed}) and attempt <> '[]'
   except
   select account_id, environment, endpoint_id
     from well
@@ -182,7 +181,7 @@ select ill.account_id, ill.environment, ill.endpoint_id
 
 export type FailingRow = { account_id: AccountId; environment: Environment; endpoint_id: EndpointId };
 
-/** Writes what became of deliveries; returns the endpoints that have failed for too long. */
+/** Stores the outcomes of deliveries. Returns the endpoints that have failed for too long. */
 export const storeSettlements = (db: Queryable, settlements: readonly Settlement[]): Promise<FailingRow[]> =>
   db.rows<FailingRow>(settle(settlements));
 
@@ -221,7 +220,7 @@ select (select count(*) from page)::integer as looked_at, (select count(*) from 
 
 export type RecoveredPage = { looked_at: number; queued: number; reached: EventId | null };
 
-/** Looks through the next events of a recovery, and queues those that the endpoint has not acknowledged, with all tries before them. */
+/** Reads the next events of a recovery, and queues those that the endpoint has not acknowledged, with all attempts before them. */
 export async function recoverNext(tx: Tx, endpoint: Endpoint, most: number): Promise<RecoveredPage> {
   const { accountId, environment, id, recoverAfter, recoverUntil, eventTypes } = endpoint;
   const [row] = await tx.rows<RecoveredPage>({

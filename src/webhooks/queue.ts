@@ -14,8 +14,8 @@ import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-queries.ts";
 /** An endpoint with rows in the queue. A deleted endpoint has only nulls; its rows are to be dropped. */
 export type WaitingRow = { is_retry: boolean; is_due: boolean; place: number; endpoint_id: EndpointId } & (EndpointRow | { id: null });
 
-/** How many due rows of an endpoint to claim. `isOver`: the endpoint is deleted or disabled, and its rows need not be due. */
-export type Share = { endpointId: EndpointId; isRetry: boolean; isOver: boolean; most: number };
+/** How many due rows of an endpoint to claim. `isUncallable`: the endpoint is deleted or disabled, and its rows need not be due. */
+export type Share = { endpointId: EndpointId; isRetry: boolean; isUncallable: boolean; most: number };
 
 export type ClaimedRow = {
   id: DeliveryId;
@@ -80,7 +80,7 @@ export const claimStatement = (leaseMs: number): ((shares: readonly Share[]) => 
     [
       column("endpoint_id", "uuid", ({ endpointId }) => endpointId),
       column("is_retry", "boolean", ({ isRetry }) => isRetry),
-      column("is_over", "boolean", ({ isOver }) => isOver),
+      column("is_uncallable", "boolean", ({ isUncallable }) => isUncallable),
       column("most", "integer", ({ most }) => most),
     ],
     (items) => `
@@ -90,7 +90,7 @@ with picked as materialized (
    cross join lateral (select q.id
                          from webhook_queue q
                         where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
-                          and q.due_at <= case when item.is_over then 'infinity' else now() end
+                          and q.due_at <= case when item.is_uncallable then 'infinity' else now() end
                         order by q.due_at
                         limit item.most
                           for update skip locked) due

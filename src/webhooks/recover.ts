@@ -1,5 +1,5 @@
-/** Recovery: the events of a time that an endpoint has not acknowledged are queued again, those it never heard of too. It may be
- *  millions, so it goes page by page, each in a transaction with its place; a restart goes on from there. */
+/** Recovery: queues again the events of a time that an endpoint has not acknowledged, including those that it never received. There may be
+ *  millions, so each page is one transaction, which also stores the position; after a restart the recovery continues from there. */
 import { firstUuidAt } from "../lib/uuid.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -7,22 +7,22 @@ import { lockRecovering, storeEndpoint } from "./endpoint-queries.ts";
 import { recoverNext } from "./queries.ts";
 
 const PAGE = 1_000;
-// What was being stored when the endpoint was enabled did not see it, and is there by then.
+// A transaction that was open when the endpoint was enabled queued nothing for it. After this time its events are visible.
 const SETTLE_MS = 2_000;
 
 export type RecoverStep = { queued: number; hasMore: boolean };
 
-/** One page of one recovery, if there is any. */
+/** Processes one page of one recovery, if there is any. */
 export function recoverStep(db: Database, clock: Clock): Promise<RecoverStep> {
   return db.transaction(async (tx) => {
     const endpoint = await lockRecovering(tx, firstUuidAt(clock.now() - SETTLE_MS));
     if (endpoint === undefined) return { queued: 0, hasMore: false };
     const { looked_at: lookedAt, queued, reached } = await recoverNext(tx, endpoint, PAGE);
-    const isOver = lookedAt < PAGE || reached === null;
+    const isFinished = lookedAt < PAGE || reached === null;
     await storeEndpoint(tx, {
       ...endpoint,
-      recoverAfter: isOver ? null : reached,
-      recoverUntil: isOver ? null : endpoint.recoverUntil,
+      recoverAfter: isFinished ? null : reached,
+      recoverUntil: isFinished ? null : endpoint.recoverUntil,
       updatedAtMs: clock.now(),
     });
     return { queued, hasMore: true };

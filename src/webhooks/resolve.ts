@@ -1,14 +1,14 @@
-/** Names → addresses. The system's own look-up waits in a pool of four threads, where a handful of names whose servers are dead
- *  would hold up all others; the resolver beside it needs none. Only names of one word and names it does not find (those of the
- *  hosts file) are looked up in the system's way, two at a time. Who asks for the same name at the same time shares the answer;
- *  none is kept. */
+/** Resolves the host names of webhooks, and decides which URLs and addresses may be called. The look-up of the system runs in a pool of
+ *  four threads, where a few names with dead servers would block all others; the resolver of Node needs no thread. The look-up of the
+ *  system serves only names of one word and names that the resolver does not find (those of the hosts file), two at a time. Simultaneous
+ *  requests for the same name share one look-up; no result is cached. */
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { AddressSet } from "../lib/addresses.ts";
 import { ConcurrencyLimit } from "../lib/concurrency-limit.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
 
-/** No address: none is known, or nobody knows. */
+/** Returns no address where the name has none, or where the look-up failed. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 const TIMEOUT_MS = 2_000;
@@ -19,7 +19,7 @@ export function createResolve(): Resolve {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const systemLookups = new ConcurrencyLimit(MAX_SYSTEM_LOOKUPS);
   const asSystem: Resolve = (name) => systemLookups.run(async () => (await lookup(name, { all: true })).map(({ address }) => address));
-  // A look-up that fails gives no address, and the delivery's attempt is recorded as failed for that.
+  // A failed look-up returns no address, and the attempt of the delivery is recorded as failed for that.
   return shared(async (name) => {
     if (!name.includes(".")) return asSystem(name).catch(() => []);
     const found = await Promise.all([resolver.resolve4(name).catch(() => []), resolver.resolve6(name).catch(() => [])]);
@@ -40,7 +40,7 @@ function shared(resolve: Resolve): Resolve {
   };
 }
 
-/** Why a URL may never be called, whatever its name resolves to; undefined when it may be. */
+/** Returns why a URL may never be called, whatever its name resolves to; undefined when it may be. */
 export function urlRefusal(url: URL, allow: AddressSet): string | undefined {
   const host = hostOf(url);
   if (isIP(host) !== 0 && !isAllowed(host, url.protocol, allow))
@@ -51,6 +51,6 @@ export function urlRefusal(url: URL, allow: AddressSet): string | undefined {
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
 
-/** The clear is for what the operator allowed; the public internet is for TLS alone. */
+/** Public addresses may be called only with TLS, addresses that the operator allows also without. */
 export const isAllowed = (address: string, protocol: string, allow: AddressSet): boolean =>
   allow.has(address) || (protocol === "https:" && isPublicAddress(address));

@@ -1,4 +1,4 @@
-/** The HTTP face of deliveries: what became of events at their endpoints. */
+/** The HTTP routes of webhook deliveries. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { findEvent } from "../events/queries.ts";

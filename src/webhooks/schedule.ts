@@ -1,10 +1,10 @@
-/** When a delivery is tried again. */
+/** The schedule of retries. */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Between one try and the next. The first is made at once. */
+/** The delays between one attempt and the next. The first attempt is immediate. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -23,11 +23,11 @@ export const MAX_ATTEMPTS = DELAYS_MS.length + 1;
 const JITTER = 0.2;
 const MAX_DELAY_MS = 24 * HOUR_MS;
 
-/** An endpoint with nothing but failures for so long is disabled. */
+/** An endpoint whose attempts all fail for this long is disabled. */
 export const GIVE_UP_AFTER_MS = 5 * 24 * HOUR_MS;
 
-/** How long to wait after the given number of tries; undefined when there is no further one. An endpoint that asks for more time
- *  gets it, up to a day; one that asks for less does not use up its tries the sooner. */
+/** Returns how long to wait after this many attempts; undefined when there is no further one. A longer `Retry-After` counts, up to a
+ *  day. A shorter one does not, so that an endpoint does not use up its attempts sooner. */
 export function retryDelayMs(attempts: number, retryAfterMs: number | null, random: () => number = Math.random): number | undefined {
   const delay = DELAYS_MS[attempts - 1];
   if (delay === undefined) return undefined;

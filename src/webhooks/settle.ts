@@ -1,4 +1,4 @@
-/** Puts on record what became of deliveries, many in one commit; and disables endpoints for which that was one failure too many. */
+/** Stores the outcomes of deliveries, many in one commit, and disables endpoints that have failed for too long. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { encodeId } from "../lib/id.ts";
 import { errorFields, reportError, type Log } from "../lib/log.ts";
@@ -32,7 +32,7 @@ export class Settler {
     });
   }
 
-  /** Settlements that are not on record yet. */
+  /** Settlements that are not committed yet. */
   get pending(): number {
     return this.#pending;
   }
@@ -52,7 +52,7 @@ export class Settler {
     wakeWebhooks();
   }
 
-  /** A database that is away for a moment is waited for. After that the delivery is due again by itself. */
+  /** Waits for a database that is briefly unavailable. If that takes longer, the lease expires and the delivery is due again. */
   async #submit(settlement: Settlement): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -10,17 +10,16 @@ export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toStri
 
 export type Signed = { id: string; timestamp: string; body: string };
 
-/** The key that a secret stands for. As a key object: given as bytes, it would be made one for each signature, at five times the
- *  cost of signing. */
+/** The key of a secret, as a key object: Node would otherwise build one for each signature, at five times the cost of signing. */
 export const signingKey = (secret: string): KeyObject => createSecretKey(secret.slice(PREFIX.length), "base64");
 
-/** One signature for each key: two while a secret is being rotated. */
+/** One signature for each key: two during the rotation of a secret. */
 export const signatureOf = ({ id, timestamp, body }: Signed, keys: readonly KeyObject[]): string =>
   keys.map((key) => `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`).join(" ");
 
-const MAX_KEPT = 5_000;
+const MAX_CACHED_KEYS = 5_000;
 
-/** Opens the secrets of endpoints and signs by them. Opening costs more than signing, so what was opened is kept for a while. */
+/** Signs with the secrets of endpoints. Opening a secret costs more than signing, so opened keys are cached. */
 export class Signer {
   readonly #box: SecretBox;
   readonly #keys = new Map<string, KeyObject>();
@@ -29,7 +28,7 @@ export class Signer {
     this.#box = box;
   }
 
-  /** By the endpoint's secret, and by the one before it as long as that counts. Throws when a secret cannot be opened. */
+  /** Signs with the secret of the endpoint, and with the previous one until it expires. Throws when a secret cannot be opened. */
   sign(endpoint: Endpoint, signed: Signed): string {
     const { secret, previousSecret } = endpoint;
     const keys =
@@ -41,7 +40,7 @@ export class Signer {
     let key = this.#keys.get(sealed);
     if (key === undefined) {
       key = signingKey(this.#box.open(sealed, secretPlace(endpoint)));
-      if (this.#keys.size >= MAX_KEPT) this.#keys.clear();
+      if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear();
       this.#keys.set(sealed, key);
     }
     return key;

@@ -37,7 +37,7 @@ export type WorkerParts = {
   /** How long a claim lasts, and how much of that time a call needs at its start. */
   leaseMs: number;
   callMs: number;
-  /** How often it looks into the queue when no node announces anything. */
+  /** How often the worker claims when no node announces new deliveries. */
   pollMs: number;
   log: Log;
   tracing?: Tracing | undefined;

@@ -530,9 +530,9 @@ test("a try whose commit was in doubt is put on record once, though it is settle
     delayMs: 5_000,
     attempt: JSON.stringify(delivery.attempts),
   } as const;
-  await storeSettlements(godwit.db, [{ ...settlement, verdict: "later", attempts: 1 }]);
+  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 1 }]);
   assert.deepEqual(await dueAt(), dueBefore);
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 1);
-  await storeSettlements(godwit.db, [{ ...settlement, verdict: "later", attempts: 2 }]);
+  await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 2 }]);
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next try is another");
 });

@@ -3,11 +3,11 @@ with picked as materialized (
   select due.id
     from unnest($1::uuid[], $2::boolean[], $3::boolean[], $4::integer[])
            with ordinality as item
-           (endpoint_id, is_retry, is_over, most, ordinal)
+           (endpoint_id, is_retry, is_uncallable, most, ordinal)
    cross join lateral (select q.id
                          from webhook_queue q
                         where q.is_retry = item.is_retry and q.endpoint_id = item.endpoint_id
-                          and q.due_at <= case when item.is_over then 'infinity' else now() end
+                          and q.due_at <= case when item.is_uncallable then 'infinity' else now() end
                         order by q.due_at
                         limit item.most
                           for update skip locked) due
