@@ -1,5 +1,5 @@
-/** Asks for templates to be synced sooner than by the clock: one was submitted here, or a carrier seems to have it otherwise. Whoever
- *  syncs finds it in the table, on whatever node. */
+/** Requests syncs before their time: a template was submitted here, or a carrier seems to have another version. The request is stored in
+ *  the table, where any node finds it. */
 import { errorFields, type Log } from "../lib/log.ts";
 import type { Link } from "../links/link.ts";
 import type { Queryable } from "../storage/database.ts";
@@ -7,9 +7,9 @@ import type { Owner } from "../storage/owner.ts";
 import type { BusinessAccounts } from "./business-accounts.ts";
 import { hastenSyncs } from "./queries.ts";
 
-// Several changes in a row are one visit.
+// Several changes in a row share one sync.
 const CHANGE_GAP_MS = 2_000;
-// Many messages may meet the same trouble.
+// Many messages may report the same problem.
 const DOUBT_GAP_MS = 60_000;
 const DOUBT_EVERY_MS = 1_000;
 
@@ -17,7 +17,7 @@ export class SyncRequests {
   readonly #db: Queryable;
   readonly #businessAccounts: BusinessAccounts;
   readonly #log: Log;
-  /** When each desk was last doubted in this process: the database is not asked for every message. */
+  /** When this process last requested a sync of each business account, so that not every message writes to the database. */
   readonly #doubted = new Map<string, number>();
 
   constructor(db: Queryable, businessAccounts: BusinessAccounts, log: Log) {
@@ -26,7 +26,7 @@ export class SyncRequests {
     this.#log = log;
   }
 
-  /** A template of theirs was submitted, changed or archived. */
+  /** Called when a template of the owner was submitted, changed or archived. */
   changed(owner: Owner): void {
     this.#hasten(
       this.#businessAccounts.reviewersFor(owner).map(({ businessAccount }) => businessAccount),
@@ -34,7 +34,7 @@ export class SyncRequests {
     );
   }
 
-  /** The carrier of a link says that it has a template otherwise than we believe. */
+  /** Called when a response of a carrier contradicts the stored state of a template. */
   doubt(link: Link): void {
     const businessAccount = this.#businessAccounts.nameOf(link);
     if (businessAccount !== undefined) this.doubtAccount(businessAccount);
@@ -47,7 +47,7 @@ export class SyncRequests {
     this.#hasten([businessAccount], DOUBT_GAP_MS);
   }
 
-  /** Lost with the database, it is made up for by the next visit. */
+  /** A request that is lost because the database is unavailable is made up for by the next sync. */
   #hasten(businessAccounts: readonly string[], gapMs: number): void {
     if (businessAccounts.length === 0) return;
     hastenSyncs(this.#db, businessAccounts, gapMs).catch((error: unknown) =>

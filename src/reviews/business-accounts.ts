@@ -1,4 +1,4 @@
-/** The desks there are: accounts at carriers that have templates reviewed, each with the links that lead to it. */
+/** The business accounts of the configuration, each with its links. */
 import type { Log } from "../lib/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
@@ -7,8 +7,8 @@ import type { TemplateDesk } from "../providers/template-desk.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { Reviewer } from "./review.ts";
 
-/** The channel on which carriers want to see a template first. */
-export const REVIEWED = "whatsapp";
+/** The channel whose carriers review templates. */
+export const REVIEWED_CHANNEL = "whatsapp";
 
 export type BusinessAccount = { name: string; links: readonly [Link, ...Link[]] };
 
@@ -21,7 +21,7 @@ export class BusinessAccounts {
     this.#parts = parts;
   }
 
-  /** In the order of the configuration, which may be another each time. */
+  /** In the order of the configuration, which may change at any time. */
   get all(): readonly BusinessAccount[] {
     const linksByName = new Map<string, [Link, ...Link[]]>();
     for (const link of this.#parts.linkChooser.links) {
@@ -38,19 +38,19 @@ export class BusinessAccounts {
     return this.#parts.providers[link.provider]?.templateAccount?.(link.settings as never);
   }
 
-  /** Whether messages of the owner may come to the desk's carrier. */
+  /** Whether messages of the owner may be sent by a link of the account. */
   serves({ links }: BusinessAccount, owner: Owner): boolean {
-    return links.some(({ name }) => this.#parts.linkChooser.mayTake(name, { ...owner, channel: REVIEWED }));
+    return links.some(({ name }) => this.#parts.linkChooser.mayTake(name, { ...owner, channel: REVIEWED_CHANNEL }));
   }
 
-  /** Wherever templates of the owner are reviewed. */
+  /** The business accounts that review templates of the owner. */
   reviewersFor(owner: Owner): Reviewer[] {
     return this.all
       .filter((businessAccount) => this.serves(businessAccount, owner))
       .map(({ name, links: [{ name: link }] }) => ({ businessAccount: name, link }));
   }
 
-  /** Whose the templates are that the carrier has and nobody here wrote: whose the numbers are, or else the only one who may send. */
+  /** Finds the owner of templates that were not written here: the owner of the numbers, or else the only account that may send. */
   ownerOf(businessAccount: BusinessAccount, owners: readonly Owner[]): Owner | undefined {
     const { linkChooser } = this.#parts;
     const holders = businessAccount.links
@@ -62,7 +62,7 @@ export class BusinessAccounts {
     return first !== undefined && candidates.every(({ accountId }) => accountId.equals(first.accountId)) ? first : undefined;
   }
 
-  /** By its first link: they share the account. */
+  /** Opens the account with the settings of its first link, because all links share it. */
   open({ links: [link] }: BusinessAccount, log: Log): TemplateDesk {
     const client = this.#parts.providers[link.provider]?.templateDesk?.(link.settings as never, log);
     if (client === undefined) throw new Error(`the provider ${link.provider} names a business account and has no client for its templates`);

@@ -1,15 +1,16 @@
-/** Templates that the carrier has and nobody here wrote, made ours as far as ours can hold them. What a person wrote here stays. */
+/** Imports the templates of a carrier that no account here has, as far as our templates can express them. Templates that were written
+ *  here stay unchanged. */
 import type { CarrierTemplate, DeskTemplate } from "../providers/template-desk.ts";
 import type { Owner } from "../storage/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import { readImport, type NewTemplate } from "../templates/new-template.ts";
 import type { TemplateStatus } from "../templates/template.ts";
-import { REVIEWED } from "./business-accounts.ts";
-import { findNamed, storeReview } from "./queries.ts";
+import { REVIEWED_CHANNEL } from "./business-accounts.ts";
+import { findReviewsByName, storeReview } from "./queries.ts";
 import { reviewStatus } from "./review.ts";
-import { asked, type TemplateSync } from "./sync.ts";
+import { newReview, type TemplateSync } from "./sync.ts";
 
-/** False when the desk was lost meanwhile. */
+/** Returns false when the claim of the business account was lost. */
 export async function importTemplates(sync: TemplateSync, owner: Owner): Promise<boolean> {
   const { listed, businessAccount, db, tally } = sync;
   const names = new Set((await readTemplates(db, owner)).map(({ name }) => name));
@@ -17,9 +18,9 @@ export async function importTemplates(sync: TemplateSync, owner: Owner): Promise
   for (const [name, [theirs, ...others]] of byName) {
     if (theirs === undefined || names.has(name) || theirs.status === "deleted") continue;
     if (!sync.isHeld()) return false;
-    // Someone here has it, or had it: archived, it is not to come back.
-    if ((await findNamed(db, businessAccount.name, theirs)).length > 0) continue;
-    const request = others.length > 0 || theirs.template === undefined ? undefined : readImport(requestOf(theirs.template));
+    // An account here has the template, or had it: an archived template must not come back.
+    if ((await findReviewsByName(db, businessAccount.name, theirs)).length > 0) continue;
+    const request = others.length > 0 || theirs.template === undefined ? undefined : readImport(toRequest(theirs.template));
     const isImported = request !== undefined && (await importOne(sync, owner, theirs, request));
     if (isImported) tally.imported += 1;
     else tally.skipped += 1;
@@ -27,12 +28,12 @@ export async function importTemplates(sync: TemplateSync, owner: Owner): Promise
   return true;
 }
 
-/** As a request would say it; whether it may is judged as of any other. */
-const requestOf = ({ name, language, category, body, header, footer, buttons, examples }: DeskTemplate): unknown => ({
+/** The template as a request, so that the rules of requests apply to it. */
+const toRequest = ({ name, language, category, body, header, footer, buttons, examples }: DeskTemplate): unknown => ({
   name,
   language,
   category,
-  channels: [REVIEWED],
+  channels: [REVIEWED_CHANNEL],
   body,
   ...(header === null ? {} : { header }),
   ...(footer === null ? {} : { footer }),
@@ -53,7 +54,7 @@ async function importOne(sync: TemplateSync, owner: Owner, theirs: CarrierTempla
   const imported = await sync.changer.import(owner, request, review, async (tx, template) => {
     const status = reviewStatus(theirs.status);
     const { id: carrierId, reason } = theirs;
-    await storeReview(tx, { ...asked(sync, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
+    await storeReview(tx, { ...newReview(sync, template, undefined), carrierId, status, reason, wasApproved: status === "approved" });
   });
   return imported !== undefined;
 }

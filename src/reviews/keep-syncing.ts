@@ -1,15 +1,15 @@
-/** Goes from desk to desk: each is visited every ten minutes, sooner when asked for, by one node at a time. */
+/** Syncs the templates of each business account every ten minutes, sooner on request, on one node at a time. */
 import { Counter, type Registry } from "prom-client";
 import { unreachable } from "../lib/assert.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { errorFields, reportError } from "../lib/log.ts";
 import type { Trouble } from "../providers/template-desk.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
-import { claimSync, failSync, finishSync, holdSync, leaveSync, makeSyncs, type Claimed } from "./queries.ts";
+import { claimSync, failSync, finishSync, renewSync, releaseSync, insertSyncs, type ClaimedSync } from "./queries.ts";
 import { syncTemplates } from "./sync-templates.ts";
-import type { Stop, SyncParts, Tally, SyncResult } from "./sync.ts";
+import type { SyncStop, SyncParts, Tally, SyncResult } from "./sync.ts";
 
-/** Told of every visit. */
+/** Receives the outcome of every sync. */
 export type SyncWatch = { synced(link: string, outcome: string): void };
 
 export function syncWatch(registry: Registry): SyncWatch {
@@ -27,19 +27,19 @@ export type SyncerParts = SyncParts & { node: string; watch: SyncWatch };
 const EVERY_MS = 10 * 60_000;
 const MORE_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
-// Renewed while the visit lasts: when its node is gone, another goes on after so long.
+// The claim is renewed during the sync. If its node dies, another node continues after this time.
 const CLAIM_MS = 30_000;
 const RENEW_EVERY_MS = 5_000;
-// What is left of it has to be enough for a call that begins now.
+// The rest of the claim must cover a call that begins now.
 const CALL_MS = 20_000;
-// A carrier that hangs at one desk keeps the others waiting only if it does so at both.
+// One carrier that hangs does not delay the others.
 const CONCURRENT_SYNCS = 2;
-// Beyond what a visit of the largest account takes.
+// Longer than a sync of the largest account takes.
 const SYNC_TIMEOUT_MS = 15 * 60_000;
 
 const FIRST_WAIT_MS = 15_000;
 
-/** Longer each time, up to the usual distance. A person who has to act needs minutes anyway. */
+/** The wait after a failure: longer each time, up to the usual interval. A person who has to act needs minutes anyway. */
 function waitMs(trouble: Trouble, failures: number): number {
   if (trouble.kind === "blocked") return EVERY_MS;
   const asked = trouble.kind === "throttled" ? (trouble.retryAfterMs ?? 0) : 0;
@@ -50,9 +50,9 @@ export class TemplateSyncer {
   readonly #parts: SyncerParts;
   readonly #job: RepeatingJob;
   readonly #stopping = new AbortController();
-  /** What was last left out at each desk: told when it changes. */
+  /** How many templates the last sync of each business account skipped. A change is logged. */
   readonly #skipped = new Map<string, number>();
-  #known = "";
+  #insertedNames = "";
 
   constructor(parts: SyncerParts) {
     this.#parts = parts;
@@ -81,34 +81,34 @@ export class TemplateSyncer {
     return 0;
   }
 
-  /** Rows for desks that are new in the configuration. */
+  /** Inserts rows for business accounts that are new in the configuration. */
   async #make(names: readonly string[]): Promise<void> {
     const known = names.join("\n");
-    if (known === this.#known) return;
-    await makeSyncs(this.#parts.db, names);
-    this.#known = known;
+    if (known === this.#insertedNames) return;
+    await insertSyncs(this.#parts.db, names);
+    this.#insertedNames = known;
   }
 
-  async #sync(businessAccount: BusinessAccount, claimed: Claimed): Promise<void> {
+  async #sync(businessAccount: BusinessAccount, claimed: ClaimedSync): Promise<void> {
     const { db, node, watch } = this.#parts;
     const { name, links } = businessAccount;
     const claim = new SyncClaim(this.#parts, name);
     const signal = AbortSignal.any([this.#stopping.signal, claim.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]);
-    let outcome: SyncResult | Stop;
+    let outcome: SyncResult | SyncStop;
     try {
       outcome = await syncTemplates(this.#parts, businessAccount, { isHeld: () => claim.isHeld && !signal.aborted, signal });
     } finally {
       await claim.end();
     }
-    // What was broken off says nothing about the carrier.
+    // An aborted sync says nothing about the carrier.
     const isBrokenOff = this.#stopping.signal.aborted || claim.signal.aborted;
-    const end: SyncResult | Stop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
+    const end: SyncResult | SyncStop = isBrokenOff && outcome.kind !== "synced" ? { kind: "lost" } : outcome;
     watch.synced(links[0].name, end.kind);
     switch (end.kind) {
       case "lost":
-        return leaveSync(db, name, node);
+        return releaseSync(db, name, node);
       case "synced":
-        this.#tell(businessAccount, end.tally, claimed);
+        this.#logResult(businessAccount, end.tally, claimed);
         return finishSync(db, name, node, end.tally.left > 0 ? MORE_MS : EVERY_MS);
       case "unavailable":
       case "throttled":
@@ -124,7 +124,7 @@ export class TemplateSyncer {
     }
   }
 
-  #tell({ name, links }: BusinessAccount, tally: Tally, { last_error: error }: Claimed): void {
+  #logResult({ name, links }: BusinessAccount, tally: Tally, { last_error: error }: ClaimedSync): void {
     const { log } = this.#parts;
     if (error !== null) log.info({ link: links[0].name }, "templates are synced with the carrier again");
     const isNews = tally.submitted + tally.removed + tally.imported > 0 || tally.skipped !== (this.#skipped.get(name) ?? 0);
@@ -133,11 +133,11 @@ export class TemplateSyncer {
   }
 }
 
-/** The claim of a desk while it is visited. */
+/** The claim of a business account during its sync. */
 class SyncClaim {
   readonly #lost = new AbortController();
   readonly #renewing: RepeatingJob;
-  /** On this process's own steady clock, counted from before it asked: one that was frozen does not believe that it still has it. */
+  /** On the monotonic clock, taken before the renewal: a process that was frozen does not believe that it still has the claim. */
   #heldAt = performance.now();
 
   constructor({ db, node, log }: SyncerParts, businessAccount: string) {
@@ -147,13 +147,13 @@ class SyncClaim {
     });
     this.#renewing.repeat(async () => {
       const askedAt = performance.now();
-      if (await holdSync(db, businessAccount, node, CLAIM_MS)) this.#heldAt = askedAt;
+      if (await renewSync(db, businessAccount, node, CLAIM_MS)) this.#heldAt = askedAt;
       else this.#lost.abort();
       return RENEW_EVERY_MS;
     });
   }
 
-  /** Aborted when it is another's. */
+  /** Aborted when another node has the claim. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }

@@ -4,7 +4,7 @@ import { newId } from "../lib/id.ts";
 import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
 import { isSame } from "../providers/whatsapp/components.ts";
 import type { Template } from "../templates/template.ts";
-import { nextStep, type Known } from "./next-step.ts";
+import { nextStep, type StepInput } from "./next-step.ts";
 import type { Review } from "./review.ts";
 
 const NOW = 1_750_000_000_000;
@@ -60,7 +60,7 @@ const review = (template: Template, fields: Partial<Review> = {}): Review => ({
   ...fields,
 });
 
-const said = (known: Omit<Partial<Known>, "template"> & { template: Template }): string => {
+const said = (known: Omit<Partial<StepInput>, "template"> & { template: Template }): string => {
   const step = nextStep({ review: undefined, theirs: undefined, isSame, isComplete: true, nowMs: NOW, ...known });
   return step.kind === "submit" ? `submit${step.before === undefined ? "" : " in place"}` : step.kind;
 };

@@ -1,60 +1,60 @@
-/** What is to be done about a template at a desk: decided from what we know of it and what the carrier has. */
+/** Decides the next step for a template at a business account, from the stored review and the list of the carrier. */
 import type { CarrierTemplate, DeskContent } from "../providers/template-desk.ts";
 import type { Template } from "../templates/template.ts";
 import { isCurrent, type Review } from "./review.ts";
 
-export type Step =
+export type SyncStep =
   | { kind: "none" }
-  /** The carrier has it from us: what it says of it counts. */
+  /** The carrier has the template from us, so its status counts. */
   | { kind: "note"; theirs: CarrierTemplate }
-  /** The carrier had it from us, and has it no more. */
+  /** The carrier had the template from us, and has deleted it. */
   | { kind: "gone" }
-  /** The carrier has the same, from whomever: that is as good as handed in. */
+  /** The carrier has the same template from another source, which replaces a submission. */
   | { kind: "take over"; theirs: CarrierTemplate }
-  /** In place of what the carrier has under its name, or as a new one. */
+  /** Submits the template in place of the one with its name, or as a new one. */
   | { kind: "submit"; before: CarrierTemplate | undefined };
 
-export type Known = {
+export type StepInput = {
   template: Template;
   review: Review | undefined;
   theirs: CarrierTemplate | undefined;
   isSame: (ours: DeskContent, theirs: DeskContent) => boolean;
-  /** Whether what is not listed is not there. */
+  /** Whether the list has all templates of the carrier. */
   isComplete: boolean;
   nowMs: number;
 };
 
-// A list may lag behind what was just handed in.
+// The list may lag behind a recent submission.
 const FRESH_MS = 10 * 60_000;
 const ABSENT_MS = 60 * 60_000;
 
-const NONE: Step = { kind: "none" };
+const NONE: SyncStep = { kind: "none" };
 
-export function nextStep(known: Known): Step {
-  const { template, review } = known;
-  if (review === undefined || !isCurrent(template, review) || review.status === "asked") return handIn(known);
-  // The carrier never had this version: what it has under the name is another.
+export function nextStep(input: StepInput): SyncStep {
+  const { template, review } = input;
+  if (review === undefined || !isCurrent(template, review) || review.status === "asked") return decideSubmission(input);
+  // The carrier never accepted this version. Its template of this name is another one.
   if (review.status === "refused") return NONE;
-  return follow(known, review);
+  return followReview(input, review);
 }
 
-function follow(known: Known, review: Review): Step {
-  const { template, theirs, isSame, isComplete, nowMs } = known;
+function followReview(input: StepInput, review: Review): SyncStep {
+  const { template, theirs, isSame, isComplete, nowMs } = input;
   const ageMs = nowMs - review.askedAtMs;
   if (theirs === undefined) return isComplete && ageMs > ABSENT_MS ? { kind: "gone" } : NONE;
-  // Somebody took it away and made another of its name.
-  if (review.carrierId !== null && review.carrierId !== theirs.id) return handIn(known);
+  // The template was deleted at the carrier, and another one has its name.
+  if (review.carrierId !== null && review.carrierId !== theirs.id) return decideSubmission(input);
   const isOther = theirs.template === undefined || !isSame(template, theirs.template);
-  // Its status may still be that of what was there before. Later it is believed: carriers alter a text a little now and then.
+  // The status may still be that of the previous text. Later it counts, because carriers sometimes alter a text a little.
   return isOther && ageMs < FRESH_MS ? NONE : { kind: "note", theirs };
 }
 
-function handIn({ template, theirs, isSame }: Known): Step {
+function decideSubmission({ template, theirs, isSame }: StepInput): SyncStep {
   const isPending = template.status === "pending";
   if (!isPending && template.status !== "approved") return NONE;
   if (theirs === undefined || theirs.status === "deleted") return { kind: "submit", before: undefined };
   const isThere = theirs.template !== undefined && isSame(template, theirs.template);
   if (isThere) return isPending && theirs.status === "rejected" ? { kind: "submit", before: theirs } : { kind: "take over", theirs };
-  // What can be sent from here is not put over what a person wrote there; nor can that be changed while it is looked at.
+  // A template that can be sent already does not replace one that a person wrote at the carrier. A template in review cannot be changed.
   return isPending && theirs.status !== "pending" ? { kind: "submit", before: theirs } : NONE;
 }

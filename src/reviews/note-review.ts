@@ -1,25 +1,25 @@
-/** Puts on record what a desk says of a template, and what that makes of the template, in one transaction with its event. The
- *  template is locked first, always: of two desks that speak at once the second sees what the first one said. */
+/** Stores the review of a business account and the resulting status of the template, in one transaction with the event. The template is
+ *  always locked first: of two accounts that decide at the same time, the second sees the decision of the first. */
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import type { TemplateChanger } from "../templates/change-template.ts";
 import type { Template } from "../templates/template.ts";
-import { REVIEWED, type BusinessAccounts } from "./business-accounts.ts";
+import { REVIEWED_CHANNEL, type BusinessAccounts } from "./business-accounts.ts";
 import { readReviews, storeReview } from "./queries.ts";
-import { isCurrent, verdictOf, type Review } from "./review.ts";
+import { isCurrent, combineReviews, type Review } from "./review.ts";
 
-export type NoteParts = { changer: TemplateChanger; businessAccounts: BusinessAccounts; clock: Clock };
+export type ReviewParts = { changer: TemplateChanger; businessAccounts: BusinessAccounts; clock: Clock };
 type Key = Pick<Review, "accountId" | "environment" | "templateId" | "businessAccount">;
 
-/** What to write of the template as it is, given what is known; undefined: nothing. */
+/** Returns the review to store for the locked template, given the stored one; undefined to store nothing. */
 type Write = (template: Template, before: Review | undefined) => Review | undefined;
 
-/** Returns what is on record now; undefined when nothing was written. */
-export async function writeReview({ changer, businessAccounts }: NoteParts, key: Key, write: Write): Promise<Review | undefined> {
+/** Returns the stored review; undefined when nothing was stored. */
+export async function writeReview({ changer, businessAccounts }: ReviewParts, key: Key, write: Write): Promise<Review | undefined> {
   let written: Review | undefined;
   await changer.decide(key, key.templateId, async (tx: Tx, template: Template) => {
-    // It may have become one for sms alone, of which nobody is asked.
-    if (!template.channels.includes(REVIEWED)) return undefined;
+    // The template may have become one for only SMS, which needs no review.
+    if (!template.channels.includes(REVIEWED_CHANNEL)) return undefined;
     const reviews = await readReviews(tx, key, template.id);
     const others = reviews.filter(({ businessAccount }) => businessAccount !== key.businessAccount);
     written = write(
@@ -28,18 +28,18 @@ export async function writeReview({ changer, businessAccounts }: NoteParts, key:
     );
     if (written === undefined) return undefined;
     await storeReview(tx, written);
-    return verdictOf(template, [...others, written], businessAccounts.reviewersFor(key));
+    return combineReviews(template, [...others, written], businessAccounts.reviewersFor(key));
   });
   return written;
 }
 
-export type Told = Pick<Review, "status" | "reason"> & { carrierId?: string };
+export type ReviewUpdate = Pick<Review, "status" | "reason"> & { carrierId?: string };
 
-/** The same as is known is no news: a reason is not put in other words each time. */
-export const noteReview = (parts: NoteParts, key: Key, told: Told, isMeant: (review: Review) => boolean = () => true) =>
+/** Updates a current review. An unchanged status keeps its reason, which carriers may word differently each time. */
+export const noteReview = (parts: ReviewParts, key: Key, update: ReviewUpdate, applies: (review: Review) => boolean = () => true) =>
   writeReview(parts, key, (template, before) => {
-    if (before === undefined || !isCurrent(template, before) || !isMeant(before)) return undefined;
-    const { status, reason, carrierId = before.carrierId } = told;
+    if (before === undefined || !isCurrent(template, before) || !applies(before)) return undefined;
+    const { status, reason, carrierId = before.carrierId } = update;
     if (status === before.status) return { ...before, carrierId };
     return { ...before, carrierId, status, reason, notedAtMs: parts.clock.now(), wasApproved: before.wasApproved || status === "approved" };
   });

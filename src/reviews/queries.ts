@@ -1,4 +1,4 @@
-/** All SQL of reviews: which desk is due, who is at it, and what each made of which template. */
+/** All SQL of reviews: the due syncs of business accounts, their claims, and the reviews of templates. */
 import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { Queryable, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
@@ -6,25 +6,25 @@ import { prepare, sql } from "../storage/sql.ts";
 import type { Category } from "../templates/template.ts";
 import type { Review, ReviewStatus } from "./review.ts";
 
-/** Those that are there stay as they are. */
-export const makeSyncs = async (db: Queryable, businessAccounts: readonly string[]): Promise<void> => {
+/** Inserts missing rows; existing ones stay unchanged. */
+export const insertSyncs = async (db: Queryable, businessAccounts: readonly string[]): Promise<void> => {
   await db.rows(sql`
   insert into template_syncs (desk)
   select unnest(${businessAccounts}::text[])
   on conflict (desk) do nothing`);
 };
 
-export type Claimed = { desk: string; failures: number; last_error: string | null };
+export type ClaimedSync = { desk: string; failures: number; last_error: string | null };
 
-/** One that is due, or whose node is gone, for this node alone. It is due again at its time from now; who wants it sooner while it is
- *  under way says so by that. */
+/** Claims a sync that is due, or whose claim has expired, for this node. The next one is due after `againMs`; a request during the sync
+ *  moves that time forward. */
 export const claimSync = async (
   db: Queryable,
   businessAccounts: readonly string[],
   node: string,
   { claimMs, againMs }: { claimMs: number; againMs: number },
-): Promise<Claimed | undefined> => {
-  const [claimed] = await db.rows<Claimed>(sql`
+): Promise<ClaimedSync | undefined> => {
+  const [claimed] = await db.rows<ClaimedSync>(sql`
   update template_syncs
      set claimed_by = ${node}, claimed_until = now() + ${claimMs}::integer * interval '1 millisecond',
          due_at = now() + ${againMs}::integer * interval '1 millisecond'
@@ -41,8 +41,8 @@ export const claimSync = async (
   return claimed;
 };
 
-/** Whether it is still this node's, and stays so for a while. */
-export const holdSync = async (db: Queryable, businessAccount: string, node: string, claimMs: number): Promise<boolean> =>
+/** Renews the claim. Returns false when the node has lost it. */
+export const renewSync = async (db: Queryable, businessAccount: string, node: string, claimMs: number): Promise<boolean> =>
   (
     await db.rows(sql`
   update template_syncs
@@ -51,7 +51,7 @@ export const holdSync = async (db: Queryable, businessAccount: string, node: str
   returning 1`)
   ).length > 0;
 
-/** All went well; due again when it was, or sooner. */
+/** Stores a successful sync. The next one is due after `againMs`, or sooner if that was requested. */
 export const finishSync = async (db: Queryable, businessAccount: string, node: string, againMs: number): Promise<void> => {
   await db.rows(sql`
   update template_syncs
@@ -60,7 +60,7 @@ export const finishSync = async (db: Queryable, businessAccount: string, node: s
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
-/** It did not go well; nobody is to try again before its time. */
+/** Stores a failed sync. No node repeats it before `againMs` have passed. */
 export const failSync = async (
   db: Queryable,
   businessAccount: string,
@@ -74,15 +74,15 @@ export const failSync = async (
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
-/** Given back unfinished: another may go on at once. */
-export const leaveSync = async (db: Queryable, businessAccount: string, node: string): Promise<void> => {
+/** Releases the claim of an unfinished sync: another node may continue at once. */
+export const releaseSync = async (db: Queryable, businessAccount: string, node: string): Promise<void> => {
   await db.rows(sql`
   update template_syncs
      set claimed_by = null, claimed_until = '-infinity', due_at = now()
    where desk = ${businessAccount} and claimed_by = ${node}`);
 };
 
-/** Due as soon as may be: so long after the last time, at least. Those that fail keep their own time. */
+/** Makes syncs due as soon as `gapMs` have passed since the last one. Failing syncs keep their schedule. */
 export const hastenSyncs = async (db: Queryable, businessAccounts: readonly string[], gapMs: number): Promise<void> => {
   await db.rows(sql`
   update template_syncs
@@ -138,7 +138,7 @@ select ${COLUMNS}
   from template_reviews
  where account_id = $1 and environment = $2 and template_id = $3`);
 
-/** What every desk makes of a template. */
+/** The reviews of a template at all business accounts. */
 export const readReviews = async (db: Queryable, { accountId, environment }: Owner, templateId: TemplateId): Promise<Review[]> =>
   (await db.rows<ReviewRow>({ ...ofTemplate, values: [accountId, environment, templateId] })).map(toReview);
 
@@ -147,11 +147,11 @@ select ${COLUMNS}
   from template_reviews
  where account_id = $1 and environment = $2 and desk = $3`);
 
-/** What a desk makes of the templates of an environment. */
+/** The reviews of a business account for the templates of an environment. */
 export const readReviewsAt = async (db: Queryable, { accountId, environment }: Owner, businessAccount: string): Promise<Review[]> =>
   (await db.rows<ReviewRow>({ ...ofOwner, values: [accountId, environment, businessAccount] })).map(toReview);
 
-// One business account has few environments that call a template alike.
+// Few environments of one business account use the same name.
 const MAX_NAMESAKES = 100;
 
 const byName = prepare(`
@@ -160,9 +160,12 @@ select ${COLUMNS}
  where desk = $1 and name = $2 and code = $3
  limit ${MAX_NAMESAKES}`);
 
-/** Whoever has a template of this name at the desk, in this language. */
-export const findNamed = async (db: Queryable, businessAccount: string, { name, code }: Pick<Review, "name" | "code">): Promise<Review[]> =>
-  (await db.rows<ReviewRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
+/** The reviews of all templates with this name and language at the business account. */
+export const findReviewsByName = async (
+  db: Queryable,
+  businessAccount: string,
+  { name, code }: Pick<Review, "name" | "code">,
+): Promise<Review[]> => (await db.rows<ReviewRow>({ ...byName, values: [businessAccount, name, code] })).map(toReview);
 
 export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
   tx.rows(sql`
@@ -179,7 +182,7 @@ export const storeReview = (tx: Tx, review: Review): Promise<unknown[]> =>
 
 type Key = Owner & Pick<Review, "templateId" | "businessAccount">;
 
-/** From now on it is theirs to take away. */
+/** Marks the template of a review as submitted by this service, so that it may be deleted at the carrier. */
 export const makeOurs = async (db: Queryable, { accountId, environment, templateId, businessAccount }: Key): Promise<void> => {
   await db.rows(sql`
   update template_reviews

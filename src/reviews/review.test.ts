@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { newId } from "../lib/id.ts";
 import type { Template, TemplateStatus } from "../templates/template.ts";
-import { verdictOf, type Review, type ReviewStatus } from "./review.ts";
+import { combineReviews, type Review, type ReviewStatus } from "./review.ts";
 
 const OWNER = { accountId: newId("acct", 1), environment: "live" as const };
 
@@ -80,12 +80,12 @@ const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: 
 describe("what reviews come to", () => {
   for (const [what, status, reviews, verdict] of CASES)
     test(`${status}, ${what}: ${verdict ?? "open"}`, () => {
-      const found = verdictOf(template(status), reviews, TWO);
+      const found = combineReviews(template(status), reviews, TWO);
       assert.equal(found && `${found.status} ${found.reason}`, verdict);
     });
 
   test("a link is named where there are several", () =>
-    assert.deepEqual(verdictOf(template("pending"), [review("a", "rejected")], ONE), { status: "rejected", reason: "why a" }));
+    assert.deepEqual(combineReviews(template("pending"), [review("a", "rejected")], ONE), { status: "rejected", reason: "why a" }));
 
-  test("nobody to ask decides nothing", () => assert.equal(verdictOf(template("pending"), [review("a", "approved")], []), undefined));
+  test("nobody to ask decides nothing", () => assert.equal(combineReviews(template("pending"), [review("a", "approved")], []), undefined));
 });

@@ -1,10 +1,10 @@
-/** A review: what one desk, an account at a carrier, makes of one template. And what all of them together come to. */
+/** A review: the decision of one business account about one template. And the status that all reviews of a template add up to. */
 import type { AccountId, TemplateId } from "../lib/id.ts";
 import type { DeskStatus } from "../providers/template-desk.ts";
-import type { Verdict } from "../templates/decide.ts";
+import type { ReviewDecision } from "../templates/decide.ts";
 import type { Category, Template } from "../templates/template.ts";
 
-/** `asked`: on its way, and no answer is on record. `refused`: the carrier did not even take it. */
+/** `asked`: submitted, and no response is stored. `refused`: the carrier did not accept the submission. */
 export type ReviewStatus = "asked" | "refused" | "pending" | "approved" | "rejected" | "paused";
 
 export type Review = {
@@ -15,38 +15,39 @@ export type Review = {
   version: number;
   language: string;
   category: Category;
-  /** When the template was submitted here. */
+  /** When the client submitted the template. */
   askedForMs: number;
   askedAtMs: number;
   name: string;
-  /** The carrier's word for the language. */
+  /** The carrier's code of the language. */
   code: string;
   carrierId: string | null;
   status: ReviewStatus;
   reason: string | null;
-  /** When that was said. */
+  /** When the status was stored. */
   notedAtMs: number;
-  /** Handed in from here; otherwise it was there before. */
+  /** This service submitted the template; otherwise the carrier had it before. */
   isOurs: boolean;
   wasApproved: boolean;
 };
 
-/** Whether it is about the template as it is. One that waits was submitted at a certain time: what was said of it before is over. */
+/** Whether the review is about the current template. For a pending template a review of an earlier submission does not count. */
 export const isCurrent = (template: Template, review: Review): boolean =>
   review.version === template.version &&
   review.language === template.language &&
   review.category === template.category &&
   (template.status !== "pending" || review.askedForMs === template.updatedAtMs);
 
-/** What is deleted there can be submitted again here. */
+/** A template that the carrier deleted counts as rejected, so that it can be submitted again. */
 export const reviewStatus = (status: DeskStatus): ReviewStatus => (status === "deleted" ? "rejected" : status);
 
-/** Where a template is sent, and what that desk is called for people: by a link to it. */
+/** A business account that reviews a template, with the name of a link to it for people. */
 export type Reviewer = { businessAccount: string; link: string };
 
-/** What the reviews of a template make of it; undefined while that is open. It is as good as its worst review. Once it can be sent,
- *  only a desk that had approved it can stop it: neither a link that is new, nor one that never took it, ends what works elsewhere. */
-export function verdictOf(template: Template, reviews: readonly Review[], reviewers: readonly Reviewer[]): Verdict | undefined {
+/** Returns the status that the reviews of a template add up to; undefined while that is open. The worst review counts. A template that
+ *  can be sent is stopped only by a business account that had approved it: neither a new link, nor an account that never accepted the
+ *  template, ends what works elsewhere. */
+export function combineReviews(template: Template, reviews: readonly Review[], reviewers: readonly Reviewer[]): ReviewDecision | undefined {
   const isSendable = template.status === "approved" || template.status === "paused";
   const found = reviewers.flatMap(({ businessAccount, link }) => {
     const review = reviews.find((each) => each.businessAccount === businessAccount && isCurrent(template, each));

@@ -1,4 +1,4 @@
-/** All that reviews are made of, put together: what clients do to templates, what carriers make of them, and who goes and asks. */
+/** Builds the parts of template reviews: the changes of clients, the reports of carriers, and the syncs. */
 import type { Registry } from "prom-client";
 import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
@@ -24,8 +24,8 @@ export type ReviewsParts = {
   linkChooser: LinkChooser;
   providers: Readonly<Record<string, Provider<never>>>;
   accounts: () => Promise<readonly AccountId[]>;
-  /** Whether this process goes to the desks of carriers; every process hears what they say by themselves. */
-  isAsking: boolean;
+  /** Whether this process syncs with business accounts. Every process receives the reports of carriers. */
+  isSyncing: boolean;
   registry: Registry;
   log: Log;
 };
@@ -38,12 +38,12 @@ export type Reviews = {
 };
 
 export function startReviews(parts: ReviewsParts): Reviews {
-  const { db, clock, node, wakeWebhooks, templates, accounts, isAsking, log } = parts;
+  const { db, clock, node, wakeWebhooks, templates, accounts, isSyncing, log } = parts;
   const businessAccounts = new BusinessAccounts(parts);
   const requests = new SyncRequests(db, businessAccounts, log);
   const changer = new TemplateChanger({ db, clock, wakeWebhooks, templates, changed: (owner) => requests.changed(owner) });
   const syncer = new TemplateSyncer({ db, clock, node, businessAccounts, changer, accounts, watch: syncWatch(parts.registry), log });
-  if (isAsking) syncer.start();
+  if (isSyncing) syncer.start();
   return {
     changer,
     hear: (verdicts) => hearVerdicts({ db, clock, businessAccounts, changer, requests, log }, verdicts),

@@ -1,29 +1,33 @@
-/** Hands a template in at a desk. That it is on its way is on record first: an answer that is lost is found in the carrier's list, and
- *  what the carrier tells before its answer came finds its template. */
+/** Submits a template to a business account. The review is stored before the call: if the response is lost, the list of the carrier
+ *  shows the outcome, and a report that arrives before the response finds its template. */
 import { unreachable } from "../lib/assert.ts";
 import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
 import { readTemplate } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { writeReview } from "./note-review.ts";
-import { findNamed } from "./queries.ts";
+import { findReviewsByName } from "./queries.ts";
 import { reviewStatus, type Review } from "./review.ts";
-import { asked, isUntouched, reviewKey, listKey, type Stop, type TemplateSync } from "./sync.ts";
+import { newReview, isUnchanged, reviewKey, listKey, type SyncStop, type TemplateSync } from "./sync.ts";
 
 const TAKEN = "Another account of this service has a template of this name and language at the carrier, which says something else.";
 
-export async function handIn(sync: TemplateSync, planned: Template, before: CarrierTemplate | undefined): Promise<Stop | undefined> {
+export async function submitTemplate(
+  sync: TemplateSync,
+  planned: Template,
+  before: CarrierTemplate | undefined,
+): Promise<SyncStop | undefined> {
   const { client, businessAccount, signal, tally } = sync;
   let template: Template | undefined;
   await writeReview(sync, reviewKey(sync, planned), (now, known) => {
-    // Changed since it was looked at: the next visit sees it.
-    if (!isUntouched(sync, planned, now, known)) return undefined;
+    // The template was changed after the step was planned. The next sync sees the change.
+    if (!isUnchanged(sync, planned, now, known)) return undefined;
     template = now;
-    const review = asked(sync, now, known);
-    // What was there before is ours when the carrier has taken the change.
+    const review = newReview(sync, now, known);
+    // A template that the carrier had before becomes ours only when the carrier accepts the change.
     return { ...review, isOurs: review.isOurs || before === undefined };
   });
   if (template === undefined) return undefined;
-  if (before !== undefined && (await isAnothers(sync, template))) return refuse(sync, template, TAKEN);
+  if (before !== undefined && (await isOfAnotherAccount(sync, template))) return refuse(sync, template, TAKEN);
   if (!sync.isHeld()) return { kind: "lost" };
   tally.submitted += 1;
   const outcome = await client.submit(template, before, signal);
@@ -47,7 +51,7 @@ export async function handIn(sync: TemplateSync, planned: Template, before: Carr
   }
 }
 
-/** Another account here may have the same template, and is not to hand it in once more. */
+/** Adds the template to the list, so that another account with the same template does not submit it again. */
 function addListed({ listed, client }: TemplateSync, template: Template, { id, status }: { id: string; status: DeskStatus }): void {
   const { name } = template;
   const code = client.codeOf(template.language);
@@ -59,20 +63,21 @@ async function refuse(sync: TemplateSync, template: Template, reason: string): P
   await settle(sync, template, { status: "refused", reason });
 }
 
-type Answer = Pick<Review, "status" | "reason"> & { carrierId?: string; isOurs?: boolean };
+type SubmissionResult = Pick<Review, "status" | "reason"> & { carrierId?: string; isOurs?: boolean };
 
-/** The carrier may have told more of it by now than its answer said. What it never had from us is not ours to take away. */
-const settle = (sync: TemplateSync, template: Template, answer: Answer) =>
+/** Stores the response. A report that arrived in the meantime is newer and stays. A template that the carrier never accepted from us is
+ *  not ours to delete. */
+const settle = (sync: TemplateSync, template: Template, result: SubmissionResult) =>
   writeReview(sync, reviewKey(sync, template), (_, known) => {
     if (known === undefined || known.version !== template.version) return undefined;
-    const { status, reason, carrierId = known.carrierId, isOurs = known.isOurs && carrierId !== null } = answer;
+    const { status, reason, carrierId = known.carrierId, isOurs = known.isOurs && carrierId !== null } = result;
     if (known.status !== "asked") return { ...known, carrierId, isOurs };
     return { ...known, carrierId, isOurs, status, reason, notedAtMs: sync.clock.now(), wasApproved: status === "approved" };
   });
 
-/** Whether someone else here has one of this name there: theirs is not changed under their hands. */
-async function isAnothers(sync: TemplateSync, template: Template): Promise<boolean> {
-  const namesakes = await findNamed(sync.db, sync.businessAccount.name, {
+/** Whether another account of this service has a template of this name there, which must not be changed. */
+async function isOfAnotherAccount(sync: TemplateSync, template: Template): Promise<boolean> {
+  const namesakes = await findReviewsByName(sync.db, sync.businessAccount.name, {
     name: template.name,
     code: sync.client.codeOf(template.language),
   });

@@ -1,36 +1,36 @@
-/** What the steps of one visit to a desk share. */
+/** The state that the steps of one template sync share. */
 import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
 import type { CarrierTemplate, TemplateDesk, Trouble } from "../providers/template-desk.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Template } from "../templates/template.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
-import type { NoteParts } from "./note-review.ts";
+import type { ReviewParts } from "./note-review.ts";
 import type { Review } from "./review.ts";
 
-export type SyncParts = NoteParts & {
+export type SyncParts = ReviewParts & {
   db: Queryable;
-  /** Every account there is. */
+  /** Reads all accounts of the installation. */
   accounts: () => Promise<readonly AccountId[]>;
   log: Log;
 };
 
-/** What ends a visit before it is over. `lost`: the desk is another node's, or this one stops. */
-export type Stop = Trouble | { kind: "lost" };
+/** Why a sync ends early. `lost`: another node has the claim, or this node stops. */
+export type SyncStop = Trouble | { kind: "lost" };
 
-/** `left`: what waits for the next visit, which is to be soon. `skipped`: what ours cannot hold. */
+/** `left`: templates that wait for the next sync, which follows soon. `skipped`: templates that ours cannot express. */
 export type Tally = { listed: number; submitted: number; left: number; removed: number; imported: number; skipped: number };
 export type SyncResult = { kind: "synced"; tally: Tally };
 
 export type TemplateSync = SyncParts & {
   businessAccount: BusinessAccount;
   client: TemplateDesk;
-  /** What the carrier has, by name and language. */
+  /** The templates of the carrier, by name and language. */
   listed: Map<string, CarrierTemplate>;
   isComplete: boolean;
-  /** When it was asked what it has: what is on record since is newer. */
+  /** When the list was requested. Reviews that were stored later are newer than the list. */
   listedAtMs: number;
-  /** Whether the desk is still this node's, for the next call. */
+  /** Whether this node has the claim for the duration of another call. */
   isHeld: () => boolean;
   signal: AbortSignal;
   tally: Tally;
@@ -45,12 +45,12 @@ export const reviewKey = ({ businessAccount }: TemplateSync, { accountId, enviro
   businessAccount: businessAccount.name,
 });
 
-/** Whether the template is as it was looked at, and nothing was said of it since the carrier listed what it has. */
-export const isUntouched = ({ listedAtMs }: TemplateSync, planned: Template, now: Template, review: Review | undefined): boolean =>
+/** Whether the template has not changed since the step was planned, and no review was stored since the list was requested. */
+export const isUnchanged = ({ listedAtMs }: TemplateSync, planned: Template, now: Template, review: Review | undefined): boolean =>
   now.version === planned.version && now.updatedAtMs === planned.updatedAtMs && (review === undefined || review.notedAtMs < listedAtMs);
 
-/** A review that begins now. */
-export const asked = (sync: TemplateSync, template: Template, before: Review | undefined): Review => ({
+/** Makes the review of a submission that begins now. */
+export const newReview = (sync: TemplateSync, template: Template, before: Review | undefined): Review => ({
   ...reviewKey(sync, template),
   version: template.version,
   language: template.language,

@@ -133,7 +133,7 @@ function startTemplateReviews(
     templates,
     linkChooser,
     providers: PROVIDERS,
-    isAsking: config.roles.has("dispatch"),
+    isSyncing: config.roles.has("dispatch"),
     registry: metrics.registry,
     log,
     accounts: async () => (await listAccounts(db)).map(({ id }) => id),

@@ -6,7 +6,7 @@ import type { Clock } from "../storage/database-clock.ts";
 import type { Database, Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { assertContent } from "./content.ts";
-import { decideTemplate, publishReview, type Judge, type Verdict } from "./decide.ts";
+import { decideTemplate, publishReview, type Decide, type ReviewDecision } from "./decide.ts";
 import { applyEdit, statusOnSubmission, toButtons, type TemplateDecision } from "./edit-template.ts";
 import { noSuchTemplate, whichTemplate, type Templates } from "./find-template.ts";
 import type { EditTemplate, NewTemplate } from "./new-template.ts";
@@ -66,7 +66,7 @@ export class TemplateChanger {
   }
 
   /** What whoever reviews templates says of one. Undefined when that changes nothing. */
-  decide(owner: Owner, id: TemplateId, verdict: Verdict | Judge): Promise<Template | undefined> {
+  decide(owner: Owner, id: TemplateId, verdict: ReviewDecision | Decide): Promise<Template | undefined> {
     const { clock } = this.#parts;
     return this.#found(owner, (tx) => decideTemplate(tx, clock, owner, id, verdict));
   }

@@ -7,7 +7,7 @@ import type { Owner } from "../storage/owner.ts";
 import { lockTemplate, storeTemplate } from "./queries.ts";
 import { templateRecord, type Template, type TemplateStatus } from "./template.ts";
 
-export type Verdict = {
+export type ReviewDecision = {
   status: "approved" | "rejected" | "paused";
   /** In the words of whoever decided. */
   reason: string | null;
@@ -16,7 +16,7 @@ export type Verdict = {
 };
 
 /** Whoever judges a template by what it is now, and writes beside it in the same transaction. Undefined: there is nothing to decide. */
-export type Judge = (tx: Tx, template: Template) => Promise<Verdict | undefined>;
+export type Decide = (tx: Tx, template: Template) => Promise<ReviewDecision | undefined>;
 
 // The record travels in events, and a carrier may be wordy.
 const MAX_REASON = 500;
@@ -28,7 +28,7 @@ export async function decideTemplate(
   clock: Clock,
   owner: Owner,
   id: TemplateId,
-  said: Verdict | Judge,
+  said: ReviewDecision | Decide,
 ): Promise<Template | undefined> {
   const template = await lockTemplate(tx, owner, { id });
   if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
