@@ -1,4 +1,4 @@
-/** What a client may do to its templates. Each write is one transaction with its key, its event and its stored answer. */
+/** The operations of clients on their templates. Each write is one transaction with its idempotency key, its event and its stored response. */
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";
@@ -18,7 +18,7 @@ export type TemplateChangerParts = {
   clock: Clock;
   wakeWebhooks: () => void;
   templates: Templates;
-  /** Told when a client has submitted, changed or archived a template: whoever reviews them may want to know. */
+  /** Called when a client has submitted, changed or archived a template, so that a sync can follow. */
   changed?: (owner: Owner) => void;
 };
 
@@ -55,7 +55,7 @@ export class TemplateChanger {
     });
   }
 
-  /** Its name is free for another one. Messages that used it keep what they say. */
+  /** Archives the template. Frees its name; messages already sent keep their text. */
   archive(call: WriteCall, idOrName: string): Promise<Executed | Replay> {
     return this.#change({ ...call, claim: undefined }, idOrName, async (tx, before) => {
       if (before.status === "archived") return shown(before);
@@ -65,21 +65,21 @@ export class TemplateChanger {
     });
   }
 
-  /** What whoever reviews templates says of one. Undefined when that changes nothing. */
-  decide(owner: Owner, id: TemplateId, verdict: ReviewDecision | Decide): Promise<Template | undefined> {
+  /** Stores the decision of a reviewer. Returns undefined when that changes nothing. */
+  decide(owner: Owner, id: TemplateId, decision: ReviewDecision | Decide): Promise<Template | undefined> {
     const { clock } = this.#parts;
-    return this.#found(owner, (tx) => decideTemplate(tx, clock, owner, id, verdict));
+    return this.#transaction(owner, (tx) => decideTemplate(tx, clock, owner, id, decision));
   }
 
-  /** One that a carrier has, with what it made of it. `beside` is written with it. Undefined when there is no room, or its name is
-   *  taken: what was written here stays. */
+  /** Imports a template of a carrier with its decision. `beside` writes more in the same transaction. Returns undefined when there is no
+   *  room, or when the name is taken: a template that was written here stays. */
   import(
     owner: Owner,
     request: NewTemplate,
     reviewed: TemplateDecision,
     beside: (tx: Tx, template: Template) => Promise<void>,
   ): Promise<Template | undefined> {
-    return this.#found(owner, async (tx) => {
+    return this.#transaction(owner, async (tx) => {
       const template = { ...newTemplate(owner, request, this.#now()), ...reviewed };
       if ((await countTemplates(tx, owner)) >= MAX_TEMPLATES_EACH || !(await insertTemplate(tx, template))) return undefined;
       await beside(tx, template);
@@ -88,8 +88,8 @@ export class TemplateChanger {
     });
   }
 
-  /** A write that no client asked for. */
-  async #found(owner: Owner, work: (tx: Tx) => Promise<Template | undefined>): Promise<Template | undefined> {
+  /** Writes without a request of a client. */
+  async #transaction(owner: Owner, work: (tx: Tx) => Promise<Template | undefined>): Promise<Template | undefined> {
     const { db, wakeWebhooks, templates } = this.#parts;
     try {
       const made = await db.transaction(work);
@@ -119,7 +119,7 @@ export class TemplateChanger {
       }
       return answer;
     } finally {
-      // Also when it failed: of a commit that broke off nobody may know yet how it ended.
+      // Also after an error, because the outcome of a broken commit may be unknown.
       templates.forget(call.credential);
     }
   }

@@ -1,11 +1,11 @@
-/** The rules between the fields of a template: what a new one and a changed one must keep alike. */
+/** The rules between the fields of a template, for new and for changed ones. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
 import { variableFaults, variablesOf } from "./placeholders.ts";
 import { MAX_RECORD_BYTES, MAX_WHATSAPP_BODY, templateRecord, type Template } from "./template.ts";
 
-/** What a template says and where. What is undefined was not said in a form that could be judged. */
+/** The content and channels of a template. Undefined stands for a value that the schema already refused. */
 export type Content = {
   channels: readonly Channel[] | undefined;
   body: string | undefined;
@@ -28,7 +28,7 @@ function channelFaults(
 ): Fault[] {
   if (channels.includes("whatsapp")) {
     const length = Array.from(body).length;
-    // What is too long for any channel is the schema's.
+    // The schema refuses texts that are too long for every channel.
     if (length <= MAX_WHATSAPP_BODY || length > MAX_BODY.sms) return [];
     return [{ pointer: "/body", code: "too_long", detail: `must have at most ${MAX_WHATSAPP_BODY} characters on whatsapp` }];
   }
@@ -46,7 +46,7 @@ const exampleFaults = (examples: Readonly<Record<string, unknown>>, variables: r
       detail: "is not a variable of the template",
     }));
 
-/** Throws what is wrong with a template as a whole. */
+/** Throws the faults of a template as a whole. */
 export function assertContent(template: Template): void {
   const faults = contentFaults(template);
   if (Buffer.byteLength(JSON.stringify(templateRecord({ ...template, statusReason: null }))) > MAX_RECORD_BYTES) {

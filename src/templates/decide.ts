@@ -1,4 +1,4 @@
-/** What a review says of a template, and the event that tells of it. */
+/** Stores the decision of a review, and publishes its event. */
 import { publishEvent } from "../events/publish.ts";
 import { newId, type TemplateId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
@@ -9,32 +9,32 @@ import { templateRecord, type Template, type TemplateStatus } from "./template.t
 
 export type ReviewDecision = {
   status: "approved" | "rejected" | "paused";
-  /** In the words of whoever decided. */
+  /** In the words of the reviewer. */
   reason: string | null;
-  /** The version that was looked at; of an older one nothing is left to decide. Absent: the newest. */
+  /** The version that was reviewed. A decision about an older version has no effect. Absent: the newest. */
   version?: number;
 };
 
-/** Whoever judges a template by what it is now, and writes beside it in the same transaction. Undefined: there is nothing to decide. */
+/** Decides on the locked template, and may write more in the same transaction. Returns undefined when there is nothing to decide. */
 export type Decide = (tx: Tx, template: Template) => Promise<ReviewDecision | undefined>;
 
-// The record travels in events, and a carrier may be wordy.
+// The record is part of events, and the reason of a carrier may be long.
 const MAX_REASON = 500;
 
-/** What whoever reviews templates says of one, later than it was submitted. Undefined when that changes nothing: the template is not
- *  there, is not submitted, has another version, or is as they say. The caller wakes the webhook workers and has the template forgotten. */
+/** Stores a decision about a submitted template. Returns undefined when that changes nothing: the template does not exist, is not
+ *  submitted, has another version, or has that status already. The caller wakes the webhook workers and drops the cached template. */
 export async function decideTemplate(
   tx: Tx,
   clock: Clock,
   owner: Owner,
   id: TemplateId,
-  said: ReviewDecision | Decide,
+  decision: ReviewDecision | Decide,
 ): Promise<Template | undefined> {
   const template = await lockTemplate(tx, owner, { id });
   if (template === undefined || template.status === "draft" || template.status === "archived") return undefined;
-  const verdict = typeof said === "function" ? await said(tx, template) : said;
-  if (verdict === undefined) return undefined;
-  const { status, reason, version } = verdict;
+  const result = typeof decision === "function" ? await decision(tx, template) : decision;
+  if (result === undefined) return undefined;
+  const { status, reason, version } = result;
   if (version !== undefined && version !== template.version) return undefined;
   const statusReason = reason === null ? null : shortened(reason);
   if (template.status === status && template.statusReason === statusReason) return undefined;
@@ -44,7 +44,7 @@ export async function decideTemplate(
   return decided;
 }
 
-/** Cut where it can be seen. */
+/** Cuts a long reason, with a visible mark. */
 function shortened(reason: string): string {
   const characters = Array.from(reason);
   return characters.length <= MAX_REASON ? reason : `${characters.slice(0, MAX_REASON - 1).join("")}…`;
@@ -52,7 +52,7 @@ function shortened(reason: string): string {
 
 const REVIEWED: ReadonlySet<TemplateStatus> = new Set(["approved", "rejected", "paused"]);
 
-/** Tells what a review came to; while it goes on there is nothing to tell. */
+/** Publishes the result of a review. A pending template has none. */
 export async function publishReview(tx: Tx, template: Template): Promise<void> {
   const { accountId, environment, status, updatedAtMs } = template;
   if (!REVIEWED.has(status)) return;

@@ -1,4 +1,5 @@
-/** What a change makes of a template: what it says after it, whether that is a new version, and whether it is reviewed again. */
+/** Applies an edit to a template: the new content, whether it is a new version, and whether it is reviewed again. Also the status of a
+ *  template when it is submitted. */
 import { isDeepStrictEqual } from "node:util";
 import { Problem } from "../http/problem.ts";
 import { unreachable } from "../lib/assert.ts";
@@ -8,9 +9,9 @@ import type { Button, Template } from "./template.ts";
 
 export type Edited = { template: Template; isChanged: boolean; isNewVersion: boolean; isReviewed: boolean };
 
-/** The template after the change, whose content is still to be checked. Throws when it cannot be submitted. */
+/** Returns the template after the edit; the caller checks its content. Throws when the template cannot be submitted. */
 export function applyEdit(before: Template, request: EditTemplate, nowMs: number): Edited {
-  const edited = { ...before, ...saidAfter(before, request) };
+  const edited = { ...before, ...editedFields(before, request) };
   const isNewVersion = !isDeepStrictEqual(contentOf(edited), contentOf(before));
   const isReviewed = isSubmitted(before, request) || (before.status !== "draft" && isForReview(before, edited, isNewVersion));
   if (typeof request.status === "string" && !isReviewed && before.status !== "pending") throw notSubmittable(before);
@@ -25,10 +26,10 @@ export function applyEdit(before: Template, request: EditTemplate, nowMs: number
   return { template, isChanged, isNewVersion, isReviewed };
 }
 
-/** Null means absent, so what is empty takes away. */
-function saidAfter(before: Template, request: EditTemplate): Partial<Template> {
+/** Null means absent, so an empty value removes a field. */
+function editedFields(before: Template, request: EditTemplate): Partial<Template> {
   const { header, footer, buttons } = request;
-  const said = {
+  const fields = {
     language: request.language ?? before.language,
     category: request.category ?? before.category,
     channels: request.channels ?? before.channels,
@@ -37,10 +38,10 @@ function saidAfter(before: Template, request: EditTemplate): Partial<Template> {
     footer: footer === "" ? null : (footer ?? before.footer),
     buttons: buttons ? toButtons(buttons) : before.buttons,
   };
-  return { ...said, examples: request.examples ?? examplesOf(before.examples, variablesOf(said)) };
+  return { ...fields, examples: request.examples ?? examplesOf(before.examples, variablesOf(fields)) };
 }
 
-/** An example goes with its variable, unless the request has examples of its own. */
+/** Keeps the examples of variables that still exist, unless the request has examples of its own. */
 const examplesOf = (examples: Readonly<Record<string, string>>, variables: readonly string[]): Record<string, string> =>
   Object.fromEntries(Object.entries(examples).filter(([name]) => variables.includes(name)));
 
@@ -54,12 +55,12 @@ export const toButtons = (buttons: NewTemplate["buttons"]): Button[] | null =>
         phone_number: phoneNumber ?? null,
       }));
 
-/** What a version keeps. */
+/** The content of a version. */
 const contentOf = ({ body, header, footer, buttons, examples }: Template) => ({ body, header, footer, buttons, examples });
 
 const isOnWhatsapp = ({ channels }: Template): boolean => channels.includes("whatsapp");
 
-/** Whoever reviews templates is asked of everything they would look at. */
+/** Whether the edit changes anything that a reviewer looks at. */
 const isForReview = (before: Template, after: Template, isNewVersion: boolean): boolean =>
   isNewVersion ||
   isOnWhatsapp(before) !== isOnWhatsapp(after) ||
@@ -79,14 +80,14 @@ export type TemplateDecision = Pick<Template, "status" | "statusReason">;
 const APPROVED: TemplateDecision = { status: "approved", statusReason: null };
 const PENDING: TemplateDecision = { status: "pending", statusReason: null };
 
-/** Names with which every outcome can be tried. */
+/** Prefixes of names with which clients can test every outcome. */
 const SIMULATED: readonly (readonly [prefix: string, decision: TemplateDecision])[] = [
   ["simulate_rejected", { status: "rejected", statusReason: "The simulator rejects templates whose name begins with simulate_rejected." }],
   ["simulate_paused", { status: "paused", statusReason: "The simulator pauses templates whose name begins with simulate_paused." }],
   ["simulate_pending", PENDING],
 ];
 
-/** For sms there is nobody to ask. On whatsapp it is the carrier's to decide, and in `test` the simulator is the carrier. */
+/** Templates for SMS need no review. Those for WhatsApp are reviewed by the carrier, in `test` by the simulator. */
 export function statusOnSubmission({ environment, name, channels }: Pick<Template, "environment" | "name" | "channels">): TemplateDecision {
   if (!channels.includes("whatsapp")) return APPROVED;
   switch (environment) {

@@ -1,4 +1,4 @@
-/** A template with its variables filled in, for one channel; or everything that keeps it from being sent. */
+/** Fills in the variables of a template for one channel, or returns every reason why it cannot be sent. */
 import { Problem, type Fault } from "../http/problem.ts";
 import { escapePointer } from "../http/validate.ts";
 import { MAX_BODY, type Channel } from "../links/channel.ts";
@@ -8,8 +8,8 @@ import { MAX_HEADER, MAX_WHATSAPP_BODY, type Template } from "./template.ts";
 export type Filled = { kind: "filled"; text: string };
 type Variables = Readonly<Record<string, string>>;
 
-/** The body as it is sent; header, footer and buttons are whatsapp's own. The variables are the template's, also on a channel that
- *  does not show them all: one request fits every channel. `pointer` is where the request has its `template_variables`. */
+/** Returns the body as it is sent; WhatsApp adds header, footer and buttons. All variables of the template are required, also on a channel
+ *  that does not show them all, so that one request fits every channel. `pointer` locates `template_variables` in the request. */
 export function fillTemplate(template: Template, variables: Variables, channel: Channel, pointer = ""): Filled | Problem {
   const place = `${pointer}/template_variables`;
   const mismatches = mismatchesOf(template, variables, place);
@@ -30,7 +30,7 @@ export function fillTemplate(template: Template, variables: Variables, channel: 
   return tooLong.length > 0 ? new Problem("template_text_too_long", { errors: tooLong }) : { kind: "filled", text };
 }
 
-/** One for each variable, in the template's order; then those that it does not have. */
+/** Missing variables in the order of the template, then variables that the template does not have. */
 function mismatchesOf(template: Template, variables: Variables, place: string): Fault[] {
   const wanted = variablesOf(template);
   const fault = (name: string, code: string, detail: string): Fault => ({ pointer: `${place}/${escapePointer(name)}`, code, detail });
@@ -47,7 +47,7 @@ function mismatchesOf(template: Template, variables: Variables, place: string): 
 
 const codePoints = (text: string): number => Array.from(text).length;
 
-/** Why a template may not be sent on a channel now; undefined when it may. */
+/** Returns why a template may not be sent on a channel now; undefined when it may. */
 export function usableFor(template: Template, channel: Channel, pointer = ""): Problem | undefined {
   if (template.status === "approved") return channelMismatch(template, channel, `${pointer}/template_id`);
   const detail = `it is ${template.status}`;

@@ -1,4 +1,4 @@
-/** The template that a message names: looked up once for all messages that come in the same second. */
+/** Finds templates. The template of a message is cached for a second, so that messages that arrive together share one query. */
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId, idKey, type TemplateId } from "../lib/id.ts";
@@ -8,93 +8,93 @@ import type { Owner } from "../storage/owner.ts";
 import { findTemplate, findVersion, listTemplates, type Which } from "./queries.ts";
 import { MAX_TEMPLATES_EACH, NAME_PATTERN, type Template } from "./template.ts";
 
-// A template that was paused or archived must not be sent "within a second or so" on every node.
+// A paused or archived template must stop within about a second on every node.
 const TRUST_MS = 1_000;
-// Names that nothing has are remembered as well, or a client with a wrong one would ask the database each time.
-const MAX_REMEMBERED = 10_000;
+// Unknown names are cached as well. Otherwise each message of a client with a wrong name would query the database.
+const MAX_CACHED = 10_000;
 
-type Remembered = { template: Template | undefined; until: number };
+type CachedTemplate = { template: Template | undefined; until: number };
 
-/** What is known of one environment. It is dropped whole when something there changes: an answer that is still on its way then
- *  arrives on a shelf that nobody looks at any more. */
-type Shelf = { remembered: Map<string, Remembered>; asking: Map<string, Promise<Template | undefined>> };
+/** The cache of one environment. A change drops the whole cache, so that the result of a query that is still running goes into a cache
+ *  which is not used any more. */
+type EnvironmentCache = { templates: Map<string, CachedTemplate>; queries: Map<string, Promise<Template | undefined>> };
 
 export class Templates {
   readonly #db: Queryable;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #caches = new Map<string, EnvironmentCache>();
   #count = 0;
 
   constructor(db: Queryable) {
     this.#db = db;
   }
 
-  /** By id, archived or not; or by name. Without waiting while the answer is fresh. */
+  /** Finds a template by id, archived or not, or by name. Returns without waiting while the cached template is fresh. */
   find(owner: Owner, idOrName: string): Template | undefined | Promise<Template | undefined> {
-    const name = shelfName(owner);
-    const shelf = this.#shelves.get(name);
-    const known = shelf?.remembered.get(idOrName);
-    if (known !== undefined && performance.now() < known.until) return known.template;
+    const name = cacheKey(owner);
+    const cache = this.#caches.get(name);
+    const cached = cache?.templates.get(idOrName);
+    if (cached !== undefined && performance.now() < cached.until) return cached.template;
     const which = whichTemplate(idOrName);
     if (which === undefined) return undefined;
-    // Requests that come together ask once.
-    return shelf?.asking.get(idOrName) ?? this.#ask(owner, name, idOrName, which);
+    // Simultaneous requests share one query.
+    return cache?.queries.get(idOrName) ?? this.#query(owner, name, idOrName, which);
   }
 
-  /** After each change of a template of that environment in this process. Other processes find out within a second. */
+  /** Drops the cache of an environment. Called after each change in this process; other processes see the change within a second. */
   forget(owner: Owner): void {
-    const name = shelfName(owner);
-    this.#count -= this.#shelves.get(name)?.remembered.size ?? 0;
-    this.#shelves.delete(name);
+    const name = cacheKey(owner);
+    this.#count -= this.#caches.get(name)?.templates.size ?? 0;
+    this.#caches.delete(name);
   }
 
-  #ask(owner: Owner, name: string, idOrName: string, which: Which): Promise<Template | undefined> {
-    const shelf = this.#shelves.get(name) ?? { remembered: new Map(), asking: new Map() };
-    this.#shelves.set(name, shelf);
-    const asking = this.#remember(owner, { name, shelf, idOrName, which }).finally(() => {
-      shelf.asking.delete(idOrName);
-      // A question that failed leaves nothing behind.
-      if (shelf.remembered.size === 0 && shelf.asking.size === 0 && this.#shelves.get(name) === shelf) this.#shelves.delete(name);
+  #query(owner: Owner, name: string, idOrName: string, which: Which): Promise<Template | undefined> {
+    const cache = this.#caches.get(name) ?? { templates: new Map(), queries: new Map() };
+    this.#caches.set(name, cache);
+    const query = this.#load(owner, { name, cache, idOrName, which }).finally(() => {
+      cache.queries.delete(idOrName);
+      // A failed query leaves nothing behind.
+      if (cache.templates.size === 0 && cache.queries.size === 0 && this.#caches.get(name) === cache) this.#caches.delete(name);
     });
-    shelf.asking.set(idOrName, asking);
-    return asking;
+    cache.queries.set(idOrName, query);
+    return query;
   }
 
-  async #remember(
+  async #load(
     owner: Owner,
-    { name, shelf, idOrName, which }: { name: string; shelf: Shelf; idOrName: string; which: Which },
+    { name, cache, idOrName, which }: { name: string; cache: EnvironmentCache; idOrName: string; which: Which },
   ): Promise<Template | undefined> {
-    // From before the question: whatever it does not see was changed later.
-    const askedAt = performance.now();
+    // The time before the query, because a change that the query does not see was made later.
+    const queriedAt = performance.now();
     const template = await findTemplate(this.#db, owner, which);
-    if (this.#shelves.get(name) !== shelf) return template;
-    if (this.#count >= MAX_REMEMBERED) this.#clear();
-    if (!shelf.remembered.has(idOrName)) this.#count += 1;
-    shelf.remembered.set(idOrName, { template, until: askedAt + TRUST_MS });
+    if (this.#caches.get(name) !== cache) return template;
+    if (this.#count >= MAX_CACHED) this.#clear();
+    if (!cache.templates.has(idOrName)) this.#count += 1;
+    cache.templates.set(idOrName, { template, until: queriedAt + TRUST_MS });
     return template;
   }
 
-  /** Forgets the answers; who is still asking goes on. */
+  /** Drops all cached templates; running queries continue. */
   #clear(): void {
-    for (const [name, shelf] of this.#shelves) {
-      shelf.remembered.clear();
-      if (shelf.asking.size === 0) this.#shelves.delete(name);
+    for (const [name, cache] of this.#caches) {
+      cache.templates.clear();
+      if (cache.queries.size === 0) this.#caches.delete(name);
     }
     this.#count = 0;
   }
 }
 
-const shelfName = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
+const cacheKey = ({ accountId, environment }: Owner): string => idKey(accountId) + environment;
 
-/** A template with what it said in a version: for messages that keep the one they used. All else is as it is now. */
+/** Finds a template with the content of one version, for messages that keep the version they used. All other fields are current. */
 export const findTemplateVersion = (db: Queryable, owner: Owner, id: TemplateId, version: number): Promise<Template | undefined> =>
   findVersion(db, owner, id, version);
 
-/** As it is now, archived or not. */
+/** Finds a template by id, archived or not. */
 export const readTemplate = (db: Queryable, owner: Owner, id: TemplateId): Promise<Template | undefined> => findTemplate(db, owner, { id });
 
 const ALL = { before: MAX_UUID, status: null, channel: null, name: null };
 
-/** Every template of an environment, archived ones aside. */
+/** Reads all templates of an environment except archived ones. */
 export const readTemplates = async (db: Queryable, owner: Owner): Promise<Template[]> =>
   (await listTemplates(db, owner, ALL, MAX_TEMPLATES_EACH)).items;
 
@@ -111,7 +111,7 @@ export function whichTemplate(text: string): Which | undefined {
   return namePattern.test(text) ? { name: text } : undefined;
 }
 
-/** The template that a request names, by id or by name, if it is this environment's. */
+/** Finds the template that a request names by id or by name. Throws when the environment has none. */
 export async function findOwnTemplate(db: Queryable, owner: Owner, text: string): Promise<Template> {
   const which = whichTemplate(text);
   const template = which && (await findTemplate(db, owner, which));

@@ -1,4 +1,4 @@
-/** What a request may say of a template: the schemas, and the rules of each field beyond them. */
+/** Requests that create or edit a template: their schemas, and the rules of each field that a schema cannot express. */
 import type { Fault } from "../http/problem.ts";
 import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
 import { compile, escapePointer } from "../http/validate.ts";
@@ -10,7 +10,7 @@ import { BUTTON_TYPES, CATEGORIES, MAX_FOOTER, MAX_HEADER, NAME_PATTERN } from "
 
 const LANGUAGE_PATTERN = "^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,4}$";
 
-// WhatsApp's own, which it may change: of all kinds together, of those that open a page, of those that call.
+// Limits of WhatsApp, which may change: all buttons together, buttons that open a page, buttons that call.
 const MAX_BUTTONS = 10;
 const MAX_URL_BUTTONS = 2;
 const MAX_PHONE_BUTTONS = 1;
@@ -96,7 +96,7 @@ export type EditTemplate = Static<typeof EditTemplateBody>;
 
 type Request = Readonly<Record<string, unknown>>;
 
-/** Every rule that the schema cannot say. Fields that are not even of their type are the schema's. */
+/** Checks the rules that the schema cannot express. Fields of a wrong type are left to the schema. */
 export function checkNewTemplate(request: Request): Fault[] {
   const { channels, body, header, footer, buttons, examples } = request;
   return [
@@ -114,13 +114,13 @@ export function checkNewTemplate(request: Request): Fault[] {
 
 const validate = compile(NewTemplateBody, "body");
 
-/** Reads a template that was written elsewhere, by the rules of a request. Undefined where it breaks one. */
+/** Reads a template that was written elsewhere, by the rules of a request. Returns undefined where it breaks one. */
 export function readImport(template: unknown): NewTemplate | undefined {
   if (validate(template).length > 0 || checkNewTemplate(template as Request).length > 0) return undefined;
   return template as NewTemplate;
 }
 
-/** The rules of what a change says by itself; those between it and what is there are checked where it is made. */
+/** Checks the fields of an edit. The rules between the edit and the template are checked when it is applied. */
 export const checkEditTemplate = (request: Request): Fault[] => fieldFaults(request);
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
@@ -145,8 +145,8 @@ function fieldFaults({ language, channels, body, header, footer, buttons, exampl
 
 const language = new RegExp(LANGUAGE_PATTERN);
 
-/** A tag that no standard knows is refused, and so is one that is written in another way than the standard's: it would be altered
- *  somewhere else, and two spellings of one language would look like two. */
+/** Refuses tags that are not BCP 47, and tags that are not in their canonical form: carriers would alter them, and two spellings of one
+ *  language would look like two languages. */
 function languageFaults(tag: string | undefined): Fault[] {
   if (tag === undefined || !language.test(tag)) return [];
   const canonical = canonicalTag(tag);

@@ -1,14 +1,14 @@
-/** Placeholders in a text: `{{1}}`, `{{2}}` … by position, or `{{code}}` by name. Found, found fault with, and filled. */
+/** Placeholders in a text: `{{1}}`, `{{2}}` … by position, or `{{code}}` by name. Finds, checks and fills them. */
 import type { Fault } from "../http/problem.ts";
 
 export const MAX_VARIABLES = 100;
 
 const POSITION = /^(?:[1-9]\d?|100)$/;
 const NAME = /^[a-z][a-z0-9_]{0,39}$/;
-/** A whole placeholder, whatever it says; or two braces that belong to none. */
+/** A whole placeholder with any name, or two braces that belong to none. */
 const BRACES = /\{\{([^{}]*)\}\}|\{\{|\}\}/g;
 
-// The first few say enough of a text that is wrong throughout.
+// The first faults are enough for a text that is wrong throughout.
 const MAX_FAULTS = 10;
 
 const isPosition = (variable: string): boolean => POSITION.test(variable);
@@ -21,12 +21,12 @@ const variablesIn = (text: string): string[] => [
 
 export type Texts = { header: string | null; body: string };
 
-/** The variables of a template, each once: those of the header first, which stands above the body, then the body's, in the order in
- *  which they first appear. A variable that both have is the same variable. */
+/** The variables of a template, each once: those of the header, then those of the body, in the order in which they first appear. A
+ *  variable of the header and the body is one variable. */
 export const variablesOf = ({ header, body }: Texts): string[] => [...new Set([...variablesIn(header ?? ""), ...variablesIn(body)])];
 
-/** The same, part by part, as a carrier that fills a template in takes them: numbers by their value, names in the order in which they
- *  first appear. A variable that both have is in both. */
+/** The variables by part, in the order that a carrier expects: numbers by their value, names in the order in which they first appear. A
+ *  variable of the header and the body is in both lists. */
 export const variablesByPart = ({ header, body }: Texts): Record<"header" | "body", string[]> => ({
   header: inOrder(variablesIn(header ?? "")),
   body: inOrder(variablesIn(body)),
@@ -35,7 +35,7 @@ export const variablesByPart = ({ header, body }: Texts): Record<"header" | "bod
 const inOrder = (variables: readonly string[]): string[] =>
   variables.every(isPosition) ? variables.toSorted((a, b) => Number(a) - Number(b)) : [...variables];
 
-/** What is wrong with the braces of a text. Places are counted in characters, from 1: the text itself is not repeated. */
+/** Returns the faults of the braces in a text. Positions are counted in characters, from 1; the text itself is not repeated. */
 export function placeholderFaults(text: string, pointer: string): Fault[] {
   const faults: Fault[] = [];
   for (const match of text.matchAll(BRACES)) {
@@ -56,10 +56,10 @@ function braceFault(whole: string, inside: string | undefined): string | undefin
   return `a placeholder is {{1}} to {{${MAX_VARIABLES}}}, or {{name}} of a small letter, then small letters, digits and underscores, 40 in all`;
 }
 
-/** Whether a text has anything that could be taken for a placeholder. */
+/** Whether a text has braces that could be read as a placeholder. */
 export const hasBraces = (text: string): boolean => text.includes("{{") || text.includes("}}");
 
-/** What is wrong with the variables as a whole. Told at the body, which every template has. */
+/** Returns the faults of the variables as a whole. They point at the body, which every template has. */
 export function variableFaults(texts: Texts): Fault[] {
   const fault = (code: string, detail: string): Fault[] => [{ pointer: "/body", code, detail }];
   const variables = variablesOf(texts);
@@ -71,7 +71,7 @@ export function variableFaults(texts: Texts): Fault[] {
   return missing === -1 ? [] : fault("placeholder_gap", `numbers must run from {{1}} without gaps: {{${missing + 1}}} is missing`);
 }
 
-/** Puts the values in, in one pass: a value that looks like a placeholder is text like any other. */
+/** Fills in the values in one pass, so that a value that looks like a placeholder stays text. */
 export const fill = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replace(BRACES, (whole: string, inside: string | undefined) =>
     inside !== undefined && Object.hasOwn(variables, inside) ? (variables[inside] ?? whole) : whole,

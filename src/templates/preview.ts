@@ -31,7 +31,7 @@ export const TemplatePreview = Type.Object(
   { title: "TemplatePreview", description: "A template filled in." },
 );
 
-/** Throws why it cannot be filled in. */
+/** Fills in a template. Throws the problem when it cannot be filled in. */
 export function previewOf(template: Template, request: Static<typeof PreviewBody>): Static<typeof TemplatePreview> {
   const channel = request.channel ?? template.channels[0];
   assert(channel !== undefined, "a template has a channel");

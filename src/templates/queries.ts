@@ -9,7 +9,7 @@ import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts"
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { Button, Category, Template, TemplateStatus } from "./template.ts";
 
-/** By its id, archived or not; or by its name, which an archived one has lost. */
+/** By id, archived or not, or by name, which an archived template does not have any more. */
 export type Which = { id: TemplateId } | { name: string };
 
 type TemplateRow = {
@@ -56,9 +56,9 @@ const toTemplate = (row: TemplateRow): Template => ({
 const BY_ID = "t.id = $3";
 const BY_NAME = "t.name = $3 and t.status <> 'archived'";
 
-/** What a template says. A lateral probe with a limit, which stays one whatever the planner believes of a table without statistics:
- *  joined, it would take all versions of an environment for few. */
-const said = (version: string): string => `cross join lateral (select *
+/** Joins the content of a version. A lateral probe with a limit keeps its plan also on a table without statistics; in a plain join the
+ *  planner would take all versions of an environment for few. */
+const joinContent = (version: string): string => `cross join lateral (select *
                        from template_versions
                       where account_id = $1 and environment = $2 and template_id = t.id and version = ${version}
                       limit 1) v`;
@@ -67,7 +67,7 @@ const find = (condition: string, version = "t.version"): Prepared =>
   prepare(`
 select ${COLUMNS}
   from templates t
- ${said(version)}
+ ${joinContent(version)}
  where t.account_id = $1 and t.environment = $2 and ${condition}`);
 
 const findById = find(BY_ID);
@@ -80,7 +80,7 @@ export async function findTemplate(db: Queryable, { accountId, environment }: Ow
   return row && toTemplate(row);
 }
 
-/** A template as it is, but for what it says: that is what it said in a version. */
+/** Finds a template with the content of one version. */
 export async function findVersion(
   db: Queryable,
   { accountId, environment }: Owner,
@@ -101,8 +101,8 @@ select t.id
 const lockById = lock(BY_ID);
 const lockByName = lock(BY_NAME);
 
-/** The template as it is, and stays until the transaction ends. What it says is read by a second statement: the first may have
- *  waited for a change, and would then look for the version that was the newest before it. */
+/** Locks a template until the transaction ends. A second statement reads the content: the first may have waited for a change, and would
+ *  then read the version that was the newest before that change. */
 export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<Template | undefined> {
   const { accountId, environment } = owner;
   const [statement, value] = "id" in which ? [lockById, which.id] : [lockByName, which.name];
@@ -110,7 +110,7 @@ export async function lockTemplate(tx: Tx, owner: Owner, which: Which): Promise<
   return row && findTemplate(tx, owner, { id: row.id });
 }
 
-/** How many templates an environment has, archived ones aside. Whoever else wants to add one waits for this transaction. */
+/** Counts the templates of an environment except archived ones. Other transactions that add one wait for this transaction. */
 export async function countTemplates(tx: Tx, owner: Owner): Promise<number> {
   const { accountId, environment } = owner;
   await lockOwner(tx, OWNER_LOCKS.templates, owner);
@@ -121,7 +121,7 @@ export async function countTemplates(tx: Tx, owner: Owner): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** False when another template has the name. */
+/** Returns false when another template has the name. */
 export async function insertTemplate(tx: Tx, template: Template): Promise<boolean> {
   const { accountId, environment, id, name, language, category, channels, status, statusReason, version, updatedAtMs } = template;
   const inserted = await tx.rows(sql`
@@ -135,7 +135,7 @@ export async function insertTemplate(tx: Tx, template: Template): Promise<boolea
   return true;
 }
 
-/** What the template says now, for good. */
+/** Stores the current content of the template as a version, which never changes. */
 export const insertVersion = (tx: Tx, template: Template): Promise<unknown[]> => {
   const { accountId, environment, id, version, body, header, footer, buttons, examples } = template;
   return tx.rows(sql`
@@ -144,7 +144,7 @@ export const insertVersion = (tx: Tx, template: Template): Promise<unknown[]> =>
           ${buttons === null ? null : JSON.stringify(buttons)}::json, ${JSON.stringify(examples)}::json)`);
 };
 
-/** Everything of a template that can change, but for what it says. */
+/** Writes everything of a template that can change, except its content. */
 export const storeTemplate = (tx: Tx, template: Template): Promise<unknown[]> => {
   const { accountId, environment, id, language, category, channels, status, statusReason, version, updatedAtMs } = template;
   return tx.rows(sql`
@@ -168,7 +168,7 @@ const listFrom = (templates: string): Prepared =>
     whole: `
   select ${COLUMNS}
     from templates t
-   ${said("t.version")}
+   ${joinContent("t.version")}
    where t.account_id = $1 and t.environment = $2 and t.id = found.id`,
   });
 
@@ -177,11 +177,12 @@ const where = (condition: string): string => `
             from templates
            where account_id = $1 and environment = $2 and ${condition}`;
 
-// There are few, which the index of names has. The offset keeps them from being looked for by id, among all that are archived.
+// Templates that are not archived are few, and the index of names has them. The offset keeps the planner from a scan by id, which would
+// pass all archived ones.
 const listKept = listFrom(`${where("status <> 'archived'")} offset 0`);
 const listArchived = listFrom(where("status = 'archived'"));
 
-/** A page of templates, newest first. Archived ones only when asked for. */
+/** A page of templates, newest first. Archived ones are included only on request. */
 export async function listTemplates(db: Queryable, owner: Owner, filter: TemplateFilter, limit: number): Promise<ListPage<Template>> {
   const { before, status, channel, name } = filter;
   const statement = status === "archived" ? listArchived : listKept;

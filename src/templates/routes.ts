@@ -1,4 +1,4 @@
-/** The HTTP face of templates. */
+/** The HTTP routes of templates. */
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
 import { oneOf, optional, Type } from "../http/schema.ts";

@@ -1,11 +1,11 @@
-/** The template that every environment has to begin with. */
+/** The template that every new environment has. */
 import { newId } from "../lib/id.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Tx } from "../storage/database.ts";
 import type { Owner } from "../storage/owner.ts";
 import { insertTemplate } from "./queries.ts";
 
-/** For an environment that is being made. Those that were there before got theirs by migration 0004. */
+/** Inserts the template of a new environment. Migration 0004 inserted it for environments that existed before. */
 export async function seedTemplates(tx: Tx, clock: Clock, { accountId, environment }: Owner): Promise<void> {
   const nowMs = clock.now();
   await insertTemplate(tx, {

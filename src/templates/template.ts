@@ -1,5 +1,5 @@
-/** A template: a text with places to fill in, which is reviewed before it may be sent. Its words, its record as the outside sees it,
- *  and the schema of that. */
+/** A template: a text with variables, which is reviewed before it may be sent. Its statuses, its record in the API and the schema of the
+ *  record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type TemplateId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -16,18 +16,18 @@ export type Category = (typeof CATEGORIES)[number];
 
 export const BUTTON_TYPES = ["quick_reply", "url", "phone_number"] as const;
 
-/** Names, so that they are told from ids: no name begins like one. */
+/** No name begins like an id, so that a text is either a name or an id. */
 export const NAME_PATTERN = "^(?!tmpl_)[a-z0-9_]{1,64}$";
 
-/** Archived ones do not count. */
+/** Templates of one environment. Archived ones do not count. */
 export const MAX_TEMPLATES_EACH = 500;
 
-// WhatsApp's own.
+// Limits of WhatsApp.
 export const MAX_WHATSAPP_BODY = 1_024;
 export const MAX_HEADER = 60;
 export const MAX_FOOTER = 60;
 
-/** The whole record travels in events, with a reason that is not known yet, and webhooks keep under 20 kB. */
+/** The whole record is part of events, later with a reason, and webhooks stay below 20 kB. */
 export const MAX_RECORD_BYTES = 16_384;
 
 const ButtonRecord = Type.Object({
@@ -47,14 +47,14 @@ export type Template = {
   category: Category;
   channels: readonly Channel[];
   status: TemplateStatus;
-  /** Why it was rejected or paused. */
+  /** Why the template was rejected or paused. */
   statusReason: string | null;
   version: number;
   body: string;
   header: string | null;
   footer: string | null;
   buttons: Button[] | null;
-  /** Values for previews and for those who review, by variable. */
+  /** Values by variable, for previews and reviewers. */
   examples: Record<string, string>;
   updatedAtMs: number;
 };
@@ -108,6 +108,6 @@ export function templateRecord(template: Template): TemplateRecord {
   };
 }
 
-// A variable may be called `constructor`.
+// A variable may be named `constructor`.
 const exampleOf = (examples: Readonly<Record<string, string>>, variable: string): string | null =>
   Object.hasOwn(examples, variable) ? (examples[variable] ?? null) : null;
