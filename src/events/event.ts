@@ -1,12 +1,11 @@
-/** An event: what happened, with the record as it was at that moment. It reads the same in the API, in the stream and in a
- *  webhook. */
+/** An event: one change, with the record at that moment. The API, the event stream and webhooks show the same JSON. */
 import { nullable, openEnum, timestamp, Type } from "../http/schema.ts";
 import { encodeId, type EventId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
 
-/** What a customer may be told of, today. */
+/** The types of events that customers receive. */
 export const EVENT_TYPES = [
   "message.scheduled",
   "message.queued",
@@ -32,10 +31,10 @@ export const EVENT_TYPES = [
 
 const KINDS = [...new Set(EVENT_TYPES.map((type) => type.slice(0, type.indexOf("."))))];
 
-/** How types are chosen: by name, by kind, or all. */
+/** The patterns that select types: by name, by kind, or all. */
 export const TYPE_PATTERNS: readonly string[] = ["*", ...KINDS.map((kind) => `${kind}.*`), ...EVENT_TYPES];
 
-/** A record as the document has it: its schema belongs to a feature above this one. */
+/** A reference to the schema of a record in the OpenAPI document. The schema itself belongs to a feature of a higher rank. */
 const published = (title: string) => Type.Unsafe<object>({ $ref: `#/components/schemas/${title}` });
 
 export const Event = Type.Object(
@@ -72,11 +71,11 @@ export type StoredEvent = {
   sequence: number | null;
   record: string;
   previous_status: string | null;
-  /** With `message.fallback_started` alone. */
+  /** Only with `message.fallback_started`. */
   fallback_message_id: string | null;
 };
 
-/** What the record of an event is called, by the event's kind. */
+/** The member of an event that holds its record, by the kind of the event. */
 const NOUNS: Readonly<Record<string, string>> = {
   message: "message",
   recipient: "suppression",
@@ -86,7 +85,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   webhook: "webhook_endpoint",
 };
 
-/** The event as JSON. Its record is JSON already and goes in as it is. */
+/** The event as JSON. The record is stored as JSON and is inserted unchanged. */
 export function eventText(event: StoredEvent): string {
   const { id, environment, type, sequence, record, previous_status: previous, fallback_message_id: fallback } = event;
   const kind = type.slice(0, type.indexOf("."));

@@ -6,22 +6,22 @@ import type { Owner } from "../storage/owner.ts";
 import { prepare } from "../storage/sql.ts";
 import { insertEvent, insertEvents, IS_EVENT } from "./queries.ts";
 
-/** An id for a delivery: the first half of its event's, with the time, and a second half of its own. */
+/** SQL for a new id of a delivery: the first half, with the time, from its event, and a random second half. */
 export const deliveryId = (eventId: string): string => `(left(${eventId}::text, 18) || right(gen_random_uuid()::text, 18))::uuid`;
 
-/** Whether a row is a delivery of an event: by a range of ids, which an index serves. Two nodes may give two events the same first
- *  half in the same millisecond, so the range alone does not tell. */
+/** Whether a row is a delivery of an event. The range of ids uses an index. Two nodes may give two events of the same millisecond the same
+ *  first half, so the id of the event is compared as well. */
 export const isDeliveryOf = (row: string, eventId: string): string => `
      ${row}.id >= (left(${eventId}::text, 18) || '-0000-000000000000')::uuid
      and ${row}.id <= (left(${eventId}::text, 18) || '-ffff-ffffffffffff')::uuid
      and ${row}.event_id = ${eventId}`;
 
-/** Whether an endpoint's list has a type: by its name, by its kind, or because it has all. */
+/** Whether the list of an endpoint includes a type: by its name, by its kind, or as `*`. */
 export const wantsType = (eventTypes: string, type: string): string =>
   `${eventTypes} && array['*', split_part(${type}, '.', 1) || '.*', ${type}]`;
 
 /** Queues a delivery of every event in a relation for each endpoint that subscribes to its type, in the transaction of the event.
- *  Where the database has no endpoint at all, it is not asked for each event. */
+ *  A database without endpoints is not queried for each event. */
 export const queueDeliveries = (events: string): string => `
   insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, due_at)
   select ${deliveryId("event.event_id")},
@@ -65,7 +65,7 @@ with accepted as (${insertEvents(items)}
 select 1`,
 );
 
-/** Events that are not messages', each told to every endpoint that wants it. */
+/** Publishes events that do not belong to a message, with a delivery for each endpoint that subscribes. */
 export const publishEvents = async (tx: Tx, events: readonly NewEvent[]): Promise<void> => {
   if (events.length > 0) await tx.rows(publishToAll(events));
 };
@@ -79,7 +79,7 @@ insert into webhook_queue (id, account_id, environment, endpoint_id, event_id, d
 select ${deliveryId("event_id")}, account_id, environment, $6, event_id, now()
   from accepted`);
 
-/** An event that one endpoint alone is told of, whether it wants it or not. */
+/** Publishes an event for only one endpoint, whether it subscribes to the type or not. */
 export const publishEventTo = async (
   tx: Tx,
   { accountId, environment, id, type, record }: NewEvent,

@@ -1,4 +1,4 @@
-/** All SQL of events: what happened, and the timeline of a message, which also has what moved nothing. */
+/** All SQL of events and of timelines, which also have the ignored signals of a message. */
 import type { AccountId, EventId, MessageId } from "../lib/id.ts";
 import type { Uuid } from "../lib/uuid.ts";
 import { batchStatement, column } from "../storage/batch.ts";
@@ -8,28 +8,28 @@ import { readPage, scanStatement, type ListPage } from "../storage/scan-page.ts"
 import { prepare, sql, type Prepared } from "../storage/sql.ts";
 import type { StoredEvent } from "./event.ts";
 
-/** Whether an entry is an event, which the customer is told of: something moved. Redaction takes out what was told, and is no
- *  news to tell. */
+/** Whether an entry is an event that customers receive: it has a record, because something changed. A redaction removes text from
+ *  earlier events and is no event itself. */
 export const IS_EVENT = (type: string, record: string): string => `${record} is not null and ${type} <> 'message.redacted'`;
 
-/** An event that is not a message's, as the relation that others are told of it by. */
+/** Inserts an event that does not belong to a message, and returns it as the relation from which deliveries are queued. */
 export const insertEvent = `
   insert into events (account_id, environment, id, type, record)
   values ($1, $2, $3, $4, $5)
   returning account_id, environment, id as event_id, type as event_type, record`;
 
-/** The same of many, from the row source of a batch. */
+/** Inserts many events from the row source of a batch. */
 export const insertEvents = (items: string): string => `
   insert into events (account_id, environment, id, type, record)
   select item.account_id, item.environment, item.id, item.type, item.record
     from ${items}
   returning account_id, environment, id as event_id, type as event_type, record`;
 
-/** An entry of a timeline: an event with what led to it, or a signal that moved nothing. */
+/** An entry of a timeline: an event with its cause, or an ignored signal. */
 export type NewEntry = {
   id: EventId;
   type: string;
-  /** Null for what changed nothing. */
+  /** Null for an ignored signal. */
   record: string | null;
   previousStatus: string | null;
   /** JSON. */
@@ -47,8 +47,7 @@ export type EntryRow = {
   is_ignored: boolean;
 };
 
-/** A page of a message's timeline, newest first, from before `before` on. Its first event has its own id, and nothing of a
- *  message is older than that. */
+/** A page of the timeline of a message, newest first, before `before`. The first event has the id of the message, and no entry is older. */
 export const listEntries = (
   db: Queryable,
   { accountId, environment, id }: Owner & { id: MessageId },
@@ -86,7 +85,7 @@ select item.ordinal::integer
                       limit 1) found`,
 );
 
-/** Which of these are there, by their place in the list: asked when a connection died with their statement under way. */
+/** Returns which of these entries exist, by their position in the list. Used when a connection was lost during their statement. */
 export const existingEntries = (db: Queryable, entries: readonly Owned[]): Promise<{ ordinal: number }[]> =>
   db.rows<{ ordinal: number }>(existing(entries));
 
@@ -104,12 +103,12 @@ update events e
  where e.account_id = item.account_id and e.environment = item.environment and e.id = item.id`,
 );
 
-/** Puts other records in the place of those that were: for redaction alone. */
+/** Replaces stored records. Only a redaction does this. */
 export const rewriteRecords = async (db: Queryable, entries: readonly (Owned & { entry: { record: string } })[]): Promise<void> => {
   await db.rows(rewrite(entries));
 };
 
-/** The one part of a detail that an event tells is looked for in the events that have it. */
+/** The columns of an event. Only one type of event shows a part of its detail, which is read only for that type. */
 export const EVENT_COLUMNS = `id, environment, type, sequence, record, previous_status,
        case when type = 'message.fallback_started' then detail ->> 'fallback_message_id' end as fallback_message_id`;
 
@@ -122,7 +121,7 @@ select ${EVENT_COLUMNS}
  where account_id = $1 and environment = $2 and id = $3 and ${IS_EVENT("type", "record")}`);
 
 export type EventFilter = {
-  /** Ids from here on, and before there: times and the cursor. */
+  /** The range of ids, from the times and the cursor of the request. */
   from: Uuid;
   before: Uuid;
   /** A type, a kind such as `message.*`, or all. */
@@ -133,7 +132,7 @@ export type EventFilter = {
 const isOfType = (type: string, pattern: string): string =>
   `(${pattern} = '*' or ${type} = ${pattern} or ${pattern} = split_part(${type}, '.', 1) || '.*')`;
 
-/** Entries that are no events are scanned and left out. */
+/** The scan reads all entries and leaves out those that are no events. */
 const NARROW = `id, type, ${IS_EVENT("type", "record")} as is_event`;
 
 const listFrom = (scan: string): Prepared =>
@@ -175,7 +174,7 @@ select id
  order by id
  limit $5`);
 
-/** The ids of events after one, oldest first. */
+/** The ids of events after an id, oldest first. */
 export const listIdsAfter = (
   db: Queryable,
   { accountId, environment }: Owner,

@@ -1,4 +1,4 @@
-/** The HTTP face of events. */
+/** The HTTP routes of events. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, type Route } from "../api/route.ts";
@@ -99,7 +99,7 @@ async function readEvent(db: Database, { accountId, environment }: Credential, t
   return eventText(event);
 }
 
-/** Events are JSON already, and are put together as they are. */
+/** Joins events, which are JSON already, into a page. */
 const pageText = (events: readonly string[], next: Uuid | null): string => {
   const { has_more: hasMore, next_cursor: cursor } = toPage([], next);
   return `{"data":[${events.join(",")}],"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}}`;

@@ -1,6 +1,6 @@
-/** Events as they happen, for those who cannot be called: Server-Sent Events. Ids are in the order of time, commits are not: so
- *  the last seconds are looked at again and again, and what a reader has had is left out. A reader that comes back with the last
- *  id it saw gets what it missed, and some of what it had. */
+/** The event stream (Server-Sent Events), for clients that cannot receive webhooks. Ids are in the order of time, commits are not. So the
+ *  last seconds are read repeatedly, without the events that a reader already has. A reader that reconnects with the last id it received
+ *  gets the events that it missed, and some again. */
 import { Problem } from "../http/problem.ts";
 import { encodeId, idKey, toId, type EventId } from "../lib/id.ts";
 import { firstUuidAt, uuidTimeMs, type Uuid } from "../lib/uuid.ts";
@@ -11,9 +11,9 @@ import type { Owner } from "../storage/owner.ts";
 import { eventText } from "./event.ts";
 import { listIdsAfter, readEvents } from "./queries.ts";
 
-// An event's id is made before its transaction, which waits for others and has ten seconds by itself.
+// The id of an event is made before its transaction, which may wait for others and then run for ten seconds.
 const LATE_MS = 20_000;
-// Nearly all are there within a second: the whole of the time is gone over less often.
+// Nearly all commits follow within a second, so the whole time is read less often.
 const USUALLY_LATE_MS = 1_000;
 const LOOK_BACK_EVERY_MS = 5_000;
 const PAGE = 500;
@@ -24,19 +24,19 @@ const IDLE_AFTER_MS = 10_000;
 const HEARTBEAT_MS = 15_000;
 const CHECK_EVERY_MS = 5_000;
 const RECONNECT_MS = 2_000;
-// Each asks the database for itself.
+// Each stream queries the database by itself.
 const MAX_STREAMS = 100;
 const MAX_STREAMS_EACH = 20;
 
 export type StreamRequest = {
   owner: Owner & { environmentKey: string };
-  /** The last event the reader saw; undefined: from now on. */
+  /** The last event that the reader received; undefined: only new events. */
   after: EventId | undefined;
   /** A type, a kind such as `message.*`, or all. */
   type: string;
-  /** Whether the credential still holds. */
+  /** Whether the credential is still valid. */
   isAdmitted: () => Promise<boolean>;
-  /** The reader left, or the service stops. */
+  /** Aborted when the reader disconnects or the service stops. */
   signal: AbortSignal;
 };
 
@@ -57,7 +57,7 @@ export class EventStreams {
     return this.#open.values().reduce((sum, each) => sum + each, 0);
   }
 
-  /** Frames, until the signal or the end of the credential. Throws at once when there are too many streams. */
+  /** Yields frames until the signal, or until the credential ends. Throws at once when there are too many streams. */
   open(request: StreamRequest): AsyncGenerator<string> {
     const name = request.owner.environmentKey;
     const mine = this.#open.get(name) ?? 0;
@@ -79,9 +79,9 @@ export class EventStreams {
     try {
       const nowMs = this.#clock.now();
       const last = after ?? toId("evt", firstUuidAt(nowMs));
-      // Its id is where a reader goes on from that is cut off before it saw an event.
+      // A reader that is disconnected before its first event continues from this id.
       yield `retry: ${RECONNECT_MS}\nid: ${encodeId("evt", last)}\n\n`;
-      // What was late for a reader that left may have come while it was away.
+      // Late events may have been committed while the reader was disconnected.
       const reader = new Reader(this.#db, { owner, type, nowMs, fromMs: after === undefined ? nowMs : uuidTimeMs(last) - LATE_MS });
       let [spokeAt, checkedAt] = [performance.now(), performance.now()];
       while (!signal.aborted) {
@@ -110,21 +110,21 @@ export class EventStreams {
 
 type ReaderOptions = Pick<StreamRequest, "owner" | "type"> & { nowMs: number; fromMs: number };
 
-/** What one reader has had, and where it is. A look goes over all from some time on, a page at a time. What it does not find
- *  because it was not committed was made shortly before the look began, or later: there the next look begins. */
+/** The position of one reader and the events that it has. A scan reads all events from some time on, page by page. An event that a scan
+ *  misses, because it was not committed, was made shortly before the scan began or later: the next scan starts there. */
 class Reader {
   readonly #db: Database;
   readonly #owner: StreamRequest["owner"];
   readonly #type: string;
-  /** When each was made, by id: of those alone that will be looked at again. */
+  /** The times of sent events by id, only of those that will be read again. */
   readonly #seen = new Map<string, number>();
-  /** Nothing before this is looked at again. */
+  /** Events before this time are not read again. */
   #fromMs: number;
   #cursor: Uuid;
-  /** When the last look began, and the last that went back all the way. */
+  /** When the last scan began, and the last one that went back all the way. */
   #lookedMs: number;
   #lookedBackMs: number;
-  /** Whether there is more than was read. */
+  /** Whether there are events that were not read yet. */
   isBehind = true;
 
   constructor(db: Database, { owner, type, nowMs, fromMs }: ReaderOptions) {
@@ -136,7 +136,7 @@ class Reader {
     [this.#lookedMs, this.#lookedBackMs] = [nowMs, nowMs];
   }
 
-  /** A page of what was not sent, oldest first. */
+  /** Yields a page of events that were not sent yet, oldest first. */
   async *news(nowMs: number): AsyncGenerator<string> {
     this.#turn(nowMs);
     const page = await listIdsAfter(this.#db, this.#owner, this.#cursor, this.#type, PAGE);
@@ -158,8 +158,8 @@ class Reader {
     }
   }
 
-  /** Begins a look when the last one is over. One that takes long, with a slow reader, is left for a look back: else what that
-   *  reader has had could not be forgotten. */
+  /** Begins a scan when the last one has ended. A long scan, of a slow reader, is interrupted for a scan that goes back, because otherwise
+   *  the events that the reader has could not be forgotten. */
   #turn(nowMs: number): void {
     const sinceMs = nowMs - this.#lookedBackMs;
     if (sinceMs > (this.isBehind ? LATE_MS : LOOK_BACK_EVERY_MS)) this.#lookBack(nowMs);

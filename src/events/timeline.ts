@@ -1,5 +1,4 @@
-/** The timeline of a message: its events with what led to them, the tries at providers, and what carriers said that moved
- *  nothing. */
+/** The timeline of a message: its events with their causes, the attempts at carriers, and ignored signals. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
@@ -36,7 +35,7 @@ const ReceiptEntry = Type.Object(
 );
 type ReceiptEntry = Static<typeof ReceiptEntry>;
 
-/** What led to an entry. What is null is left out: most of it is, in every entry of every message. */
+/** The cause of an entry. Null members are left out, because most are null in every entry of every message. */
 export type Detail = {
   attempt?: Partial<Attempt> & Pick<Attempt, "number" | "link" | "outcome">;
   receipt?: Partial<ReceiptEntry> & Pick<ReceiptEntry, "link" | "status" | "raw">;

@@ -4,17 +4,17 @@ import { RepeatingJob } from "../lib/background-job.ts";
 import type { Database } from "../storage/database.ts";
 import { FOLD_ROWS, foldUsage, forgetHours, forgetMinutes } from "./queries.ts";
 
-// Readers go through what is not folded yet, row by row: two seconds keep that a matter of milliseconds.
+// Readers add up the changes that are not folded yet. Two seconds of them take milliseconds.
 const FOLD_EVERY_MS = 2_000;
 
 const DELETIONS = [
   { deleteOld: forgetHours, everyMs: 24 * 3_600_000 },
-  // A part in 150 of what is kept: the table keeps its size, and deleted rows make room for new ones.
+  // Each run deletes one part in 150, so that the table keeps its size and new rows reuse the space.
   { deleteOld: forgetMinutes, everyMs: 10 * 60_000 },
 ] as const;
 
 export function usageFolding(db: Database, onError: (error: unknown) => void): RepeatingJob {
-  // The first turn deletes too, so that a node that is restarted every day does.
+  // The first turn deletes too, so that a node that is restarted every day also deletes.
   const due = DELETIONS.map((each) => ({ ...each, atMs: 0 }));
   const turn = async (stopping: AbortSignal): Promise<number> => {
     await repeat(() => foldUsage(db), FOLD_ROWS, stopping);

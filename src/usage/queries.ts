@@ -1,5 +1,5 @@
-/** All SQL of usage: what the statements that write messages add to the counts, how the additions are folded into hours
- *  and minutes, and how they are read as one with those. */
+/** All SQL of usage: folding of changes into hours and minutes, deletion of old counts, and reads of both together. The statements that
+ *  write messages insert the changes. */
 import { assert } from "../lib/assert.ts";
 import type { AccountId } from "../lib/id.ts";
 import type { Database, Queryable, Tx } from "../storage/database.ts";
@@ -11,12 +11,11 @@ const takeLock = (tx: Tx) => tx.rows(sql`select pg_advisory_xact_lock(${DATABASE
 const tryLock = (tx: Tx) =>
   tx.rows<{ is_mine: boolean }>(sql`select pg_try_advisory_xact_lock(${DATABASE_LOCK}, ${LOCKS.usage}) as is_mine`);
 
-// A turn takes a fraction of a second, of which readers and writers notice nothing.
+// A turn takes a fraction of a second, which readers and writers do not notice.
 export const FOLD_ROWS = 20_000;
 
-/** Moves changes into the hours and the minutes, up to so many, and says how many it were; none when another node is at it.
- *  All the tables change in one transaction, so whoever reads changes with hours, or with minutes, in one statement finds
- *  every change in exactly one of the two. */
+/** Moves up to `maxRows` changes into the hours and the minutes, and returns how many; none while another node does this. All tables
+ *  change in one transaction, so a statement that reads changes together with hours or minutes finds every change exactly once. */
 export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     const [lock] = await tryLock(tx);
@@ -29,8 +28,8 @@ export async function foldUsage(db: Database, maxRows = FOLD_ROWS): Promise<numb
   });
 }
 
-/** Changes come in any order, so a count may be below zero while a part of it still waits to be folded. A minute that has been
- *  forgotten takes no more changes: it would be a part of a count, and pass for the whole. */
+/** Changes arrive in any order, so a count may be negative until all its changes are folded. A deleted minute takes no more changes,
+ *  because a partial count would look like a whole one. */
 const moveChanges = (tx: Tx, maxRows: number) =>
   tx.rows<{ taken: number; empty_hours: string[]; empty_minutes: string[] }>(sql`
   with taken as (
@@ -64,7 +63,7 @@ const moveChanges = (tx: Tx, maxRows: number) =>
          array(select ctid::text from hours where messages = 0 and segments = 0) as empty_hours,
          array(select ctid::text from minutes where messages = 0 and segments = 0) as empty_minutes`);
 
-/** Under the lock nobody else writes to the hours, so a row is still where it was. */
+/** Under the lock no other transaction writes to the hours, so every row is still in its place. */
 const deleteEmptyHours = (tx: Tx, places: readonly string[]) =>
   tx.rows(sql`
   delete from usage_hours
@@ -75,14 +74,14 @@ const deleteEmptyMinutes = (tx: Tx, places: readonly string[]) =>
   delete from usage_minutes
    where ctid = any (${places}::tid[]) and messages = 0 and segments = 0`);
 
-// A year can be compared with the one before, with a month to look at it.
+// A year can be compared with the one before, for a month after it.
 const KEPT_DAYS = 400;
-// An hour more than can be asked for, so that no minute is forgotten while somebody reads it.
+// One hour more than a request can ask for, so that no minute is deleted while it is read.
 const KEPT_HOURS_BY_MINUTE = 25;
 const FORGET_ROWS = 20_000;
 
-/** The tables have no index by time alone, which readers would be led astray by: they are walked from environment to
- *  environment, and each one's oldest rows lie together. */
+/** The tables have no index on only the time, because the planner would use it for reads. The statement walks from environment to
+ *  environment, whose oldest rows are adjacent. */
 const forgetText = (table: string, unit: string, keptSince: string): string => `
   with recursive owner as (
     (select account_id, environment
@@ -119,7 +118,7 @@ const forgetText = (table: string, unit: string, keptSince: string): string => `
 const oldHours = prepare(forgetText("usage_hours", "hour", `now() - make_interval(days => ${KEPT_DAYS})`));
 const oldMinutes = prepare(forgetText("usage_minutes", "minute", "(select since from usage_minutes_kept)"));
 
-/** Deletes hours that are older than 400 days, up to so many rows, and says how many it were. */
+/** Deletes up to `maxRows` hours that are older than 400 days, and returns how many. */
 export async function forgetHours(db: Database, maxRows = FORGET_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     await takeLock(tx);
@@ -128,8 +127,8 @@ export async function forgetHours(db: Database, maxRows = FORGET_ROWS): Promise<
   });
 }
 
-/** Deletes minutes that are older than 25 hours, up to so many rows, and says how many it were. From the first turn on none of
- *  them is kept any more, however many turns it takes. */
+/** Deletes up to `maxRows` minutes that are older than 25 hours, and returns how many. From the first turn on none of them counts as
+ *  kept, however many turns the deletion takes. */
 export async function forgetMinutes(db: Database, maxRows = FORGET_ROWS): Promise<number> {
   return db.transaction(async (tx) => {
     await takeLock(tx);
@@ -141,8 +140,8 @@ export async function forgetMinutes(db: Database, maxRows = FORGET_ROWS): Promis
   });
 }
 
-/** The first minute that is kept. It only ever moves on, and stays more than a day behind; but in its first day a database that
- *  is older than its minutes has fewer. */
+/** The first minute that is kept. It only moves forward, and stays more than a day behind. A database that is older than its minutes
+ *  has fewer of them on the first day. */
 export async function minutesKeptSince(db: Queryable): Promise<number> {
   const [kept] = await db.rows<{ since: Date }>(sql`select since from usage_minutes_kept`);
   assert(kept !== undefined, "usage_minutes_kept has its row from the migration");
@@ -150,7 +149,7 @@ export async function minutesKeptSince(db: Queryable): Promise<number> {
 }
 
 export type UsageInterval = "minute" | "hour" | "day";
-/** In whole hours, or whole minutes where the interval is a minute. */
+/** A range of whole hours, or of whole minutes where the interval is a minute. */
 export type UsageRange = { fromMs: number; toMs: number; interval: UsageInterval };
 export type UsageFilter = { channel?: string | null; status?: string | null; errorCode?: string | null };
 
@@ -163,7 +162,7 @@ export type UsageRow = {
   error_code: string;
   messages: number;
   segments: number;
-  /** Messages by step of the scale; null when none was delivered. */
+  /** The number of messages by bucket of the delivery time; null when none was delivered. */
   buckets: Record<string, number> | null;
 };
 
@@ -198,8 +197,8 @@ const usageText = (table: string, unit: string): string => `
 const ofHours = prepare(usageText("usage_hours", "hour"));
 const ofMinutes = prepare(usageText("usage_minutes", "minute"));
 
-/** Newest first. At most `maxRows`: what needs more is not cut off in silence if one more than is wanted is asked for. Minutes are
- *  right from `minutesKeptSince` on. */
+/** Reads at most `maxRows` rows, newest first. A caller that asks for one more than it needs notices when there are more. Minutes are
+ *  complete from `minutesKeptSince` on. */
 export const readUsage = (
   db: Queryable,
   accountId: AccountId,
@@ -212,11 +211,11 @@ export const readUsage = (
     values: [accountId, environment, fromMs / 1_000, toMs / 1_000, `1 ${interval}`, channel, status, errorCode, maxRows],
   });
 
-/** How many messages are under way, by what they are. */
+/** The number of unfinished messages, by status. */
 export type Depth = { scheduled: number; queued: number; sending: number };
 
-/** From the counts and not from the messages: a place that nobody is in has no row, so few rows tell of very many, of any
- *  age. The statuses are written out, as a partial index on them would have it. */
+/** Reads the depth from the counts and not from the messages: few rows count very many messages of any age, because empty counts have no
+ *  row. The statuses are literals, so that the partial index on them applies. */
 export async function readDepth(db: Queryable, accountId: AccountId, environment: Environment): Promise<Depth> {
   const [depth] = await db.rows<Depth>(sql`
   select coalesce(sum(messages) filter (where status = 'scheduled'), 0)::bigint as scheduled,

@@ -1,4 +1,4 @@
-/** The range that a request for usage means: all the hours that it touches, or all the minutes where it asks for minutes. */
+/** The range of a request for usage: all hours that it touches, or all minutes where the interval is a minute. */
 import { Problem } from "../http/problem.ts";
 import type { UsageInterval, UsageRange } from "./queries.ts";
 import { HOUR_MS, MINUTE_MS } from "./usage.ts";
@@ -6,10 +6,9 @@ import { HOUR_MS, MINUTE_MS } from "./usage.ts";
 const DAY_MS = 24 * HOUR_MS;
 
 export const DEFAULT_DAYS = 30;
-// Counts are kept for 400 days. By the hour a month is 744 times as many rows as there are kinds of messages, and so is half a
-// day by the minute.
+// Counts are kept for 400 days. A month of hours has 744 rows for each kind of message, about as many as half a day of minutes.
 export const MAX_DAYS = { minute: 1, hour: 31, day: 400 } as const;
-// Whoever asks for the last 24 hours has looked at a clock a while ago, and at another one.
+// A client that requests the last 24 hours computed them earlier, by another clock.
 const MINUTES_GRACE_MS = 5 * MINUTE_MS;
 
 const IN_WORDS = { minute: "24 hours", hour: `${MAX_DAYS.hour} days`, day: `${MAX_DAYS.day} days` } as const;
@@ -23,7 +22,7 @@ export function rangeOf({ created_after: after, created_before: before, interval
   const beforeMs = isOpen ? nowMs : Date.parse(before);
   const afterMs = typeof after === "string" ? Date.parse(after) : defaultAfter(beforeMs, interval);
   checkRange(afterMs, beforeMs, interval, nowMs);
-  // The unit that has begun is a part of it, were it only for a moment.
+  // The current hour or minute is included, even if it has just begun.
   const toMs = isOpen ? floorTo(unitMs, nowMs) + unitMs : Math.ceil(beforeMs / unitMs) * unitMs;
   return { fromMs: bounded(floorTo(unitMs, afterMs)), toMs: bounded(toMs), interval };
 }
@@ -41,12 +40,12 @@ function checkRange(afterMs: number, beforeMs: number, interval: UsageInterval, 
     throw refused(`must be at most ${IN_WORDS[interval]} before created_before where interval is ${interval}`);
 }
 
-/** Every fault of a range is one of where it begins. */
+/** Every fault of a range is reported for its start. */
 export const refused = (detail: string): Problem =>
   new Problem("invalid_request_payload", { errors: [{ parameter: "created_after", code: "out_of_range", detail }] });
 
 const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
 
-// No message is older than the clock its id counts from, and no time of ours has a year of five digits.
+// No message is older than the epoch of its id, and no time has a year of five digits.
 const LAST_HOUR_MS = Date.UTC(9999, 11, 31, 23);
 const bounded = (timeMs: number): number => Math.min(Math.max(timeMs, 0), LAST_HOUR_MS);

@@ -1,11 +1,11 @@
-/** Counts as the outside sees them: one row for each kind of message in each minute, hour or day, and what they come to. */
+/** Usage as the API reports it: one row for each kind of message in each minute, hour or day, and their totals. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Environment } from "../storage/owner.ts";
 import type { UsageRange, UsageRow } from "./queries.ts";
 import { quantileMs, type Histogram } from "./usage.ts";
 
-/** The words of messages, which stand above usage and are handed down. */
+/** The channels and statuses of messages. They are passed in, because messages have a higher rank than usage. */
 export type Words = { channels: readonly string[]; statuses: readonly string[] };
 
 export const INTERVALS = ["minute", "hour", "day"] as const;
@@ -89,7 +89,7 @@ export const toReport = (environment: Environment, { fromMs, toMs, interval }: U
   totals: totalsOf(rows),
 });
 
-/** In the order of the rows, which are sorted by time. */
+/** The intervals, in the order of the rows, which are sorted by time. */
 const intervalsOf = (rows: readonly UsageRow[]): Static<typeof Interval>[] =>
   [...Map.groupBy(rows, ({ start }) => start.getTime())].map(([start, within]) => ({ start: isoTime(start), ...totalsOf(within) }));
 
@@ -107,7 +107,7 @@ function totalsOf(rows: readonly UsageRow[]): Totals {
       rows.filter((row) => row.error_code !== ""),
       (row) => row.error_code,
     ),
-    // Four digits are a hundredth of a per cent; more would only look exact.
+    // Four digits are a hundredth of a per cent. More digits would only look exact.
     delivery_rate: ended === 0 ? null : Math.round((delivered / ended) * 10_000) / 10_000,
     time_to_delivered_ms: timeToDelivered(histogramOf(rows)),
   };

@@ -8,7 +8,7 @@ import { minutesKeptSince, readUsage, type UsageRange } from "./queries.ts";
 import { DEFAULT_DAYS, MAX_DAYS, rangeOf, refused } from "./range.ts";
 import { INTERVALS, toReport, usageReport, type Words } from "./report.ts";
 
-// Some two megabytes. A month of hours with a dozen kinds of messages fits, and half a day of minutes; more is asked for in parts.
+// About two megabytes. A month of hours with a dozen kinds of messages fits, and half a day of minutes. More needs several requests.
 const MAX_ROWS = 10_000;
 
 const usageQuery = ({ channels, statuses }: Words) =>
@@ -60,7 +60,7 @@ async function report(db: Database, { accountId, environment }: Credential, quer
   return toReport(environment, range, rows);
 }
 
-/** In its first day a database that is older than its minutes has fewer: `from` says which were counted. */
+/** A database that is older than its minutes has fewer of them on the first day: `from` reports where they begin. */
 async function keptPart(db: Database, range: UsageRange): Promise<UsageRange> {
   if (range.interval !== "minute") return range;
   const sinceMs = await minutesKeptSince(db);

@@ -1,12 +1,12 @@
-/** Where a message is counted: in the minute of its creation, under what it is now. A message that changes moves from one
- *  place to another. Also the scale on which times to delivery are kept, and what can be read off it. */
+/** The count to which a message belongs: the minute of its creation, with its current channel, status and error. A message that changes
+ *  moves from one count to another. Also the buckets of delivery times, and the quantiles that they yield. */
 import type { MessageId } from "../lib/id.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-/** A message's place among the counts, and what it adds there. */
+/** The count to which a message belongs, and what the message adds to it. */
 export type Counted = {
   minuteMs: number;
   channel: string;
@@ -17,7 +17,7 @@ export type Counted = {
   segments: number;
 };
 
-/** What is counted of a message; a whole message will do. */
+/** The fields of a message that usage needs. */
 export type Countable = {
   id: MessageId;
   channel: string;
@@ -25,14 +25,14 @@ export type Countable = {
   error: { code: string } | null;
   segments: { count: number } | null;
   deliveredAtMs: number | null;
-  /** A message that was to wait is not slow for having waited: its time runs from here. */
+  /** The delivery time of a scheduled message starts here, because its wait is not slowness. */
   sendAtMs?: number | null;
 };
 
-/** Minutes since 1970: half the bytes of a time, and written without big integers. */
+/** Minutes since 1970: half the bytes of a timestamp, and no big integer. */
 export const usageMinute = ({ minuteMs }: Counted): number => minuteMs / MINUTE_MS;
 
-/** The rest of the place as one text. A statement hashes it once for each message of a batch and splits it once for each place;
+/** The rest of the key of a count as one text. A statement hashes it once for each message of a batch and splits it once for each count;
  *  four columns would be built, sent and hashed for each message. */
 export const usageKey = ({ channel, status, deliveryBucket: bucket, errorCode }: Counted): string =>
   `${channel}|${status}|${bucket}|${errorCode}`;
@@ -51,13 +51,13 @@ export function countedOf({ id, channel, status, error, segments, deliveredAtMs,
 
 const NOT_DELIVERED = -1;
 
-// Two steps to a doubling: a time read off the scale is wrong by a fifth or so, and sixty steps reach from a tenth of a
-// second beyond every time that a receipt is waited for.
+// Two buckets for each doubling: a time from the buckets is wrong by about a fifth. Sixty buckets reach from a tenth of a second to beyond
+// the longest wait for a receipt.
 const FIRST_BUCKET_MS = 100;
 const BUCKETS_PER_DOUBLING = 2;
 const LAST_BUCKET = 60;
 
-/** The first step that reaches as far as this time. Clocks differ, so a time may come out negative: it was short. */
+/** The first bucket that covers this time. A negative time, from clocks that differ, counts as short. */
 export function deliveryBucket(ms: number): number {
   if (ms <= FIRST_BUCKET_MS) return 0;
   return Math.min(Math.ceil(BUCKETS_PER_DOUBLING * Math.log2(ms / FIRST_BUCKET_MS)), LAST_BUCKET);
@@ -65,10 +65,10 @@ export function deliveryBucket(ms: number): number {
 
 export const bucketUpperMs = (bucket: number): number => FIRST_BUCKET_MS * 2 ** (bucket / BUCKETS_PER_DOUBLING);
 
-/** How many messages there are on each step. */
+/** The number of messages in each bucket. */
 export type Histogram = ReadonlyMap<number, number>;
 
-/** The time within which the share `q` of the messages was delivered. Inside a step they are taken to lie evenly. */
+/** The time within which the share `q` of the messages was delivered. The times inside a bucket are taken as even. */
 export function quantileMs(histogram: Histogram, q: number): number | null {
   const steps = [...histogram].filter(([, messages]) => messages > 0).toSorted(([a], [b]) => a - b);
   const total = steps.reduce((sum, [, messages]) => sum + messages, 0);
@@ -77,7 +77,7 @@ export function quantileMs(histogram: Histogram, q: number): number | null {
     if (rest <= messages) return Math.round(lerp(bucketLowerMs(bucket), bucketUpperMs(bucket), rest / messages));
     rest -= messages;
   }
-  // What is left over after the last step is a rounding error.
+  // A rest after the last bucket is a rounding error.
   const last = steps.at(-1);
   return last === undefined ? null : Math.round(bucketUpperMs(last[0]));
 }
