@@ -1,4 +1,4 @@
-/** Accepting a batch: every item decided for itself, all that are right stored in one commit with the key and the answer. */
+/** Accepts a batch: decides every item by itself, and stores all valid ones in one commit with the idempotency key and the response. */
 import { setImmediate } from "node:timers/promises";
 import type { Credential } from "../access/authenticate.ts";
 import { Problem, unavailable, type Fault } from "../http/problem.ts";
@@ -21,7 +21,7 @@ import { toItem, type NewBatch } from "./new-batch.ts";
 import { insertBatch } from "./queries.ts";
 
 const ITEMS_PER_TURN = 100;
-// The answer is stored: a thousand items of nothing but unknown fields would make it many times as large as the request.
+// The response is stored. A thousand items of only unknown fields would make it many times as large as the request.
 const MAX_FAULTS = 20;
 
 export type BatchAcceptorParts = {
@@ -35,9 +35,9 @@ export type BatchAcceptorParts = {
 };
 export type BatchCall = { credential: Credential; claim: IdempotencyClaim | undefined; trace?: Trace | undefined };
 
-// Each holds a connection for as long as it takes to store a thousand messages: those who send one must find some left.
+// Each store holds a connection for a thousand messages. Requests for single messages need connections too.
 const MAX_STORED_AT_ONCE = 4;
-// Some seconds of work for a busy database. Beyond that a client is better told to come again.
+// Some seconds of work for a busy database. Beyond that a 503 with a later retry serves the client better.
 const MAX_WAITING = 60;
 
 type Decided = MessageAcceptance | Problem;
@@ -84,11 +84,11 @@ export class BatchAcceptor {
     return answer;
   }
 
-  /** Before anything is locked: what business rules and the size of a record have against each item. */
+  /** Checks each item against business rules and the size of its record, before anything is locked. */
   async #decide(request: NewBatch, owner: Credential, origin: Origin): Promise<Decided[]> {
     const decided: Decided[] = [];
     for (let index = 0; index < request.items.length; index += 1) {
-      // Others have their turn in between: a thousand items take tens of milliseconds.
+      // Yields to other requests, because a thousand items take tens of milliseconds.
       if (index % ITEMS_PER_TURN === 0) await setImmediate();
       decided.push(await this.#decideItem(request, index, owner, origin));
     }
@@ -112,7 +112,7 @@ const isAcceptance = (decided: Decided): decided is MessageAcceptance => !(decid
 
 const toFault = (fault: Fault) => ({ pointer: "pointer" in fault ? fault.pointer : "", code: fault.code, detail: fault.detail });
 
-/** A problem of an item, with pointers into the batch. */
+/** The problem of an item, with pointers into the batch. */
 const within = ({ code, detail, errors }: Problem, index: number): Problem =>
   new Problem(code, {
     detail,

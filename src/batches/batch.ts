@@ -1,11 +1,11 @@
-/** A batch: many messages of one request, and what has become of them. */
+/** A batch: many messages of one request, and the counts of their statuses. */
 import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type BatchId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
 import type { Environment } from "../storage/owner.ts";
 
-/** More would hold up everyone in one commit; a campaign is many batches. */
+/** More items would make one commit too long for other requests. A campaign is many batches. */
 export const MAX_ITEMS = 1_000;
 
 const BatchFields = {

@@ -1,4 +1,4 @@
-/** A batch is completed when every one of its messages has come to its end: looked for now and then, and told once. */
+/** Completes batches: a job checks from time to time whether every message has a final status, and publishes that once. */
 import { publishEvent } from "../events/publish.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { newId } from "../lib/id.ts";
@@ -16,7 +16,7 @@ export type CompleterParts = { db: Database; clock: Clock; wakeWebhooks: () => v
 export const batchCompletion = (parts: CompleterParts, onError: (error: unknown) => void): RepeatingJob =>
   new RepeatingJob({ turns: [async () => ((await completeBatches(parts)) === BATCHES ? 0 : LOOK_EVERY_MS)], onError });
 
-/** Returns how many were looked at. */
+/** Returns how many batches were checked. */
 async function completeBatches({ db, clock, wakeWebhooks }: CompleterParts): Promise<number> {
   const open = await claimOpenBatches(db, BATCHES);
   for (const batch of open) {

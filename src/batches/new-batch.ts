@@ -1,4 +1,4 @@
-/** The request for a batch: what all its items share, and what each has of its own. An item with a fault is refused alone. */
+/** The request for a batch: the defaults of all items, and the items. Only the items with a fault are refused. */
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static, type TSchema } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
@@ -7,7 +7,7 @@ import { MAX_ITEMS } from "./batch.ts";
 
 const anObject = Type.Unsafe<Record<string, unknown>>({ type: "object" });
 
-/** What is taken: that an item is right is asked of each. */
+/** The schema that is validated. Each item is checked by itself later. */
 export const NewBatchBody = Type.Object(
   { defaults: optional(anObject), items: Type.Array(anObject, { minItems: 1, maxItems: MAX_ITEMS }) },
   { title: "NewBatch", additionalProperties: false },
@@ -19,7 +19,7 @@ const BatchItem = Type.Object(
   { title: "BatchItem", additionalProperties: false, description: "The fields of a message." },
 );
 
-/** What is documented. */
+/** The schema that is documented. */
 export const DocumentedBatch = Type.Object(
   {
     defaults: optional(BatchItem),
@@ -36,7 +36,7 @@ const faultsOf = compile(NewMessageBody, "body");
 
 export type Item = { request: NewMessage; faults: readonly Fault[] };
 
-/** The message that an item asks for, and what is wrong with it, with pointers into the batch. */
+/** The message that an item requests and its faults, with pointers into the batch. */
 export function toItem({ defaults, items }: NewBatch, index: number): Item {
   const merged = { ...defaults, ...items[index] };
   const found = faultsOf(merged);

@@ -39,7 +39,7 @@ export async function findBatch(db: Queryable, { accountId, environment }: Owner
 
 export type StatusCount = { status: string; messages: number };
 
-/** How many messages of the batch are in which status. They are younger than it, and found by its index. */
+/** Counts the messages of a batch by status. They are newer than the batch, and an index finds them. */
 export const countStatuses = (db: Queryable, { accountId, environment, id }: Batch): Promise<StatusCount[]> =>
   db.rows<StatusCount>(sql`
   select status, count(*)::integer as messages
@@ -48,7 +48,7 @@ export const countStatuses = (db: Queryable, { accountId, environment, id }: Bat
    group by status
    order by status`);
 
-/** Batches that it is time to look at; the next look is put off, for as long as a tenth of their age. */
+/** Claims batches whose check is due. The next check follows after a tenth of their age. */
 export const claimOpenBatches = async (db: Queryable, most: number): Promise<Batch[]> =>
   (
     await db.rows<BatchRow>(sql`
@@ -65,7 +65,7 @@ export const claimOpenBatches = async (db: Queryable, most: number): Promise<Bat
   returning b.account_id, b.environment, b.id, b.accepted, b.refused, b.completed_at`)
   ).map(toBatch);
 
-/** Whoever comes second finds it completed. */
+/** Completes a batch. Returns false when another node has completed it. */
 export const completeBatch = async (tx: Tx, { accountId, environment, id }: Batch, atMs: number): Promise<boolean> =>
   (
     await tx.rows(sql`

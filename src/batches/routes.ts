@@ -1,4 +1,4 @@
-/** The HTTP face of batches. */
+/** The HTTP routes of batches. */
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Problem } from "../http/problem.ts";
 import { Type } from "../http/schema.ts";
@@ -16,7 +16,7 @@ const IdParams = Type.Object({ id: Type.String({ description: "The batch's id." 
 const MAX_BODY_BYTES = 2_097_152;
 const ITEMS_PER_REQUEST = 50;
 
-/** A batch costs one request for every fifty items. What has no list of items is refused for that, and costs one. */
+/** A batch costs one request for every fifty items. A body without a list of items is refused later, and costs one. */
 function costOf(body: unknown): number {
   const { items } = (body ?? {}) as { items?: unknown };
   return Array.isArray(items) ? Math.max(1, Math.ceil(Math.min(items.length, MAX_ITEMS) / ITEMS_PER_REQUEST)) : 1;

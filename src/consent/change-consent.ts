@@ -1,5 +1,5 @@
-/** What changes who may be written to: a recipient opts out, opts in again, or writes to us. Each is done in the caller's
- *  transaction, with its history and its event, and only where it changes something; the caller wakes the webhook workers after its commit. */
+/** Changes of consent: a recipient opts out, opts in again, or writes a message. Each is stored in the transaction of the caller, with its
+ *  history and its event, and only where it changes something. The caller wakes the webhook workers after its commit. */
 import { publishEvents } from "../events/publish.ts";
 import { assert } from "../lib/assert.ts";
 import { firstEventId, idKey, newId, toId, type EventId, type MessageId } from "../lib/id.ts";
@@ -12,17 +12,17 @@ export type Cause = { source: Source; keyword?: string | null; messageId?: Messa
 
 export type OptOut = { suppression: Suppression; isChanged: boolean };
 
-/** From now on nobody may write to the recipient, or this sender may not. One that is active already stays as it is. */
+/** Suppresses messages to the recipient from this sender, or from all. An active suppression stays unchanged. */
 export async function optOut(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<OptOut> {
   const [done] = await optOutAll(tx, nowMs, [{ pair, cause }]);
   assert(done !== undefined, "a pair that opts out has a suppression");
   return done;
 }
 
-/** Many at once, each pair named once; answered in the order they were asked in. */
+/** Stores many opt-outs, each pair at most once. Returns the results in the order of the wishes. */
 export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: Pair; cause: Cause }[]): Promise<OptOut[]> {
   const wanted = wishes.map(({ pair, cause }) => newSuppression(nowMs, pair, cause));
-  // Everybody takes them in one order, so that nobody waits in a circle.
+  // All transactions lock pairs in one order, so that there is no deadlock.
   const inOrder = wanted.toSorted((one, other) => (pairName(one) < pairName(other) ? -1 : 1));
   const inserted = new Set((await insertSuppressions(tx, inOrder)).map(({ id }) => idKey(id)));
   const isNew = ({ id }: Suppression): boolean => inserted.has(idKey(id));
@@ -49,14 +49,14 @@ export async function optOutAll(tx: Tx, nowMs: number, wishes: readonly { pair: 
   return done;
 }
 
-/** Lifts the suppression of this very pair; undefined when there is none, or none that is active. Who takes back a STOP to one sender
- *  has said nothing of what stands for all of them, by the account's own will: that stays. */
+/** Lifts the suppression of exactly this pair. Returns undefined when there is no active one. A suppression for all senders, which the
+ *  account added, stays: START to one sender says nothing about it. */
 export async function optIn(tx: Tx, nowMs: number, pair: Pair, cause: Cause): Promise<Suppression | undefined> {
   const [stored] = await lockSuppressions(tx, [pair]);
   return stored?.isActive === true ? lift(tx, nowMs, stored, cause) : undefined;
 }
 
-/** Lifts a suppression that is locked and active. */
+/** Lifts a locked, active suppression. */
 export async function lift(tx: Tx, nowMs: number, stored: Suppression, cause: Cause): Promise<Suppression> {
   const lifted = change(stored, nowMs, { ...reasonOf(cause), isActive: false });
   await storeChanges(tx, [lifted]);
@@ -64,7 +64,7 @@ export async function lift(tx: Tx, nowMs: number, stored: Suppression, cause: Ca
   return lifted.suppression;
 }
 
-/** The recipient wrote to the sender at that moment: for a day after it, free text may be sent. */
+/** Opens the service window: the recipient wrote to the sender at that moment. */
 export const openWindow = async (tx: Tx, pair: Pair & { sender: string }, atMs: number): Promise<void> => {
   await storeWindow(tx, pair, atMs);
 };
@@ -84,8 +84,8 @@ function change(stored: Suppression, nowMs: number, { isActive, source, keyword,
   return { changeId, suppression: { ...stored, isActive, source, keyword, messageId, note, updatedAtMs } };
 }
 
-/** An id later than the change before it, also when that was made by a node whose clock is ahead. Then it is not of the common
- *  sequence, which would stay ahead from there on. */
+/** Returns an id later than the previous change, also when the clock of its node is ahead. Such an id is not taken from the common
+ *  sequence, which would stay ahead from then on. */
 const idAfter = (beforeMs: number, nowMs: number): EventId =>
   nowMs > beforeMs ? newId("evt", nowMs) : toId("evt", uuidSequence()(beforeMs + 1));
 

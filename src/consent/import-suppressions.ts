@@ -1,4 +1,4 @@
-/** A list of recipients that opted out elsewhere, taken over as a whole. */
+/** Imports a list of recipients that opted out elsewhere, all or none. */
 import { Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import type { Tx } from "../storage/database.ts";
@@ -19,7 +19,7 @@ export const ImportRecord = Type.Object(
   { title: "SuppressionImport", description: "What an import did." },
 );
 
-/** Of entries for the same recipient and sender the first one counts. */
+/** The first of several entries for the same recipient and sender counts. */
 export async function importSuppressions(
   tx: Tx,
   nowMs: number,

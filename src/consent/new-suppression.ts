@@ -1,13 +1,13 @@
-/** What a request may say of suppressions: the schemas, and the rules beyond them. */
+/** Requests about suppressions: their schemas, and the rules that a schema cannot express. */
 import type { Fault } from "../http/problem.ts";
 import { optional, Type, type Static } from "../http/schema.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { Pair } from "./suppression.ts";
 
-// What is imported is one transaction.
+// An import is one transaction.
 const MAX_ENTRIES = 1_000;
-// As many as the schema tells at once.
+// As many as validation by the schema reports.
 const MAX_FAULTS = 100;
 
 const fields = {

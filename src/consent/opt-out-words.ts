@@ -11,13 +11,13 @@ export type OptWord = { kind: keyof typeof WORDS; word: string };
 const known = new Map<string, OptWord>();
 for (const kind of ["out", "in", "help"] as const) for (const word of WORDS[kind]) known.set(word, { kind, word });
 
-// Letters of the list's own alphabet, in any case, between what does not show: blanks and line breaks of all kinds, control
-// characters, and what is of no width. The three parts share no character, so however long a text, it is read once.
+// Latin letters in any case, between invisible characters: white space, control characters and characters without width. The three parts
+// share no character, so that a text of any length is read once.
 const LONE_WORD = /^[\s\p{Cc}\p{Cf}]*([A-Za-z]+)[\s\p{Cc}\p{Cf}]*$/u;
 
-/** The word that is the whole of a text, as the list has it. The list is kept to: what merely resembles a word of it (`STOP.`,
- *  `opt out`, `ARRÊT`, a word in another alphabet that folds to the same letters) is a text like any other, which the account gets
- *  to read, since a guess would silence someone who asked a question, or bring back someone who did not. */
+/** Returns the word of the list that is the whole text. Only exact words count. A text that resembles a word (`STOP.`, `opt out`, `ARRÊT`, a
+ *  word in another alphabet that folds to the same letters) is an ordinary message for the account: a guess could opt out a person who
+ *  asked a question, or opt in a person who did not ask. */
 export function optWord(text: string): OptWord | undefined {
   const word = LONE_WORD.exec(text)?.[1];
   return word === undefined ? undefined : known.get(word.toUpperCase());

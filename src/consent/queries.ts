@@ -1,4 +1,4 @@
-/** All SQL of consent: who is not to be written to, how that came to be, and until when free text may be sent. */
+/** All SQL of consent: suppressions, their history, and service windows. */
 import type { AccountId, EventId, MessageId, SuppressionId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Uuid } from "../lib/uuid.ts";
@@ -26,7 +26,7 @@ type SuppressionRow = {
 const COLUMNS = `s.account_id, s.environment, s.recipient, s.sender, s.id, s.is_active, s.source, s.keyword, s.message_id, s.note,
        s.updated_at`;
 
-// Part of the key, where a null would not be equal to a null.
+// The sender is part of the key, where null would not equal null.
 const ANY_SENDER = "";
 
 const toSuppression = (row: SuppressionRow): Suppression => ({
@@ -64,7 +64,7 @@ const suppressionColumns = [
   column<Suppression, "timestamptz">("updated_at", "timestamptz", ({ updatedAtMs }) => updatedAtMs),
 ];
 
-/** The history of what is in `stored`. */
+/** Inserts the history of the suppressions in `stored`. */
 const recordChanges = (changeId: string): string => `
   insert into suppression_changes (account_id, environment, suppression_id, id, is_active, source, keyword, message_id, note)
   select account_id, environment, id, ${changeId}, is_active, source, keyword, message_id, note
@@ -87,8 +87,8 @@ select id
   from stored`,
 );
 
-/** Stores those whose pair has none yet, each with its first change, which has its own id; tells which these were. One that another
- *  transaction is about to store is waited for. */
+/** Inserts suppressions whose pair has none yet, each with its first change, which has the same id. Returns their ids. Waits for another
+ *  transaction that inserts the same pair. */
 export const insertSuppressions = (tx: Tx, suppressions: readonly Suppression[]): Promise<{ id: SuppressionId }[]> =>
   tx.rows<{ id: SuppressionId }>(insertNew(suppressions));
 
@@ -105,7 +105,7 @@ select found.*
                         for update) found`,
 );
 
-/** The suppressions of these pairs as they are, and stay until the transaction ends: locked in the order they are named in. */
+/** Locks the suppressions of these pairs until the transaction ends, in the given order. */
 export const lockSuppressions = async (tx: Tx, pairs: readonly Pair[]): Promise<Suppression[]> =>
   (await tx.rows<SuppressionRow>(lockPairs(pairs))).map(toSuppression);
 
@@ -126,12 +126,12 @@ with stored as (
 )${recordChanges("change_id")}`,
 );
 
-/** Writes changes of suppressions that are locked, and their history. */
+/** Stores changes of locked suppressions, and their history. */
 export const storeChanges = async (tx: Tx, changes: readonly Changed[]): Promise<void> => {
   await tx.rows(store(changes));
 };
 
-// What is always so, and has to be said for an index to be used: see the schema.
+// Always true. The condition lets the planner use the index, see the schema.
 const BY_ID = "recipient > ''";
 const BY_RECIPIENT = "id > '00000000-0000-0000-0000-000000000000'";
 
@@ -153,7 +153,7 @@ export async function findSuppression(
   return row && toSuppression(row);
 }
 
-/** The suppression as it is, and stays until the transaction ends. */
+/** Locks a suppression until the transaction ends. */
 export async function lockSuppression(tx: Tx, { accountId, environment }: Owner, id: SuppressionId): Promise<Suppression | undefined> {
   const [row] = await tx.rows<SuppressionRow>({ ...lockOne, values: [accountId, environment, id] });
   return row && toSuppression(row);
@@ -193,7 +193,7 @@ export async function listSuppressions(
 
 type ChangeRow = { id: EventId } & Pick<SuppressionRow, "is_active" | "source" | "keyword" | "message_id" | "note">;
 
-/** The history of a suppression, newest first, from before `before` on. */
+/** The history of a suppression, newest first, before `before`. */
 export const listChanges = async (
   db: Queryable,
   { accountId, environment, id }: Suppression,
@@ -209,8 +209,8 @@ export const listChanges = async (
   return rows.map(({ is_active: isActive, message_id: messageId, ...row }) => ({ ...row, isActive, messageId }));
 };
 
-/** The recipient wrote to the sender then. What was written before something that is known already moves nothing, and nobody wrote
- *  in the future, whatever a carrier's clock says. */
+/** Stores when the recipient wrote to the sender. An older message than the stored one changes nothing. A time in the future, by the clock
+ *  of a carrier, counts as now. */
 export const storeWindow = (
   tx: Tx,
   { accountId, environment, recipient, sender }: Pair & { sender: string },

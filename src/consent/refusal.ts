@@ -1,9 +1,9 @@
-/** Whether a recipient may be written to now: as SQL, for the statements that accept and advance messages, and as a question. */
+/** Whether a message to a recipient may be sent now: as SQL for the statements that accept and advance messages, and as a query. */
 import type { Queryable } from "../storage/database.ts";
 import { prepare } from "../storage/sql.ts";
 import type { Pair } from "./suppression.ts";
 
-/** The reasons for which a recipient may not be written to, in the order of their numbers in `consentRefusal`. */
+/** The reasons for which a message may not be sent, in the order of their numbers in `consentRefusal`. */
 export const CONSENT_REFUSALS = ["recipient_opted_out", "service_window_closed"] as const;
 export type ConsentRefusal = (typeof CONSENT_REFUSALS)[number];
 
@@ -14,8 +14,8 @@ const isActiveFor = (row: string, sender: string): string =>
                                   and s.recipient = ${row}.recipient and s.sender = ${sender}), false)`;
 
 /** Whether the recipient of a row with account_id, environment, recipient and sender has a suppression, for all senders or for the
- *  row's. Never null. Each look-up names the whole primary key, so that no plan turns it into a join or a hash of the table. Where the
- *  table is empty, it is not asked for each row. */
+ *  row's. Never null. Each look-up names the whole primary key, so that no plan turns it into a join or a hash of the table. An
+ *  empty table is not queried for each row. */
 export const isSuppressed = (row: string): string => `
                    (exists (select from suppressions)
                     and (${isActiveFor(row, "''")}
@@ -31,8 +31,8 @@ export const isWindowClosed = (row: string): string => `
                                      and w.recipient = ${row}.recipient and w.sender = ${row}.sender
                                      and w.opened_at <= now() - interval '24 hours'), false))`;
 
-/** The number of the reason for which the recipient of such a row, which also has channel and template, may not be written to; null
- *  where there is none. */
+/** The number of the reason for which a message to such a row, which also has channel and template, may not be sent; null where there is
+ *  none. */
 export const consentRefusal = (row: string): string =>
   `case when ${isSuppressed(row)} then 0
               when ${row}.channel = 'whatsapp' and ${row}.template is null

@@ -1,4 +1,4 @@
-/** The HTTP face of suppressions. */
+/** The HTTP routes of suppressions. */
 import type { Credential } from "../access/authenticate.ts";
 import { DEFAULT_LIMIT, idRange, pageOf, pageQuery, toPage } from "../api/paging.ts";
 import { route, toResponse, type Route } from "../api/route.ts";
@@ -26,7 +26,7 @@ const HistoryQuery = Type.Object({ ...pageQuery }, { additionalProperties: false
 
 const IdParams = Type.Object({ id: Type.String({ description: "The suppression's id." }) });
 
-// A thousand entries with notes of some length.
+// A thousand entries with notes.
 const IMPORT_BODY_BYTES = 524_288;
 
 const READ = { tag: "Suppressions", scope: "suppressions:read", isIdempotent: false } as const;

@@ -1,4 +1,4 @@
-/** What a client may do to suppressions. Each write is one transaction with its key, its events and its stored answer. */
+/** The operations of clients on suppressions. Each write is one transaction with its idempotency key, its events and its stored response. */
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
@@ -25,7 +25,7 @@ export class SuppressionChanger {
     this.#once = new Once(parts.db);
   }
 
-  /** 201 when it became active, by being made or made active again; 200 when it was. */
+  /** Responds with 201 when the suppression became active, new or again, and with 200 when it was active. */
   add(call: SuppressionCall, request: NewSuppression): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const cause = { source: "api", note: request.note ?? null } as const;
@@ -42,7 +42,7 @@ export class SuppressionChanger {
     });
   }
 
-  /** All of them or none. */
+  /** Imports all entries or none. */
   import(call: SuppressionCall, entries: readonly NewSuppression[]): Promise<Executed | Replay> {
     return this.#write(call, async (tx) => {
       const imported = await importSuppressions(tx, this.#now(), call.credential, entries);

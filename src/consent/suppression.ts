@@ -1,5 +1,5 @@
-/** A suppression: a recipient who is not to be written to, by one sender or by any, on any channel. Its words, its record as the
- *  outside sees it, and the schema of that. */
+/** A suppression: the rule that refuses messages to a recipient, from one sender or from all, on any channel. Its statuses, its record in
+ *  the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type EventId, type MessageId, type SuppressionId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -9,24 +9,24 @@ import type { Environment } from "../storage/owner.ts";
 
 export const SUPPRESSION_STATUSES = ["active", "lifted"] as const;
 
-/** How a suppression came to be as it is: a word that the recipient wrote, a request, an import. */
+/** The cause of a change: an opt-out word of the recipient, a request, or an import. */
 const SOURCES = ["keyword", "api", "import"] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** Whom it is about: one suppression each, which stays the same when it is lifted and made active again. */
+/** The recipient and sender of a suppression. Each pair has one, which is lifted and made active again. */
 export type Pair = {
   accountId: AccountId;
   environment: Environment;
   recipient: Recipient;
-  /** Null: whoever sends. */
+  /** Null: all senders. */
   sender: string | null;
 };
 
-/** A name for a pair: neither numbers nor senders hold line breaks. */
+/** A text that identifies a pair. Neither numbers nor senders contain line breaks. */
 export const pairName = ({ accountId, environment, recipient, sender }: Pair): string =>
   [accountId.toString("hex"), environment, recipient, sender ?? ""].join("\n");
 
-/** What its last change was, or what a change before that was. */
+/** The cause and time of a change. */
 type Reason = {
   isActive: boolean;
   source: Source;
@@ -38,7 +38,7 @@ type Reason = {
 
 export type Suppression = Pair & Reason & { id: SuppressionId; updatedAtMs: number };
 
-/** An entry of the history. Its id is the id of the event that told of it. */
+/** An entry of the history, with the id of its event. */
 export type ConsentChange = Reason & { id: EventId };
 
 const reason = {

@@ -1,4 +1,4 @@
-/** Retention: messages and events go away by whole weeks, some time after everything in them is over. */
+/** Retention: drops messages and events by whole weeks, some time after every message of the week is finished. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert } from "../lib/assert.ts";
 import type { Log } from "../lib/log.ts";
@@ -20,35 +20,35 @@ import {
 } from "./queries.ts";
 
 const DAY_MS = 24 * 3_600_000;
-// A message may wait 35 days for its time, then two days for a carrier and three for a receipt.
+// A message may be scheduled for 35 days ahead, then wait two days for a carrier and three for a receipt.
 export const MIN_RETENTION_DAYS = 40;
 
-// Every message of a large week is read.
+// The check of a large week reads every message.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
-// Accepts that come while a drop waits for a lock wait as long; what is under way in the tables is over in a fraction of this.
-// All of a drop's locks together take less than the second after which PostgreSQL looks for deadlocks: by then we are gone
-// from any there is, and it is never an accept that is ended for one.
+// While a drop waits for a lock, new accepts wait too. The transactions in the tables end in a fraction of this time. All locks of a drop
+// together take less than the second after which PostgreSQL looks for deadlocks: by then the drop has given up, so PostgreSQL never
+// ends an accept because of it.
 const LOCK_TIMEOUT_MS = 100;
-// A deadlock, or a slow reader, is gone at one of the next tries. A backup is not, and outlasts any number of them.
-const DROP_TRIES = 20;
+// A deadlock or a slow reader has ended at one of the next attempts. A backup outlasts any number of them.
+const DROP_ATTEMPTS = 20;
 const REST_MS = 200;
-// Some 4,000 messages: a fraction of a second.
+// About 4,000 messages: a fraction of a second.
 const SLICE_BLOCKS = 256;
 
 export type Retention = { retentionDays: number; nowMs: number; log: Log };
 
-/** What a turn did. Weeks by their first day. */
+/** The result of a turn. Weeks are named by their first day. */
 export type Turn = {
   dropped: string[];
-  /** Old, and with messages that are not finished. */
+  /** Old weeks with messages that are not finished. */
   kept: string[];
-  /** The one whose tables were in use. Those after it were not tried. */
+  /** The week whose tables were in use. Later weeks were not attempted. */
   inUse: string | null;
-  /** Rows taken out of the default partitions. */
+  /** Rows deleted from the default partitions. */
   deleted: Record<Default, number>;
 };
 
-/** One turn. Undefined when another node is at it. When it is `stopping` the turn's session is ended, whatever it is doing. */
+/** Runs one turn. Returns undefined while another node runs one. `stopping` ends the session of the turn, whatever it is doing. */
 export async function applyRetention(
   db: Database,
   { retentionDays, nowMs, log }: Retention,
@@ -60,7 +60,7 @@ export async function applyRetention(
     const session = await readSessionName(run);
     stopping?.throwIfAborted();
     let ending: Promise<void> | undefined;
-    // The statement under way fails, and with it the turn. A session that cannot be ended ends with the process.
+    // The running statement fails, and with it the turn. A session that cannot be ended ends with the process.
     const end = (): void => void (ending = db.endSession(session).catch(() => undefined));
     stopping?.addEventListener("abort", end);
     try {
@@ -71,7 +71,7 @@ export async function applyRetention(
       return turn;
     } finally {
       stopping?.removeEventListener("abort", end);
-      // Until its end the session is ours, and not given back for others to use.
+      // The session must not return to the pool before it has ended.
       await ending;
     }
   });
@@ -99,7 +99,7 @@ async function dropWeeks(run: Run, weeks: readonly Week[], log: Log): Promise<Om
 
 const nameOf = ({ fromMs }: Week): string => new Date(fromMs).toISOString().slice(0, 10);
 
-/** False when its locks could not be had, in several short tries. */
+/** Returns false when several short attempts did not get the locks. */
 async function tryDrop(run: Run, week: Week): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -109,16 +109,16 @@ async function tryDrop(run: Run, week: Week): Promise<boolean> {
       if (!isLockNotHad(error)) throw error;
       await rollback(run);
     }
-    if (tries === DROP_TRIES) return false;
+    if (tries === DROP_ATTEMPTS) return false;
     await sleep(REST_MS * (0.5 + Math.random()));
   }
 }
 
-// The lock time-out, and a deadlock that was found.
-const NOT_HAD = new Set(["55P03", "40P01"]);
-const isLockNotHad = (error: unknown): boolean => error instanceof Error && "code" in error && NOT_HAD.has(String(error.code));
+// SQLSTATE of a lock timeout and of a detected deadlock.
+const LOCK_FAILURES = new Set(["55P03", "40P01"]);
+const isLockNotHad = (error: unknown): boolean => error instanceof Error && "code" in error && LOCK_FAILURES.has(String(error.code));
 
-/** Rows that no week covers go one by one. Messages first: then their events are nobody's. */
+/** Deletes rows that no week covers one by one. Messages are deleted first, so that their events belong to no message any more. */
 async function emptyDefaults(run: Run, beforeMs: number, log: Log): Promise<Record<Default, number>> {
   const deleted = {
     messages: await emptyDefault(run, "messages", beforeMs),

@@ -29,7 +29,7 @@ export function retentionJob(db: Database, options: RetentionOptions): Repeating
   assert(retentionDays >= MIN_RETENTION_DAYS, `messages are kept for ${MIN_RETENTION_DAYS} days at least`);
   const turn = async (stopping: AbortSignal): Promise<number> => {
     const outcome = await applyRetention(db, { retentionDays, nowMs: now(), log }, stopping).catch((error: unknown) => {
-      // A stop cuts off the statements of a turn.
+      // A stop ends the statements of a turn.
       if (stopping.aborted) return undefined;
       throw error;
     });

@@ -1,4 +1,4 @@
-/** All SQL of retention. It is run in a session of its own, as text: names of tables cannot be parameters. */
+/** All SQL of retention. It runs as text in its own session, because names of tables cannot be parameters. */
 import type pg from "pg";
 import { firstUuidAt, uuidToText, type Uuid } from "../lib/uuid.ts";
 import { isFinished, STATUSES } from "../messages/states.ts";
@@ -9,7 +9,7 @@ import { prepare, type Sql } from "../storage/sql.ts";
 
 export type Run = (text: string) => Promise<pg.QueryResult>;
 
-// The finished ones by name: a status that is not known here is not finished.
+// Finished statuses are listed, so that an unknown status counts as unfinished.
 const FINISHED = `(${STATUSES.filter(isFinished)
   .map((status) => `'${status}'`)
   .join(", ")})`;
@@ -20,7 +20,7 @@ async function firstRow<T>(run: Run, text: string): Promise<T> {
   return (await run(text)).rows[0] as T;
 }
 
-/** One node at a time. */
+/** Lets one node work at a time. */
 export const tryLock = async (run: Run): Promise<boolean> =>
   (await firstRow<{ is_mine: boolean }>(run, `select pg_try_advisory_lock(${DATABASE_LOCK}, ${LOCKS.retention}) as is_mine`)).is_mine;
 
@@ -30,12 +30,12 @@ export const unlock = (run: Run): Promise<unknown> => run(`select pg_advisory_un
 export const readSessionName = async (run: Run): Promise<string> =>
   (await firstRow<{ name: string }>(run, "select current_setting('application_name') as name")).name;
 
-/** In the session, since the catalog's bounds are behind the locks of their tables, and the session can be ended. */
+/** Reads the weeks in the session, because the bounds in the catalog need locks of their tables, and the session can be ended. */
 export const readWeeks = (run: Run): Promise<Week[]> => listWeeks({ rows: async <T>({ text }: Sql) => (await run(text)).rows as T[] });
 
-/** Whether a message of the week is still under way: it waits in the queue, or its status says so. In one snapshot, since a
- *  message that changes may move to a block that was read already. It need not be asked again before the drop: a finished
- *  message stays finished, and ids take the present time, so that none is added to a past week. */
+/** Whether a message of the week is unfinished, by the queue or by its status. One snapshot, because a message that changes may move to a
+ *  block that was read already. The result stays true until the drop: a finished message stays finished, and new ids have the current
+ *  time, so that no message is added to a past week. */
 export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week): Promise<boolean> => {
   const { is_unfinished: isUnfinished } = await firstRow<{ is_unfinished: boolean }>(
     run,
@@ -54,7 +54,7 @@ export const hasUnfinished = async (run: Run, { fromMs, toMs, messages }: Week):
 export const tablesOf = ({ messages, events, webhook_deliveries: deliveries }: Week): string[] =>
   deliveries === undefined ? [messages, events] : [messages, events, deliveries];
 
-/** All tables of a week go, or none. Whoever comes while a lock is waited for waits behind it, whichever week they are about. */
+/** Drops all tables of a week or none. While it waits for a lock, statements on any week wait behind it. */
 export const dropTables = (run: Run, week: Week, lockTimeoutMs: number): Promise<unknown> =>
   run(`begin;
        set local lock_timeout = ${lockTimeoutMs};
@@ -63,7 +63,7 @@ export const dropTables = (run: Run, week: Week, lockTimeoutMs: number): Promise
 
 export const rollback = (run: Run): Promise<unknown> => run("rollback");
 
-// Tables that catch what no partition covers: usually empty.
+// Default partitions hold rows that no week covers, and are usually empty.
 const DEFAULTS = { messages: "messages_default", events: "events_default", webhook_deliveries: "webhook_deliveries_default" } as const;
 
 export type Default = keyof typeof DEFAULTS;
@@ -78,7 +78,7 @@ const OLD_AND_OVER: Record<Default, string> = {
      and not exists (select
                        from delivery_queue q
                       where q.message_id = old.id)`,
-  // The timeline of a message that is still under way stays with it.
+  // The timeline of an unfinished message stays.
   events: `not exists (select
                        from messages m
                       where m.account_id = old.account_id and m.environment = old.environment and m.id = old.message_id
@@ -88,7 +88,7 @@ const OLD_AND_OVER: Record<Default, string> = {
                       where q.id = old.id)`,
 };
 
-/** Removes what is past and over from some blocks of a default partition, and tells how many rows that were. */
+/** Deletes old, finished rows from some blocks of a default partition, and returns how many. */
 export const deleteSlice = async (
   run: Run,
   table: Default,
@@ -103,7 +103,7 @@ export const deleteSlice = async (
   return rowCount ?? 0;
 };
 
-/** Tables without weeks, and the id that tells the age of a row; each has an index on it. */
+/** Tables without weeks, each with the indexed id that holds the age of a row. */
 export const AGEING_TABLES = { batches: "id", verifications: "id", message_parts: "message_id" } as const;
 export type AgeingTable = keyof typeof AGEING_TABLES;
 
@@ -124,6 +124,6 @@ const DELETE_OLD: Readonly<Record<AgeingTable, ReturnType<typeof deleteOld>>> = 
   message_parts: deleteOld("message_parts"),
 };
 
-/** The oldest go, so many at most; returns how many it were. */
+/** Deletes up to `most` of the oldest rows, and returns how many. */
 export const deleteOldRows = async (db: Queryable, table: AgeingTable, before: Uuid, most: number): Promise<number> =>
   (await db.rows({ ...DELETE_OLD[table], values: [before, most] })).length;

@@ -1,4 +1,4 @@
-/** Codes: how they are made, kept and compared. */
+/** Creates, hashes and compares codes. */
 import { randomInt } from "node:crypto";
 import type { VerificationId } from "../lib/id.ts";
 import type { SecretBox } from "../lib/secret-box.ts";
@@ -9,19 +9,19 @@ import type { Environment } from "../storage/owner.ts";
 export const MIN_LENGTH = 4;
 export const MAX_LENGTH = 10;
 
-/** In `test` it is always the same, so that an application can be tested. */
+/** The code in `test` is always the same, so that an application can be tested. */
 const TEST_CODE = "1234567890";
 
 export const newCode = (environment: Environment, length: number): string =>
   environment === "test" ? TEST_CODE.slice(0, length) : Array.from({ length }, () => randomInt(10)).join("");
 
-const placeOf = (id: VerificationId): string => `verification ${uuidToText(id)}`;
+const sealPurpose = (id: VerificationId): string => `verification ${uuidToText(id)}`;
 
-/** Keyed, and for this verification alone: the few codes there are could all be tried on a plain hash. */
-export const hashCode = (box: SecretBox, id: VerificationId, code: string): Buffer => box.mac(code, placeOf(id));
-export const isCode = (box: SecretBox, id: VerificationId, code: string, hash: Buffer): boolean => box.isMac(hash, code, placeOf(id));
+/** Hashes a code with a key and for only this verification. A plain hash could be reversed, because there are few codes. */
+export const hashCode = (box: SecretBox, id: VerificationId, code: string): Buffer => box.mac(code, sealPurpose(id));
+export const isCode = (box: SecretBox, id: VerificationId, code: string, hash: Buffer): boolean => box.isMac(hash, code, sealPurpose(id));
 
-/** What a record shows of what was sent. */
+/** Masks the code in the content that the record shows. */
 export const concealing =
   (code: string) =>
   ({ body, template }: Content): Content => {

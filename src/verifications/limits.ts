@@ -1,5 +1,4 @@
-/** How often codes are sent. Whoever earns from messages to numbers of their own asks for many: to one number, or to a row of
- *  numbers side by side. */
+/** Limits of how often codes are sent. They protect against SMS pumping: many codes to one number, or to adjacent numbers. */
 import { Problem } from "../http/problem.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 
@@ -7,17 +6,17 @@ export type Limits = { cooldownSeconds: number; perRecipientHour: number; perPre
 
 export const HOUR_MS = 3_600_000;
 
-// Numbers are given to carriers and their customers in rows of ten thousand.
+// Carriers and their customers get numbers in blocks of ten thousand.
 const OWN_DIGITS = 4;
 
-/** What a number has in common with those beside it. */
+/** The digits that adjacent numbers share. */
 export const prefixOf = (recipient: Recipient): string => recipient.slice(0, -OWN_DIGITS);
 
-/** What was sent within the last hour: counted no further than the limits, and when it was last. */
+/** The codes of the last hour, counted up to the limits, and the time of the last one. */
 export type Recent = { ofRecipient: number; ofPrefix: number; lastAtMs: number | null };
 
 export function limitProblem({ ofRecipient, ofPrefix, lastAtMs }: Recent, limits: Limits, nowMs: number): Problem | undefined {
-  // Clocks of nodes differ a little: where there is nothing to wait for, the last one may seem to be still to come.
+  // The clocks of nodes differ a little, so the last code may seem to lie in the future. Without a cooldown there is no wait.
   const waitMs = lastAtMs === null || limits.cooldownSeconds === 0 ? 0 : lastAtMs + limits.cooldownSeconds * 1_000 - nowMs;
   if (waitMs > 0) return problem("verification_too_soon", `the next code can be sent in ${seconds(Math.ceil(waitMs / 1_000))}`);
   if (ofRecipient >= limits.perRecipientHour)

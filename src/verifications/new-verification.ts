@@ -8,7 +8,7 @@ import { MAX_LENGTH, MIN_LENGTH } from "./code.ts";
 
 export const DEFAULT_CODE_LENGTH = 6;
 export const DEFAULT_TTL_SECONDS = 600;
-// A person waits about so long before they ask for another code.
+// A person waits about this long before requesting another code.
 const DEFAULT_AFTER_SECONDS = 30;
 const DEFAULT_TEMPLATE = "verification_code";
 
@@ -72,7 +72,7 @@ export function toMessageRequest(request: NewVerification, code: string): NewMes
     channel: first,
     sender: request.sender ?? null,
     priority: "high",
-    // A code that is no longer taken need not arrive.
+    // A code that has expired need not arrive.
     ttl_seconds: request.ttl ?? DEFAULT_TTL_SECONDS,
     fallback: others.map((channel) => ({ ...said, channel, after_seconds: request.after_seconds ?? DEFAULT_AFTER_SECONDS })),
   };

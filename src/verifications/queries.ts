@@ -61,18 +61,17 @@ export async function findVerification(
   return row && toVerification(row);
 }
 
-/** The verification as it is, and stays until the transaction ends. */
+/** Locks a verification until the transaction ends. */
 export async function lockVerification(tx: Tx, { accountId, environment }: Owner, id: VerificationId): Promise<Verification | undefined> {
   const [row] = await tx.rows<VerificationRow>({ ...locking, values: [accountId, environment, id] });
   return row && toVerification(row);
 }
 
-/** Whoever else wants to send to the recipient, or to the numbers beside it, waits until this transaction ends: so the limits hold on
- *  any number of nodes. */
+/** Waits for other transactions that send to the recipient or to adjacent numbers, so that the limits hold on any number of nodes. */
 export const waitForTurn = (tx: Tx, owner: Owner, recipient: Recipient): Promise<unknown[]> =>
   lockOwner(tx, OWNER_LOCKS.verifications, owner, prefixOf(recipient));
 
-/** What was sent lately to a recipient and to the numbers beside it; it stays so for whose turn it is. */
+/** Reads the recent codes to a recipient and to adjacent numbers. They do not change after `waitForTurn`. */
 export async function readRecent(tx: Tx, owner: Owner, recipient: Recipient, limits: Limits, nowMs: number): Promise<Recent> {
   const { accountId, environment } = owner;
   const prefix = prefixOf(recipient);
@@ -100,7 +99,7 @@ export async function readRecent(tx: Tx, owner: Owner, recipient: Recipient, lim
   };
 }
 
-/** Codes that were sent before are no longer taken: with each that is, guessing gets easier. Returns the messages that carry them. */
+/** Invalidates earlier codes, because each valid code makes guessing easier. Returns their messages. */
 export const supersede = (tx: Tx, { accountId, environment, recipient, updatedAtMs }: Verification): Promise<{ message_id: MessageId }[]> =>
   tx.rows<{ message_id: MessageId }>(sql`
   update verifications

@@ -1,4 +1,4 @@
-/** The HTTP face of verifications. */
+/** The HTTP routes of verifications. */
 import { route, toResponse, type Route } from "../api/route.ts";
 import { Type } from "../http/schema.ts";
 import { decodeId } from "../lib/id.ts";

@@ -1,4 +1,4 @@
-/** A verification: a code that was sent to a recipient, and whether it came back. */
+/** A verification: a code that is sent to a recipient and checked once. Its record in the API and the schema of the record. */
 import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type MessageId, type VerificationId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
@@ -7,7 +7,7 @@ import { uuidTimeMs } from "../lib/uuid.ts";
 import { CHANNELS, type Channel } from "../links/channel.ts";
 import type { Environment } from "../storage/owner.ts";
 
-/** Of a million codes of six digits, five tries find one in two hundred thousand times. */
+/** Five attempts find a code of six digits with a probability of 1 in 200,000. */
 export const MAX_ATTEMPTS = 5;
 
 const STATUSES = ["pending", "approved", "expired", "failed", "canceled"] as const;
@@ -46,7 +46,7 @@ export type Verification = {
   channels: readonly Channel[];
   codeLength: number;
   codeHash: Buffer;
-  /** As it was last written: time alone makes a pending one expired. */
+  /** The stored status. A pending verification expires by time, without a write. */
   status: Exclude<Status, "expired">;
   attempts: number;
   messageId: MessageId;

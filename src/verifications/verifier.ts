@@ -1,5 +1,5 @@
-/** What a client may do with verifications: start one, check a code, cancel. Each in one transaction with its key and its stored
- *  answer. The code itself is nowhere but in the message, sealed, until a carrier has it. */
+/** The operations of clients on verifications: start one, check a code, cancel. Each is one transaction with its idempotency key and its
+ *  stored response. The code itself is stored only in the message, sealed, until a carrier has it. */
 
 import { Problem, type Fault } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
@@ -55,7 +55,7 @@ export class Verifier {
     const span = tracing?.begin("commit", "internal", trace ?? null, {});
     const answer = await this.#write(call, async (tx) => {
       if (message instanceof Problem) return message;
-      // Made when its turn has come: of two at once, the later one is the one that counts.
+      // The id is made after the wait: of two simultaneous verifications the later one counts.
       await waitForTurn(tx, credential, request.recipient);
       const verification = this.#newVerification(credential, request, code, message.message.id);
       const problem = await this.#send(tx, verification, message);
@@ -68,7 +68,7 @@ export class Verifier {
     return answer;
   }
 
-  /** Of two that bring the right code at once, one gets it approved and the other finds it over. */
+  /** Checks a code. Of two simultaneous checks with the right code, one approves the verification and the other finds it finished. */
   check(call: WriteCall, id: VerificationId | undefined, code: string): Promise<Executed | Replay> {
     return this.#change(call, id, (verification, nowMs) => {
       if (isCode(this.#parts.box, verification.id, code, verification.codeHash))
@@ -119,7 +119,7 @@ export class Verifier {
     return undefined;
   }
 
-  /** A change of a verification that is pending. One that is over needs no other channel to be tried. */
+  /** Changes a pending verification. A finished one needs no fallback to another channel. */
   #change(
     call: WriteCall,
     id: VerificationId | undefined,
@@ -148,7 +148,7 @@ export class Verifier {
 
 export const noSuchVerification = (): Problem => new Problem("not_found", { detail: "no such verification in this environment" });
 
-/** The message is ours to make: what is wrong with it is wrong with the template that the request names, or its recipient. */
+/** Rewrites a problem of the message in terms of the request: the client named only the template and the recipient. */
 function inTermsOfRequest({ code, detail, errors = [] }: Problem): Problem {
   const toFault = (fault: Fault): Fault => {
     const pointer = "pointer" in fault ? fault.pointer : "";
@@ -158,7 +158,7 @@ function inTermsOfRequest({ code, detail, errors = [] }: Problem): Problem {
   return new Problem(code, faults.size === 0 ? { detail } : { errors: [...faults.values()] });
 }
 
-/** Which variable of the template is meant. */
+/** Adds the name of the variable of the template to the detail. */
 function named(pointer: string, detail: string): string {
   const variable = /\/template_variables\/(.+)$/.exec(pointer)?.[1];
   return variable === undefined ? detail : `its variable ${variable} ${detail}; a code's template has the variable code alone`;
