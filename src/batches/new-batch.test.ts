@@ -10,13 +10,13 @@ const only = (item: Record<string, unknown>, defaults: NewBatch["defaults"] = DE
 const inShort = (faults: readonly Fault[]): string[] => faults.map((fault) => `${"pointer" in fault ? fault.pointer : "?"} ${fault.code}`);
 
 describe("an item", () => {
-  test("has the defaults, and its own fields in their place", () => {
+  test("has the defaults, replaced by its own fields", () => {
     const { request, faults } = only({ recipient: RECIPIENT, body: "Hello Ada", priority: "high" });
     assert.deepEqual(faults, []);
     assert.deepEqual(request, { ...DEFAULTS, recipient: RECIPIENT, body: "Hello Ada", priority: "high" });
   });
 
-  test("may have everything itself, with or without defaults", () => {
+  test("may have all fields itself, with or without defaults", () => {
     const item = { recipient: RECIPIENT, channel: "whatsapp", body: "Hello" };
     for (const defaults of [undefined, null, {}]) {
       const { request, faults } = toItem(defaults === undefined ? { items: [item] } : { defaults, items: [item] }, 0);
@@ -25,20 +25,20 @@ describe("an item", () => {
     }
   });
 
-  test("takes a default away with null", () => {
+  test("removes a default with null", () => {
     const { request, faults } = only({ recipient: RECIPIENT, body: null, template_id: "welcome" });
     assert.deepEqual(faults, []);
     assert.deepEqual([request.body, request.template_id], [null, "welcome"]);
     assert.deepEqual(inShort(only({ recipient: RECIPIENT, body: null }).faults), ["/items/0/body required"]);
   });
 
-  test("has its own metadata whole, or the default's whole", () => {
+  test("has either its own metadata or the default metadata", () => {
     assert.deepEqual(only({ recipient: RECIPIENT, metadata: { wave: "2" } }).request.metadata, { wave: "2" });
     assert.deepEqual(only({ recipient: RECIPIENT, metadata: {} }).request.metadata, {});
     assert.deepEqual(only({ recipient: RECIPIENT }).request.metadata, DEFAULTS.metadata);
   });
 
-  test("leaves the defaults and the other items as they were", () => {
+  test("leaves the defaults and the other items unchanged", () => {
     const batch: NewBatch = { defaults: { ...DEFAULTS }, items: [{ recipient: RECIPIENT, body: "one" }, { recipient: RECIPIENT }] };
     const before = structuredClone(batch);
     toItem(batch, 0);
@@ -46,7 +46,7 @@ describe("an item", () => {
     assert.deepEqual(batch, before);
   });
 
-  test("of a field called __proto__ is refused for it, and inherits nothing", () => {
+  test("with a field named __proto__ is refused and inherits nothing", () => {
     const batch = JSON.parse(`{"items":[{"recipient":"${RECIPIENT}","channel":"sms","__proto__":{"body":"x"}}]}`) as NewBatch;
     const { request, faults } = toItem(batch, 0);
     assert.deepEqual(new Set(inShort(faults)), new Set(["/items/0/__proto__ unknown_field", "/items/0/body required"]));
@@ -84,7 +84,7 @@ describe("a fault points into the batch", () => {
     });
   }
 
-  test("also one that the defaults brought, at every item that does not replace it", () => {
+  test("also a fault of the defaults, at every item that does not replace the field", () => {
     const batch = {
       defaults: { ...DEFAULTS, priority: "urgent" },
       items: [{ recipient: RECIPIENT }, { recipient: RECIPIENT, priority: "high" }],

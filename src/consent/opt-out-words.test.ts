@@ -29,7 +29,7 @@ for (const [kind, words] of Object.entries(WORDS)) {
   }
 }
 
-describe("a text like any other", () => {
+describe("an ordinary text", () => {
   const TEXTS: Readonly<Record<string, string>> = {
     nothing: "",
     "blanks alone": " \u200b\n",
@@ -58,7 +58,7 @@ describe("a text like any other", () => {
   for (const [what, text] of Object.entries(TEXTS)) test(`is ${what}`, () => assert.equal(optWord(text), undefined));
 });
 
-test("a long text is read once, also one that is nearly nothing but blanks", () => {
+test("a long text is read once, also one of almost only white space", () => {
   const begun = performance.now();
   assert.equal(optWord(`${" ".repeat(200_000)}x${" ".repeat(200_000)}y`), undefined);
   assert.deepEqual(optWord(`${" ".repeat(200_000)}stop${" ".repeat(200_000)}`)?.word, "STOP");

@@ -1,4 +1,4 @@
-/** The operations of clients on suppressions. Each write is one transaction with its idempotency key, its events and its stored response. */
+/** The operations of clients on suppressions. Each write is one transaction with its idempotency key, its events and its response. */
 import type { Credential } from "../access/authenticate.ts";
 import { Problem } from "../http/problem.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";

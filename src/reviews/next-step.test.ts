@@ -65,7 +65,7 @@ const said = (known: Omit<Partial<StepInput>, "template"> & { template: Template
   return step.kind === "submit" ? `submit${step.before === undefined ? "" : " in place"}` : step.kind;
 };
 
-describe("what nobody has handed in yet", () => {
+describe("a template without a submission", () => {
   const CASES: readonly (readonly [status: Template["status"], has: CarrierTemplate | undefined, step: string])[] = [
     ["pending", undefined, "submit"],
     ["approved", undefined, "submit"],
@@ -94,32 +94,33 @@ describe("what nobody has handed in yet", () => {
     });
 });
 
-describe("what is on its way, of which no answer is on record,", () => {
+describe("a submission without a stored response", () => {
   const template = ours();
   const asked = review(template, { status: "asked", carrierId: null });
-  test("is taken over where the carrier has it", () =>
+  test("is taken over when the carrier has the template", () =>
     assert.equal(said({ template, review: asked, theirs: theirs("pending") }), "take over"));
-  test("is handed in again where it has not", () => assert.equal(said({ template, review: asked }), "submit"));
+  test("is repeated when the carrier does not have the template", () => assert.equal(said({ template, review: asked }), "submit"));
 });
 
-describe("what was handed in", () => {
+describe("a submitted template", () => {
   const template = ours();
-  test("is what the carrier says", () => assert.equal(said({ template, review: review(template), theirs: theirs("approved") }), "note"));
-  test("and refused is not what the carrier has under that name", () =>
+  test("gets the status of the carrier", () =>
+    assert.equal(said({ template, review: review(template), theirs: theirs("approved") }), "note"));
+  test("that was refused is not the template of that name at the carrier", () =>
     assert.equal(said({ template, review: review(template, { status: "refused" }), theirs: theirs("approved") }), "none"));
-  test("a moment ago may still be listed as it was before", () => {
+  test("may be listed with its previous text for a while", () => {
     const fresh = review(template, { askedAtMs: NOW - 5_000 });
     assert.equal(said({ template, review: fresh, theirs: theirs("approved", OTHER) }), "none");
     assert.equal(said({ template, review: fresh, theirs: theirs("approved") }), "note");
     assert.equal(said({ template, review: review(template), theirs: theirs("approved", OTHER) }), "note");
   });
-  test("and is not there any more was deleted, once that is certain", () => {
+  test("that is missing from a complete list counts as deleted after an hour", () => {
     const old = review(template, { askedAtMs: NOW - 2 * HOUR });
     assert.equal(said({ template, review: old }), "gone");
     assert.equal(said({ template, review: old, isComplete: false }), "none");
     assert.equal(said({ template, review: review(template, { askedAtMs: NOW - 60_000 }) }), "none");
   });
-  test("and has another id there is another", () => {
+  test("with another id at the carrier is another template", () => {
     assert.equal(said({ template, review: review(template), theirs: theirs("approved", { id: "8" }) }), "take over");
     assert.equal(said({ template, review: review(template), theirs: theirs("approved", { ...OTHER, id: "8" }) }), "submit in place");
   });

@@ -77,15 +77,16 @@ const CASES: readonly (readonly [what: string, status: TemplateStatus, reviews: 
   ["paused, and approved again where it was", "paused", [review("a", "approved"), review("b", "rejected")], "approved null"],
 ];
 
-describe("what reviews come to", () => {
+describe("the status that reviews add up to", () => {
   for (const [what, status, reviews, verdict] of CASES)
     test(`${status}, ${what}: ${verdict ?? "open"}`, () => {
       const found = combineReviews(template(status), reviews, TWO);
       assert.equal(found && `${found.status} ${found.reason}`, verdict);
     });
 
-  test("a link is named where there are several", () =>
+  test("the reason names the link when there are several business accounts", () =>
     assert.deepEqual(combineReviews(template("pending"), [review("a", "rejected")], ONE), { status: "rejected", reason: "why a" }));
 
-  test("nobody to ask decides nothing", () => assert.equal(combineReviews(template("pending"), [review("a", "approved")], []), undefined));
+  test("without a business account nothing is decided", () =>
+    assert.equal(combineReviews(template("pending"), [review("a", "approved")], []), undefined));
 });

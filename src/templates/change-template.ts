@@ -1,4 +1,4 @@
-/** The operations of clients on their templates. Each write is one transaction with its idempotency key, its event and its stored response. */
+/** The operations of clients on their templates. Each write is one transaction with its idempotency key, its event and its response. */
 import { Problem } from "../http/problem.ts";
 import { Once, type Executed, type Replay, type WriteResponse, type WriteCall } from "../idempotency/once.ts";
 import { encodeId, newId, type TemplateId } from "../lib/id.ts";

@@ -118,19 +118,19 @@ const SAME: readonly (readonly [what: string, request: EditTemplate])[] = [
 ];
 
 for (const [what, request] of SAME) {
-  test(`a change that says ${what} changes nothing`, () => {
+  test(`an edit with ${what} changes nothing`, () => {
     const before = template();
     assert.deepEqual(applyEdit(before, request, NOW_MS), { template: before, isChanged: false, isNewVersion: false, isReviewed: false });
   });
 }
 
-test("one that waits for its review may be submitted: it is", () => {
+test("a pending template may be submitted again", () => {
   const before = template({ status: "pending" });
   assert.equal(applyEdit(before, { status: "pending" }, NOW_MS).isChanged, false);
 });
 
 for (const status of ["approved", "paused"] as const) {
-  test(`one that is ${status} cannot be submitted as it is`, () => {
+  test(`a template that is ${status} cannot be submitted unchanged`, () => {
     assert.throws(
       () => applyEdit(template({ status }), { status: "pending" }, NOW_MS),
       (error) => error instanceof Problem && error.code === "invalid_request_payload" && error.detail.startsWith(`status: it is ${status}`),

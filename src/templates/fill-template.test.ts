@@ -32,7 +32,7 @@ function faultsOf(outcome: ReturnType<typeof fillTemplate>): (readonly [string, 
   return (outcome.errors ?? []).map((fault) => ["pointer" in fault ? fault.pointer : "", fault.code]);
 }
 
-test("the body with its variables filled in, and nothing of header, footer or buttons", () => {
+test("filling returns the body with its variables, without header, footer and buttons", () => {
   const filled = fillTemplate(template({ header: "For {{name}}", footer: "Bye" }), { order: "7", name: "Ada" }, "whatsapp");
   assert.deepEqual(filled, { kind: "filled", text: "Hello Ada, your order 7 is on its way." });
 });
@@ -73,7 +73,7 @@ const MISMATCHES: readonly (readonly [what: string, variables: Record<string, st
   ];
 
 for (const [what, variables, expected] of MISMATCHES) {
-  test(`given ${what}, each variable has its fault`, () => {
+  test(`with ${what} each variable has its fault`, () => {
     for (const pointer of ["", "/fallback/2"]) {
       const outcome = fillTemplate(template(), variables, "sms", pointer);
       assert.deepEqual(
@@ -85,13 +85,13 @@ for (const [what, variables, expected] of MISMATCHES) {
   });
 }
 
-test("a variable that is called like something every object has is still missing", () => {
+test("a variable with the name of an inherited property is missing", () => {
   assert.deepEqual(faultsOf(fillTemplate(template({ body: "{{constructor}}" }), {}, "sms")), [
     ["/template_variables/constructor", "missing_variable"],
   ]);
 });
 
-test("a variable of the header alone is needed on sms, too: one request fits every channel", () => {
+test("a variable of only the header is required on SMS too", () => {
   assert.deepEqual(faultsOf(fillTemplate(template({ header: "{{x}}", body: "Hello" }), {}, "sms")), [
     ["/template_variables/x", "missing_variable"],
   ]);

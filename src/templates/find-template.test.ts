@@ -55,7 +55,7 @@ function stand(context: TestContext): { nowMs: number } {
 
 const nameOf = (template: Template | undefined): string | undefined => template?.name;
 
-test("an answer is trusted for a second from before it was asked for, without waiting", async (context) => {
+test("a template is cached for a second from the start of its query", async (context) => {
   const clock = stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -76,7 +76,7 @@ test("an answer is trusted for a second from before it was asked for, without wa
   assert.equal(db.questions.length, 2);
 });
 
-test("those that come together ask once, and a miss is remembered", async (context) => {
+test("simultaneous requests share one query, and an unknown name is cached", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -88,7 +88,7 @@ test("those that come together ask once, and a miss is remembered", async (conte
   assert.equal(db.questions.length, 1);
 });
 
-test("an id is looked up as one, a name as one, and what can be neither is not looked up", async (context) => {
+test("an id is queried by id, a name by name, and any other text is not queried", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -105,7 +105,7 @@ test("an id is looked up as one, a name as one, and what can be neither is not l
   assert.equal(db.questions.length, 2);
 });
 
-test("environments are apart, and one is forgotten by itself", async (context) => {
+test("environments have separate caches, and only one is dropped", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -120,7 +120,7 @@ test("environments are apart, and one is forgotten by itself", async (context) =
   assert.equal(db.questions.length, 5);
 });
 
-test("an answer that was asked for before the forgetting is not remembered, and nobody joins those who wait for it", async (context) => {
+test("a query from before the cache was dropped is neither cached nor shared", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -137,7 +137,7 @@ test("an answer that was asked for before the forgetting is not remembered, and 
   assert.equal(nameOf(known), "new");
 });
 
-test("an answer that comes after the forgetting, with nobody after it, is not remembered either", async (context) => {
+test("the result of a query that ends after the cache was dropped is not cached", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -148,7 +148,7 @@ test("an answer that comes after the forgetting, with nobody after it, is not re
   assert.ok(templates.find(OWNER, "order") instanceof Promise);
 });
 
-test("a question that fails is told to all who asked, and asked again by the next", async (context) => {
+test("a failed query rejects for all that share it, and the next request queries again", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);
@@ -160,7 +160,7 @@ test("a question that fails is told to all who asked, and asked again by the nex
   assert.equal(nameOf(await again), "order");
 });
 
-test("ten thousand answers are remembered, and no more", async (context) => {
+test("the cache holds ten thousand templates at most", async (context) => {
   stand(context);
   const db = new Slow();
   const templates = new Templates(db);

@@ -182,7 +182,7 @@ for (const [language, detail] of LANGUAGES) {
   });
 }
 
-test("a change may name anything but the name, or nothing", () => {
+test("an edit may have any field except the name, or none", () => {
   assert.deepEqual(ofEdit({}), []);
   const { name: _name, ...rest } = WHATSAPP;
   assert.deepEqual(ofEdit({ ...rest, header: "", footer: "", buttons: [], examples: {}, status: "pending" }), []);
@@ -196,7 +196,7 @@ test("a change may name anything but the name, or nothing", () => {
   assert.deepEqual(shown(ofEdit({ status: "draft" })), ["/status invalid_value"]);
 });
 
-test("what a change says is judged by itself before anything is looked up", () => {
+test("the fields of an edit are checked before the template is read", () => {
   const body = {
     language: "en-us",
     channels: ["sms", "sms"],

@@ -63,7 +63,7 @@ const MALFORMED: readonly (readonly [text: string, ...details: (readonly [at: nu
 ];
 
 for (const [text, ...expected] of MALFORMED) {
-  test(`${JSON.stringify(text)} is found fault with, at its place`, () => {
+  test(`${JSON.stringify(text)} has a fault with its position`, () => {
     const faults = placeholderFaults(text, "/header");
     assert.deepEqual(
       faults.map(({ code, ...fault }) => [
@@ -77,11 +77,11 @@ for (const [text, ...expected] of MALFORMED) {
   });
 }
 
-test("a text that is wrong throughout has so many faults and no more", () => {
+test("a text that is wrong throughout has ten faults at most", () => {
   assert.equal(placeholderFaults("{{}}".repeat(400), "/body").length, 10);
 });
 
-test("the header's variables come first, and one that both have is one", () => {
+test("variables of the header come first, and a variable of both parts counts once", () => {
   assert.deepEqual(variablesOf({ header: "for {{b}}", body: "{{a}} {{b}} {{c}}" }), ["b", "a", "c"]);
 });
 
@@ -113,7 +113,7 @@ for (const [what, header, body, code] of TOGETHER) {
   });
 }
 
-test("the first number that is missing is named", () => {
+test("the fault names the first missing number", () => {
   assert.match(variableFaults({ header: null, body: "{{4}} {{1}}" })[0]?.detail ?? "", /\{\{2\}\} is missing/);
 });
 
@@ -134,7 +134,7 @@ for (const [text, variables, filled] of FILLED) {
   test(`${text} becomes ${filled}`, () => assert.equal(fill(text, variables), filled));
 }
 
-test("whatever the values, the text around them stays and each stands where its variable stood", () => {
+test("filling replaces each variable with its value and changes no other text", () => {
   const value = fc.string({ unit: fc.constantFrom("{{", "}}", "a", "b", "$", "&", "1", "\\", "🐦") });
   fc.assert(fc.property(value, value, (a, b) => fill("<{{a}}|{{b}}|{{a}}>", { a, b }) === `<${a}|${b}|${a}>`));
 });

@@ -17,7 +17,7 @@ const message = (fields: Partial<Countable> = {}): Countable => ({
 });
 
 describe("a message is counted", () => {
-  test("in the minute of its creation, under what it is", () =>
+  test("in the minute of its creation, with its channel and status", () =>
     assert.deepEqual(countedOf(message()), {
       minuteMs: Date.UTC(2026, 2, 31, 13, 59),
       channel: "sms",
@@ -27,16 +27,16 @@ describe("a message is counted", () => {
       segments: 2,
     }));
 
-  test("in the minute that begins with it", () =>
+  test("in the minute that begins at its creation", () =>
     assert.equal(countedOf(message({ id: toId("msg", firstUuidAt(AT + 1)) })).minuteMs, Date.UTC(2026, 2, 31, 14)));
 
   test("in the same minute whenever it is delivered", () =>
     assert.equal(countedOf(message({ status: "delivered", deliveredAtMs: AT + 3_600_000 })).minuteMs, countedOf(message()).minuteMs));
 
-  test("under its error", () =>
+  test("with its error", () =>
     assert.equal(countedOf(message({ error: { code: "invalid_destination" } })).errorCode, "invalid_destination"));
 
-  test("without parts where the channel has none", () => assert.equal(countedOf(message({ segments: null })).segments, 0));
+  test("without segments where the channel has none", () => assert.equal(countedOf(message({ segments: null })).segments, 0));
 
   const DELAYS: readonly (readonly [what: string, fields: Partial<Countable>, ms: number])[] = [
     ["from its creation", { deliveredAtMs: AT + 5_000 }, 5_000],
@@ -46,11 +46,11 @@ describe("a message is counted", () => {
     ["as nothing where clocks disagree", { deliveredAtMs: AT - 5_000 }, 0],
   ];
   for (const [what, fields, ms] of DELAYS) {
-    test(`with its time to delivery, ${what}`, () => assert.equal(countedOf(message(fields)).deliveryBucket, deliveryBucket(ms)));
+    test(`with its delivery time, ${what}`, () => assert.equal(countedOf(message(fields)).deliveryBucket, deliveryBucket(ms)));
   }
 });
 
-describe("the scale of times", () => {
+describe("the buckets of delivery times", () => {
   const STEPS: readonly (readonly [ms: number, bucket: number])[] = [
     [-1, 0],
     [0, 0],
@@ -70,7 +70,7 @@ describe("the scale of times", () => {
   ];
   for (const [ms, bucket] of STEPS) test(`has ${ms} ms on step ${bucket}`, () => assert.equal(deliveryBucket(ms), bucket));
 
-  test("puts every time on the first step that reaches it", () => {
+  test("put every time into the first bucket that covers it", () => {
     for (let bucket = 1; bucket <= 60; bucket += 1) {
       for (const ms of [Math.floor(bucketUpperMs(bucket)), Math.floor(bucketUpperMs(bucket - 1)) + 1]) {
         assert.equal(deliveryBucket(ms), bucket, `${ms} ms`);
@@ -81,7 +81,7 @@ describe("the scale of times", () => {
 });
 
 describe("a quantile", () => {
-  test("of nothing is nothing", () => {
+  test("of no messages is null", () => {
     assert.equal(quantileMs(new Map(), 0.5), null);
     assert.equal(quantileMs(new Map([[3, 0]]), 0.5), null);
   });
@@ -120,7 +120,7 @@ describe("a quantile", () => {
   ];
   for (const [what, histogram, q, ms] of CASES) test(`is right: ${what}`, () => assert.equal(quantileMs(new Map(histogram), q), ms));
 
-  test("is within a step of the truth", () => {
+  test("is within a bucket of the true value", () => {
     const times = Array.from({ length: 1_000 }, (_, index) => 150 + index * index);
     const histogram = new Map<number, number>();
     for (const ms of times) histogram.set(deliveryBucket(ms), (histogram.get(deliveryBucket(ms)) ?? 0) + 1);

@@ -51,12 +51,12 @@ for (const [what, recent, code, detail] of ROWS) {
   });
 }
 
-test("without a cool-down the next may follow at once", () => {
+test("without a cooldown the next code may follow at once", () => {
   for (const lastAtMs of [NOW, NOW + 5])
     assert.equal(limitProblem({ ...NONE, lastAtMs }, { ...LIMITS, cooldownSeconds: 0 }, NOW), undefined);
 });
 
-test("numbers side by side have the same prefix, and no others", () => {
+test("only adjacent numbers have the same prefix", () => {
   assert.equal(prefixOf(recipientOf("+14155550123")), "+1415555");
   assert.equal(prefixOf(recipientOf("+14155559999")), prefixOf(recipientOf("+14155550000")));
   assert.notEqual(prefixOf(recipientOf("+14155560000")), prefixOf(recipientOf("+14155550000")));

@@ -41,7 +41,7 @@ describe("the message that carries the code", () => {
   const request = (fields: Partial<NewVerification>): NewVerification => ({ ...BASE, ...fields });
   const said = { template_id: "verification_code", template_variables: { code: "1234" } };
 
-  test("goes by the one channel, soon, for ten minutes, and by no other", () => {
+  test("uses the only channel, urgently, for ten minutes, without a fallback", () => {
     assert.deepEqual(toMessageRequest(request({ channel: "whatsapp" }), "1234"), {
       ...said,
       ...BASE,
@@ -53,13 +53,13 @@ describe("the message that carries the code", () => {
     });
   });
 
-  test("goes by the first channel, and says the same by the next", () => {
+  test("uses the first channel, with the same text on the next one", () => {
     const message = toMessageRequest(request({ channels: ["whatsapp", "sms"] }), "1234");
     assert.equal(message.channel, "whatsapp");
     assert.deepEqual(message.fallback, [{ ...said, channel: "sms", after_seconds: 30 }]);
   });
 
-  test("takes over what the request says", () => {
+  test("takes over the fields of the request", () => {
     const message = toMessageRequest(
       request({ channels: ["sms", "whatsapp"], after_seconds: 7, template_id: "mine", sender: "SHOP", ttl: 60 }),
       "1234",
@@ -69,7 +69,7 @@ describe("the message that carries the code", () => {
     assert.deepEqual(message.fallback, [{ ...said, template_id: "mine", channel: "whatsapp", after_seconds: 7 }]);
   });
 
-  test("is never made without a channel", () => {
+  test("always has a channel", () => {
     assert.deepEqual(channelsOf(request({})), []);
     assert.throws(() => toMessageRequest(request({}), "1234"));
   });

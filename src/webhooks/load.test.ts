@@ -57,7 +57,7 @@ describe("one endpoint", () => {
     });
   }
 
-  test("that lets a call wait gets two at a time, however many it had earned", () => {
+  test("that keeps a call waiting gets two calls at a time, whatever its cap", () => {
     const load = new Load();
     prove(load, "it");
     const [first, second, third] = [load.begin("it"), load.begin("it"), load.begin("it")];
@@ -71,7 +71,7 @@ describe("one endpoint", () => {
     assert.equal(fill(load, "it").length, 1, "two at a time, with the slow one");
   });
 
-  test("whose slow call is answered after all has what it had earned", () => {
+  test("whose slow call succeeds gets its former cap again", () => {
     const load = new Load();
     prove(load, "it");
     const slot = load.begin("it");
@@ -81,7 +81,7 @@ describe("one endpoint", () => {
     assert.equal(capOf(load, "it"), 64);
   });
 
-  test("whose call was not made is known no better, and no worse, than before", () => {
+  test("whose call was not made keeps its health", () => {
     const load = new Load();
     for (const [name, ends, cap] of [
       ["new", [], 2],
@@ -102,15 +102,15 @@ describe("one endpoint", () => {
   });
 });
 
-describe("what is claimed", () => {
-  test("for one that answers is more than is called at once; for any other it is not", () => {
+describe("the number of deliveries to claim", () => {
+  test("exceeds the cap only for an endpoint that responds", () => {
     const load = new Load();
     calls(load, "proven", true);
     calls(load, "failing", false);
     assert.deepEqual(allot(load, ["proven", "failing", "new"]), [12, 2, 2]);
   });
 
-  test("is less by deliveries that wait and by calls that are under way", () => {
+  test("is reduced by waiting deliveries and running calls", () => {
     const load = new Load();
     calls(load, "it", true);
     assert.deepEqual(allot(load, ["it"], 5), [7]);
@@ -119,7 +119,7 @@ describe("what is claimed", () => {
     assert.deepEqual(allot(load, ["it"], 20), [0]);
   });
 
-  test("is little for one that failed before this process knew it", () => {
+  test("is small for an endpoint that failed before this process started", () => {
     const load = new Load();
     const failing = named("failing", FAILING_ROOM / 2);
     load.allot(failing.map((name) => ({ name, isFailing: true, waiting: 0 })));
@@ -128,7 +128,7 @@ describe("what is claimed", () => {
     assert.deepEqual(allot(load, ["new"]), [2]);
   });
 
-  test("is an equal share of the room for each of many that answer", () => {
+  test("is an equal share of the room for each of many endpoints that respond", () => {
     const load = new Load();
     const names = named("proven", 12);
     for (const name of names) prove(load, name);
@@ -136,7 +136,7 @@ describe("what is claimed", () => {
     assert.deepEqual(new Set(shares), new Set([(3 * PROVEN_ROOM) / 12]));
   });
 
-  test("is one of each where there are more endpoints than room, and none where there is no room", () => {
+  test("is one for each of more endpoints than room, and zero without room", () => {
     const load = new Load();
     const names = named("new", 2 * UNPROVEN_ROOM);
     assert.deepEqual(new Set(allot(load, names)), new Set([1]));
@@ -144,7 +144,7 @@ describe("what is claimed", () => {
     assert.deepEqual(new Set(allot(load, [...names, "another"])), new Set([0]));
   });
 
-  test("of new ones does not depend on how many fail", () => {
+  test("of new endpoints does not depend on the number of failing ones", () => {
     const load = new Load();
     const failing = named("failing", 50);
     for (const name of failing) calls(load, name, false);
@@ -160,7 +160,7 @@ describe("rooms", () => {
     ["failing", FAILING_ROOM, (load, name) => calls(load, name, false)],
   ];
   for (const [kind, room, make] of KINDS) {
-    test(`${room} calls to ${kind} endpoints and no more are under way, and others have room beside them`, () => {
+    test(`at most ${room} calls to ${kind} endpoints run, and other endpoints still have room`, () => {
       const load = new Load();
       const others = KINDS.filter(([other]) => other !== kind);
       for (const [other, , makeOther] of others) makeOther(load, `other ${other}`);
@@ -172,7 +172,7 @@ describe("rooms", () => {
     });
   }
 
-  test("slow calls leave the room of those that answer", () => {
+  test("slow calls leave the room of endpoints that respond", () => {
     const load = new Load();
     const slow = named("slow", 3);
     for (const name of [...slow, "prompt"]) prove(load, name);
@@ -186,7 +186,7 @@ describe("rooms", () => {
     assert.equal(load.underWay, 0);
   });
 
-  test("slow calls take the room of those that fail", () => {
+  test("slow calls use the room of failing endpoints", () => {
     const load = new Load();
     prove(load, "slow");
     calls(load, "failing", false);
@@ -198,8 +198,8 @@ describe("rooms", () => {
   });
 });
 
-describe("what is remembered", () => {
-  test("of ten thousand endpoints one more makes forget those that are idle, and none that is called", () => {
+describe("the memory", () => {
+  test("of more than ten thousand endpoints forgets idle ones and keeps those with a call", () => {
     const load = new Load();
     prove(load, "idle");
     prove(load, "busy");

@@ -7,17 +7,17 @@ import { createResolve } from "./resolve.ts";
 
 type Found = { address: string; family: number }[];
 
-test("localhost is found", async () => {
+test("localhost resolves", async () => {
   const addresses = await createResolve()("localhost");
   assert.ok(addresses.length > 0);
   for (const address of addresses) assert.ok(isIP(address) !== 0 && /^(127\.|::1$)/.test(address), address);
 });
 
-test("a name that cannot be is nowhere, and nothing is thrown", async () => {
+test("an invalid name has no address and throws nothing", async () => {
   assert.deepEqual(await createResolve()("x".repeat(300)), []);
 });
 
-describe("with look-ups that take their time", () => {
+describe("with slow look-ups", () => {
   /** What the system was asked, and how to answer. */
   let system: { name: string; answer: (found: Found) => void; fail: () => void }[];
   /** What the name servers know. */
@@ -46,7 +46,7 @@ describe("with look-ups that take their time", () => {
   const turn = (): Promise<void> => new Promise(setImmediate);
   const asked = (): string[] => system.map(({ name }) => name);
 
-  test("a name in the domain name system never waits for the system", async () => {
+  test("a name in DNS never waits for the look-up of the system", async () => {
     servers = {
       "a.example": { a: ["1.1.1.1", "1.1.1.2"], aaaa: ["2606::1"] },
       "b.example": { a: ["2.2.2.2"] },
@@ -65,7 +65,7 @@ describe("with look-ups that take their time", () => {
     assert.deepEqual(await Promise.all(hanging), [[], [], []]);
   });
 
-  test("a name that is not there is looked up in the system's way, and one of one word at once", async () => {
+  test("a name that DNS does not have uses the look-up of the system, a name of one word at once", async () => {
     const resolve = createResolve();
     const [dotted, single] = [resolve("box.home"), resolve("box")];
     await turn();
@@ -75,7 +75,7 @@ describe("with look-ups that take their time", () => {
     assert.deepEqual(await Promise.all([dotted, single]), [["10.0.0.9"], ["10.0.0.9"]]);
   });
 
-  test("those who wait are asked in turn, after a success as after a failure", async () => {
+  test("waiting look-ups run in order, after a success and after a failure", async () => {
     const resolve = createResolve();
     const names = ["one", "two", "three", "four", "five"];
     const answers = names.map((name) => resolve(name));
@@ -88,7 +88,7 @@ describe("with look-ups that take their time", () => {
     assert.deepEqual(await Promise.all(answers), [[], ["10.0.0.1"], [], ["10.0.0.3"], []]);
   });
 
-  test("who asks for the same name at the same time shares the look-up, and none is kept", async () => {
+  test("simultaneous requests for a name share one look-up, which is not cached", async () => {
     const resolve = createResolve();
     const answers = Array.from({ length: 100 }, () => resolve("box"));
     assert.deepEqual(asked(), ["box"]);
@@ -108,7 +108,7 @@ describe("with look-ups that take their time", () => {
     assert.deepEqual(questions, ["a a.example", "aaaa a.example"]);
   });
 
-  test("a failure is shared as well, and not kept either", async () => {
+  test("a failed look-up is shared and not cached either", async () => {
     const resolve = createResolve();
     const answers = [resolve("box"), resolve("box")];
     system[0]?.fail();

@@ -20,7 +20,7 @@ const DELAYS: readonly (readonly [attempts: number, ms: number])[] = [
 ];
 
 for (const [attempts, ms] of DELAYS) {
-  test(`after try ${attempts} the wait is ${ms / SECOND} s, a fifth more or less`, () => {
+  test(`after attempt ${attempts} the wait is ${ms / SECOND} s, a fifth more or less`, () => {
     assert.equal(
       retryDelayMs(attempts, null, () => 0),
       0.8 * ms,
@@ -40,7 +40,7 @@ for (const [attempts, ms] of DELAYS) {
   });
 }
 
-test("there are twelve tries in all", () => {
+test("there are twelve attempts in all", () => {
   assert.equal(MAX_ATTEMPTS, 12);
   for (const attempts of [12, 13, 1_000]) {
     assert.equal(retryDelayMs(attempts, null), undefined);
@@ -48,18 +48,18 @@ test("there are twelve tries in all", () => {
   }
 });
 
-test("the last try is made before an endpoint is given up", () => {
+test("the last attempt is made before the endpoint is disabled", () => {
   assert.equal(GIVE_UP_AFTER_MS, 5 * DAY);
   const longest = DELAYS.reduce((sum, [attempts]) => sum + (retryDelayMs(attempts, null, () => 1) ?? NaN), 0);
   assert.ok(longest < GIVE_UP_AFTER_MS, `${longest / HOUR} hours`);
 });
 
-test("those who failed together do not come back together", () => {
+test("deliveries that failed together are not retried together", () => {
   const waits = new Set(Array.from({ length: 50 }, () => retryDelayMs(5, null)));
   assert.ok(waits.size > 40, `only ${waits.size} different waits of 50`);
 });
 
-describe("an endpoint that asks for a wait", () => {
+describe("an endpoint that requests a wait", () => {
   const ASKED: readonly (readonly [sentence: string, attempts: number, asked: number, waits: number])[] = [
     ["longer than ours gets it", 1, 90 * SECOND, 90 * SECOND],
     ["shorter than ours does not", 3, SECOND, 2 * MINUTE],

@@ -40,7 +40,7 @@ const headersBy = (...secrets: string[]): Record<string, string> => {
 
 for (const [name, verify] of RECEIVERS) {
   describe(`a receiver with ${name}`, () => {
-    test("verifies what a new secret signed", () => {
+    test("verifies a signature of a new secret", () => {
       const secret = newSecret();
       verify(secret, BODY, headersBy(secret));
     });
