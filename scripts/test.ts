@@ -53,6 +53,13 @@ function checkCode(): boolean {
   return status === 0;
 }
 
+/** Ends the test files, and then the database, when this process is told to end. */
+function interrupted(): AbortSignal {
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
+  return ending.signal;
+}
+
 async function runTests(names: readonly string[]): Promise<boolean> {
   const startedAt = performance.now();
   const files = names.flatMap(filesOf);
@@ -62,6 +69,7 @@ async function runTests(names: readonly string[]): Promise<boolean> {
     // Tests of pace have the machine to themselves.
     concurrency: names.includes("pace") ? 1 : FILES_AT_ONCE,
     timeout: FILE_TIMEOUT_MS,
+    signal: interrupted(),
     // The types of this option are not published yet.
     globalSetupPath: join(ROOT, "test", "support", "global-setup.ts"),
   };

@@ -37,6 +37,21 @@ function temporaryFolder(mode = 0o755): string {
   return folder;
 }
 
+let served: Promise<string> | undefined;
+
+/** A data directory that was served once and stopped, at a path of its own or at the given one. Made once: a new database takes seconds. */
+async function servedFolder(dataDir = join(temporaryFolder(), "data")): Promise<string> {
+  served ??= (async () => {
+    const made = join(temporaryFolder(), "data");
+    await (await startGodwit({ env: { GODWIT_DATA_DIR: made } })).stop();
+    return made;
+  })();
+  mkdirSync(dirname(dataDir), { recursive: true });
+  const { status, stderr } = spawnSync("cp", ["-a", await served, dataDir], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  return dataDir;
+}
+
 const createKey = async (dataDir: string): Promise<string> => {
   const { code, stdout, stderr } = await runGodwit(
     ["keys", "create", "--environment", "test", "--scopes", "messages:send,messages:read", "--json"],
@@ -80,7 +95,7 @@ test("keys are created on a data directory that nobody serves, that was never se
 });
 
 test("a second godwit on the same directory is told so in one sentence", async () => {
-  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
   await using godwit = await startGodwit({ asProcess: true, env });
   const { code, text } = await refusal(env);
   assert.equal(code, 1);
@@ -93,8 +108,7 @@ test("a second godwit on the same directory is told so in one sentence", async (
 });
 
 test("what a crash leaves behind does not keep the next start from starting", async () => {
-  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ asProcess: true, env })).stop();
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
   // A lock of a process that is gone, and a pid file whose number belongs to some other program: ours.
   const lock = { pid: 999_999, host: "elsewhere", boot: "", startedAt: "1", command: "serve" };
   writeFileSync(
@@ -124,25 +138,23 @@ test("a folder that is no cluster is refused and left as it is", async () => {
 });
 
 test("a pid file that names another godwit's PostgreSQL does not stop that one", async () => {
-  const other = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
+  const other = { GODWIT_DATA_DIR: await servedFolder() };
   await using neighbour = await startGodwit({ asProcess: true, env: other });
   const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
-  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ asProcess: true, env })).stop();
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
   writeFileSync(join(env.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), `${pid}\n${env.GODWIT_DATA_DIR}/postgres\n1\n5432\n\n\n\nready\n`);
   await using godwit = await startGodwit({ asProcess: true, env });
   for (const each of [neighbour, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
 });
 
 test("two commands at once on a stopped directory both do their work", async () => {
-  const dataDir = join(temporaryFolder(), "data");
+  const dataDir = await servedFolder();
   const keys = await Promise.all([createKey(dataDir), createKey(dataDir)]);
   assert.equal(new Set(keys).size, 2);
 });
 
 test("a key file that was cut short is refused", async () => {
-  const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
-  await (await startGodwit({ asProcess: true, env })).stop();
+  const env = { GODWIT_DATA_DIR: await servedFolder() };
   writeFileSync(join(env.GODWIT_DATA_DIR, "secret.key"), "");
   const { code, text } = await refusal(env);
   assert.equal(code, 1);
@@ -166,7 +178,7 @@ test("the same signal twice at once, as npm passes it on, is one graceful stop",
 
 test("a database of a newer godwit is refused", async () => {
   const databaseUrl = await createDatabase();
-  const first = await startGodwit({ asProcess: true, databaseUrl });
+  const first = await startGodwit({ databaseUrl });
   await first.rows("insert into schema_migrations (version, name) values (999, 'from the future')");
   await first.stop();
   const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY });
@@ -190,7 +202,7 @@ test("two nodes that start together on an empty database migrate it once and bot
 
 test("a node with another secret key is refused", async () => {
   const databaseUrl = await createDatabase();
-  await (await startGodwit({ asProcess: true, databaseUrl })).stop();
+  await (await startGodwit({ databaseUrl })).stop();
   const { code, text } = await refusal({ DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
   assert.equal(code, 1);
   assert.match(text, /the secret key differs/);
@@ -204,7 +216,7 @@ test("a database that cannot be reached is told in one sentence without its pass
 });
 
 test("a port that is taken is named", async () => {
-  await using godwit = await startGodwit({ asProcess: true });
+  await using godwit = await startGodwit();
   const { code, text } = await refusal({
     DATABASE_URL: godwit.databaseUrl ?? "",
     GODWIT_SECRET_KEY: SECRET_KEY,
@@ -215,7 +227,7 @@ test("a port that is taken is named", async () => {
 });
 
 test("a data directory with a path too long for a socket gets its socket elsewhere", async () => {
-  const dataDir = join(temporaryFolder(), "a-rather-long-name-that-fills-the-path-of-a-unix-socket".repeat(2), "data");
+  const dataDir = await servedFolder(join(temporaryFolder(), "a-rather-long-name-that-fills-the-path-of-a-unix-socket".repeat(2), "data"));
   await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   assert.equal((await godwit.send(await createKey(dataDir))).status, 202);
 });
@@ -329,7 +341,6 @@ test(
     );
     context.after(() => control("-m", "immediate", "stop"));
     await using godwit = await startGodwit({
-      asProcess: true,
       databaseUrl: `postgres://postgres@/postgres?host=${encodeURIComponent(cluster)}`,
     });
     const key = await godwit.key();

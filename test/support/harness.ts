@@ -29,7 +29,7 @@ import type { Environment } from "../../src/storage/owner.ts";
 export const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
 const SERVE_NODE = join(import.meta.dirname, "fakes", "serve-node.ts");
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 240_000;
 
 export type LogLine = Record<string, unknown> & { msg?: string; event?: LogEvent; error?: LoggedError };
 
