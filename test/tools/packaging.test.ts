@@ -220,7 +220,7 @@ describe("image and compose file", () => {
     before(async () => {
       const proxies = (compose.services.godwit.environment["GODWIT_TRUSTED_PROXIES"] ?? "").replace(/\$\{\w+:-([^}]+)\}/, "$1");
       assert.equal(proxies, "172.30.77.1/32");
-      godwit = await startGodwit({ env: { GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: proxies } });
+      godwit = await startGodwit({ asProcess: true, env: { GODWIT_HOST: "0.0.0.0", GODWIT_TRUSTED_PROXIES: proxies } });
     });
     after(() => godwit.stop());
 

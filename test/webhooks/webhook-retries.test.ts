@@ -392,7 +392,13 @@ describe("asked for again", () => {
     const endpoint = await endpointThat(OK);
     const { id } = await triedOnce(endpoint);
     const many = JSON.stringify(
-      Array.from({ length: 50 }, (_, index) => ({ attempted_at: "2026-01-01T00:00:00.000Z", duration_ms: index })),
+      Array.from({ length: 50 }, (_, index) => ({
+        attempted_at: "2026-01-01T00:00:00.000Z",
+        duration_ms: index,
+        response_status: 500,
+        response_body: "",
+        error: null,
+      })),
     );
     await godwit.rows("update webhook_deliveries set attempts = $2::jsonb where endpoint_id = $1", [endpoint.uuid, many]);
     await endpoint.retry({ id });
