@@ -48,8 +48,8 @@ async function addKeys(count: number, expiresIn: string): Promise<string[]> {
 /** The accept's own claim of keys: what comes back was new, or expired. */
 const CLAIM = `
   with request as (
-    select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as answer_status,
-           '/v1/messages/y' as answer_location, '{"b":2}' as answer_body, null::uuid as event_id, true as is_locked, null::integer as refusal
+    select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as response_status,
+           '/v1/messages/y' as response_location, '{"b":2}' as response_body, null::uuid as event_id, true as is_locked, null::integer as refusal
       from unnest($2::uuid[]) key
   ) ${cteOf(acceptStatement([]).text, "claimed")}`;
 
