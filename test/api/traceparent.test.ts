@@ -49,7 +49,7 @@ describe("a trace", () => {
     await godwit.stop();
   });
 
-  test("goes from the request to every webhook of the message, also of one that is sending from birth", async () => {
+  test("goes from the request to every webhook of the message", async () => {
     const parent = newParent();
     const reply = await post(customer, "/v1/messages", sms(), { traceparent: parent.traceparent, tracestate: "rojo=1" });
     assert.equal(reply.status, 202);

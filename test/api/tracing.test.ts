@@ -55,7 +55,7 @@ function assertOneTrace(spans: readonly SeenSpan[], parentSpanId: string | undef
   assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
 }
 
-describe("a message on one node, which is sending from birth", () => {
+describe("a message on one node", () => {
   let collector: Collector;
   let hook: Hook;
   let godwit: Godwit;
