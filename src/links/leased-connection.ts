@@ -2,8 +2,7 @@
 import { errorFields, reportError, type Log } from "../lib/log.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { within } from "../lib/wait.ts";
-import { notSent } from "../providers/not-sent.ts";
-import type { Connection, LinkState, Outgoing, SendOutcome } from "../providers/provider.ts";
+import { notSent, type Connection, type LinkState, type Outgoing, type SendOutcome } from "../providers/provider.ts";
 import type { LinkLease } from "./lease.ts";
 
 // A carrier that does not complete the close must not delay the next node for long.

@@ -2,11 +2,9 @@
  *  the carrier's own (its requests, and what its answers mean) is handed in. */
 import { assert, unreachable } from "../lib/assert.ts";
 import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from "./http-call.ts";
-import { isOurs, type LeasedHost } from "./leased-host.ts";
-import { notSent } from "./not-sent.ts";
 import { Pace } from "./pace.ts";
 import { Pairs } from "./pairs.ts";
-import type { Connection, LinkState, Outgoing, SendOutcome } from "./provider.ts";
+import { isOurs, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "./provider.ts";
 
 /** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
 export type Reading = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };

@@ -93,6 +93,15 @@ export type Host = {
   log: Log;
 };
 
+/** What a provider may ask of us besides, when one node has its link at a time. */
+export type LeasedHost = Host & {
+  /** False from the moment the link may be another node's: then nothing more is written. Asked right before the bytes leave, since
+   *  a process may stand still between any two lines, and wake up when another has taken over. Left out where nobody else has it. */
+  isOurs?(): boolean;
+  /** What the carrier called the last messages of this link, whichever node sent them, the oldest first. */
+  recentNames?(): Promise<readonly string[]>;
+};
+
 /** How a link is doing, for those who watch it. */
 export type LinkState = {
   kind: "connecting" | "connected" | "throttled" | "paused";
@@ -142,3 +151,14 @@ export type Provider<Settings> = {
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;
 };
+
+export const isOurs = (host: LeasedHost): boolean => host.isOurs?.() ?? true;
+
+// Whoever closed the link mostly opens it again, here or on another node, within this time.
+const WAIT_MS = 1_000;
+
+export type Unsent = "link_closed" | "link_elsewhere" | "not_sent";
+
+/** Nothing of the message has left the house, and it is not at fault: it goes back to the front of its lane, for whoever has the
+ *  link next, and uses up none of its tries. */
+export const notSent = (why: Unsent): SendOutcome => ({ kind: "throttled", scope: "link", retryAfterMs: WAIT_MS, providerCode: why });

@@ -3,8 +3,8 @@
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import { within } from "../../lib/wait.ts";
-import { notSent } from "../not-sent.ts";
-import type { Connection, Host, InboundMessage, Outgoing, Provider, Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
+import { notSent, type Connection, type Host, type InboundMessage, type Outgoing, type Provider } from "../provider.ts";
+import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
 import { Feed } from "./feed.ts";
 import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
 import { Wheel } from "./wheel.ts";

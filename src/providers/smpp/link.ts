@@ -1,9 +1,7 @@
 /** A link to a carrier that speaks SMPP: one transceiver, or a transmitter and a receiver. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import { isOurs, type LeasedHost } from "../leased-host.ts";
-import { notSent } from "../not-sent.ts";
-import type { Connection, LinkState, Outgoing, SendOutcome } from "../provider.ts";
+import { isOurs, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "../provider.ts";
 import { destinationOf, sourceOf } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Gate } from "./gate.ts";
@@ -14,7 +12,6 @@ import { timesOf, type SmppSettings, type SmppTimes } from "./settings.ts";
 import type { Refused } from "./status.ts";
 import { submit } from "./submit.ts";
 import { encodeText } from "./text.ts";
-import { validFor } from "./validity.ts";
 
 const refused = (code: string, message: string): Refused => ({ kind: "refused", code, message, providerCode: null, isPermanent: true });
 const CLOSED = notSent("link_closed");
@@ -134,4 +131,17 @@ export class SmppLink implements Connection {
     const rest = { protocolId: 0, priority: 0, scheduledFor: "", validFor: validFor(leftMs), registeredDelivery };
     return parts.map((part) => ({ serviceType, source, destination, ...rest, ...part }));
   }
+}
+
+// The field has room for years; a carrier that keeps a message for a month keeps it for ever.
+const MAX_VALIDITY_SECONDS = 30 * 86_400;
+
+const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
+
+/** validity_period: how long the carrier may try. Relative to now, since the carrier's clock need not be ours.
+ *  `YYMMDDhhmmsstnnR`: years, months, days, hours, minutes, seconds, and nothing smaller. Rounded down, as nothing may be delivered
+ *  after its time; yet not to nothing, which would mean the carrier's own default. */
+function validFor(leftMs: number): string {
+  const seconds = Math.min(MAX_VALIDITY_SECONDS, Math.max(1, Math.floor(leftMs / 1_000)));
+  return `0000${two(seconds / 86_400)}${two((seconds / 3_600) % 24)}${two((seconds / 60) % 60)}${two(seconds % 60)}000R`;
 }

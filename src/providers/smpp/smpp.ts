@@ -2,8 +2,7 @@
 import { assert } from "../../lib/assert.ts";
 import { errorFields } from "../../lib/log.ts";
 import { within } from "../../lib/wait.ts";
-import type { LeasedHost } from "../leased-host.ts";
-import type { Provider } from "../provider.ts";
+import type { LeasedHost, Provider } from "../provider.ts";
 import { SmppLink } from "./link.ts";
 import type { SmppSettings } from "./settings.ts";
 
