@@ -228,8 +228,8 @@ export class Delivery {
     const lease = new LinkLease({ db, link: link.name, node, leaseMs: linkLeaseMs, onError: leaseFailed });
     const leasedHost: LeasedHost = {
       ...host,
-      isOurs: () => lease.isHeld,
-      recentNames: () => readRecentCarrierIds(db, link.name, receiptWaitMs),
+      hasLease: () => lease.isHeld,
+      recentCarrierIds: () => readRecentCarrierIds(db, link.name, receiptWaitMs),
     };
     const leased = new LeasedConnection({
       lease,

@@ -5,7 +5,7 @@ import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import { Advancer } from "../messages/advance.ts";
 import type { Host } from "../providers/provider.ts";
-import type { TemplateVerdict } from "../providers/template-desk.ts";
+import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -24,7 +24,7 @@ export type ProviderHostsParts = {
   log: Log;
   tracing?: Tracing | undefined;
   /** Receives the template reviews of carriers. Absent where this installation submits no templates. */
-  reviews?: { hear(verdicts: readonly TemplateVerdict[]): Promise<void>; doubt(link: Link): void };
+  reviews?: { hear(verdicts: readonly ReviewUpdate[]): Promise<void>; doubt(link: Link): void };
 };
 
 export class ProviderHosts {
@@ -52,7 +52,7 @@ export class ProviderHosts {
     return {
       receive: (receipts) => this.receipts.receive(link.name, receipts),
       receiveMessages: (messages) => this.#inbound.receive(link, messages),
-      receiveVerdicts: async (verdicts) => reviews?.hear(verdicts),
+      receiveReviews: async (verdicts) => reviews?.hear(verdicts),
       templatesChanged: () => reviews?.doubt(link),
       changed,
       now: () => clock.now(),

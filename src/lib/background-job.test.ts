@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { poll, within } from "../lib/wait.ts";
+import { poll, within } from "./wait.ts";
 import { RepeatingJob } from "./background-job.ts";
 
 const until = async (condition: () => boolean): Promise<void> => {

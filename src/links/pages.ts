@@ -24,7 +24,7 @@ export const carrierPages = ({ linkChooser, providers, hostFor }: CarrierPagesPa
       const link = linkChooser.find(linkName);
       const provider = link?.provider === name ? providers[name] : undefined;
       // An unknown link, and a link whose provider accepts no HTTP calls, look like any unknown path.
-      if (link === undefined || provider?.answer === undefined) throw new Problem("not_found", { detail: "no such path" });
-      return provider.answer(link.settings as never, { method, url, query, headers, body }, hostFor(link));
+      if (link === undefined || provider?.handleRequest === undefined) throw new Problem("not_found", { detail: "no such path" });
+      return provider.handleRequest(link.settings as never, { method, url, query, headers, body }, hostFor(link));
     },
   }));

@@ -3,8 +3,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { errorFields } from "../lib/log.ts";
 import { within } from "../lib/wait.ts";
-import type { CarrierReply, Host, InboundMessage, Receipt } from "./provider.ts";
-import type { TemplateVerdict } from "./template-desk.ts";
+import type { CarrierResponse, Host, InboundMessage, Receipt } from "./provider.ts";
+import type { ReviewUpdate } from "./business-account.ts";
 
 // Carriers give up after 10 s or so, and come again.
 const COMMIT_LIMIT_MS = 8_000;
@@ -12,9 +12,9 @@ const MAX_NAME = 512;
 const MAX_WORDS = 200;
 
 /** What carriers said in one call. */
-export type Said = { receipts: readonly Receipt[]; messages: readonly InboundMessage[]; verdicts?: readonly TemplateVerdict[] };
+export type Said = { receipts: readonly Receipt[]; messages: readonly InboundMessage[]; verdicts?: readonly ReviewUpdate[] };
 
-export const plain = (status: number, body: string): CarrierReply => ({ status, contentType: "text/plain; charset=utf-8", body });
+export const plain = (status: number, body: string): CarrierResponse => ({ status, contentType: "text/plain; charset=utf-8", body });
 
 const digest = (value: string): Buffer => createHash("sha256").update(value).digest();
 
@@ -26,7 +26,7 @@ export async function isCommitted(host: Host, { receipts, messages, verdicts = [
   const work = async (): Promise<true> => {
     if (receipts.length > 0) await host.receive(receipts);
     if (messages.length > 0) await host.receiveMessages(messages);
-    if (verdicts.length > 0) await host.receiveVerdicts(verdicts);
+    if (verdicts.length > 0) await host.receiveReviews(verdicts);
     return true;
   };
   try {

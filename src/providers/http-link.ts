@@ -4,7 +4,7 @@ import { assert, unreachable } from "../lib/assert.ts";
 import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from "./http-call.ts";
 import { Pace } from "./pace.ts";
 import { Pairs } from "./pairs.ts";
-import { isOurs, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "./provider.ts";
+import { hasLease, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "./provider.ts";
 
 /** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
 export type Reading = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
@@ -82,7 +82,7 @@ export class HttpLink implements Connection {
     const heldMs = this.#pairs.heldMs(message.recipient, performance.now());
     if (heldMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: heldMs, providerCode: null };
     if (!(await this.#pace.turn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
-    if (!isOurs(this.#host)) return ELSEWHERE;
+    if (!hasLease(this.#host)) return ELSEWHERE;
     // Another's answer may have come meanwhile.
     if (this.#quietMs() > 0) return throttled(this.#quietMs(), null);
     const startedAt = performance.now();

@@ -4,7 +4,7 @@
  *  Adding one is a folder beside this file and a line in `providers.ts`. `test/support/provider-conformance.ts` is what it must pass. */
 import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
-import type { TemplateCategory, TemplateDesk, TemplateVerdict } from "./template-desk.ts";
+import type { TemplateCategory, BusinessAccountClient, ReviewUpdate } from "./business-account.ts";
 
 /** What a carrier needs of a message. */
 export type Outgoing = {
@@ -83,7 +83,7 @@ export type Host = {
   /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
   /** Resolves when what became of templates is committed: acknowledge the carrier only then. Rejects when it is not. */
-  receiveVerdicts(verdicts: readonly TemplateVerdict[]): Promise<void>;
+  receiveReviews(verdicts: readonly ReviewUpdate[]): Promise<void>;
   /** The carrier's answer to a message says that it has the template otherwise than we believe. */
   templatesChanged(): void;
   /** Something changed that matters to whoever sends: `isReady` above all. */
@@ -97,9 +97,9 @@ export type Host = {
 export type LeasedHost = Host & {
   /** False from the moment the link may be another node's: then nothing more is written. Asked right before the bytes leave, since
    *  a process may stand still between any two lines, and wake up when another has taken over. Left out where nobody else has it. */
-  isOurs?(): boolean;
+  hasLease?(): boolean;
   /** What the carrier called the last messages of this link, whichever node sent them, the oldest first. */
-  recentNames?(): Promise<readonly string[]>;
+  recentCarrierIds?(): Promise<readonly string[]>;
 };
 
 /** How a link is doing, for those who watch it. */
@@ -119,7 +119,7 @@ export type CarrierRequest = {
   /** As it came: signatures are over these bytes. */
   body: Buffer;
 };
-export type CarrierReply = { status: number; contentType: string; body: string };
+export type CarrierResponse = { status: number; contentType: string; body: string };
 
 /** One open link. */
 export type Connection = {
@@ -141,24 +141,29 @@ export type Provider<Settings> = {
   isExclusive?: boolean;
   /** What carriers send to /providers/{provider}/{link}. It may come to any node, whoever has the link open; it needs no
    *  connection. Answers when what was said is committed. */
-  answer?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierReply>;
+  handleRequest?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse>;
   /** Which account at the carrier has the templates of a link looked at; links with the same one share them. Undefined where none
    *  does. No secret is in it. */
-  templateAccount?(settings: Settings): string | undefined;
+  businessAccountName?(settings: Settings): string | undefined;
   /** Where templates are handed in and asked after, of a link that has an account for it. */
-  templateDesk?(settings: Settings, log: Log): TemplateDesk;
+  openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
   /** Shown as `provider.name` in the record. */
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;
 };
 
-export const isOurs = (host: LeasedHost): boolean => host.isOurs?.() ?? true;
+export const hasLease = (host: LeasedHost): boolean => host.hasLease?.() ?? true;
 
 // Whoever closed the link mostly opens it again, here or on another node, within this time.
 const WAIT_MS = 1_000;
 
-export type Unsent = "link_closed" | "link_elsewhere" | "not_sent";
+export type NotSentReason = "link_closed" | "link_elsewhere" | "not_sent";
 
 /** Nothing of the message has left the house, and it is not at fault: it goes back to the front of its lane, for whoever has the
  *  link next, and uses up none of its tries. */
-export const notSent = (why: Unsent): SendOutcome => ({ kind: "throttled", scope: "link", retryAfterMs: WAIT_MS, providerCode: why });
+export const notSent = (why: NotSentReason): SendOutcome => ({
+  kind: "throttled",
+  scope: "link",
+  retryAfterMs: WAIT_MS,
+  providerCode: why,
+});

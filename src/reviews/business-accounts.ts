@@ -3,7 +3,7 @@ import type { Log } from "../lib/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
-import type { TemplateDesk } from "../providers/template-desk.ts";
+import type { BusinessAccountClient } from "../providers/business-account.ts";
 import type { Owner } from "../storage/owner.ts";
 import type { Reviewer } from "./review.ts";
 
@@ -35,7 +35,7 @@ export class BusinessAccounts {
   }
 
   nameOf(link: Link): string | undefined {
-    return this.#parts.providers[link.provider]?.templateAccount?.(link.settings as never);
+    return this.#parts.providers[link.provider]?.businessAccountName?.(link.settings as never);
   }
 
   /** Whether messages of the owner may be sent by a link of the account. */
@@ -63,8 +63,8 @@ export class BusinessAccounts {
   }
 
   /** Opens the account with the settings of its first link, because all links share it. */
-  open({ links: [link] }: BusinessAccount, log: Log): TemplateDesk {
-    const client = this.#parts.providers[link.provider]?.templateDesk?.(link.settings as never, log);
+  open({ links: [link] }: BusinessAccount, log: Log): BusinessAccountClient {
+    const client = this.#parts.providers[link.provider]?.openBusinessAccount?.(link.settings as never, log);
     if (client === undefined) throw new Error(`the provider ${link.provider} names a business account and has no client for its templates`);
     return client;
   }

@@ -1,7 +1,7 @@
 /** Receives the reports of carriers about templates. They arrive at any node, repeatedly and in any order; a report that is not clear
  *  requests a sync. */
 import type { Log } from "../lib/log.ts";
-import type { TemplateVerdict } from "../providers/template-desk.ts";
+import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { SyncRequests } from "./ask-sync.ts";
 import { noteReview, type ReviewParts } from "./note-review.ts";
@@ -11,7 +11,7 @@ import { reviewStatus, type Review } from "./review.ts";
 export type VerdictParts = ReviewParts & { db: Queryable; requests: SyncRequests; log: Log };
 
 /** Resolves when all reports are committed, or known to concern none of our templates. */
-export async function hearVerdicts(parts: VerdictParts, verdicts: readonly TemplateVerdict[]): Promise<void> {
+export async function hearVerdicts(parts: VerdictParts, verdicts: readonly ReviewUpdate[]): Promise<void> {
   const { businessAccounts, log } = parts;
   const known = new Set(businessAccounts.all.map(({ name }) => name));
   for (const verdict of verdicts) {
@@ -20,7 +20,7 @@ export async function hearVerdicts(parts: VerdictParts, verdicts: readonly Templ
   }
 }
 
-async function hearVerdict(parts: VerdictParts, { account, name, code, status, reason, atMs }: TemplateVerdict): Promise<void> {
+async function hearVerdict(parts: VerdictParts, { account, name, code, status, reason, atMs }: ReviewUpdate): Promise<void> {
   const reviews = await findReviewsByName(parts.db, account, { name, code });
   // A decision from before the submission concerns the previous template. A refused submission is not in review.
   const applies = (review: Review): boolean => review.status !== "refused" && (atMs === null || atMs >= review.askedAtMs);

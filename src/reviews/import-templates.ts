@@ -1,6 +1,6 @@
 /** Imports the templates of a carrier that no account here has, as far as our templates can express them. Templates that were written
  *  here stay unchanged. */
-import type { CarrierTemplate, DeskTemplate } from "../providers/template-desk.ts";
+import type { CarrierTemplate, ReviewableTemplate } from "../providers/business-account.ts";
 import type { Owner } from "../storage/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import { readImport, type NewTemplate } from "../templates/new-template.ts";
@@ -29,7 +29,7 @@ export async function importTemplates(sync: TemplateSync, owner: Owner): Promise
 }
 
 /** The template as a request, so that the rules of requests apply to it. */
-const toRequest = ({ name, language, category, body, header, footer, buttons, examples }: DeskTemplate): unknown => ({
+const toRequest = ({ name, language, category, body, header, footer, buttons, examples }: ReviewableTemplate): unknown => ({
   name,
   language,
   category,

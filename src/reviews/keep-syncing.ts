@@ -3,7 +3,7 @@ import { Counter, type Registry } from "prom-client";
 import { unreachable } from "../lib/assert.ts";
 import { RepeatingJob } from "../lib/background-job.ts";
 import { errorFields, reportError } from "../lib/log.ts";
-import type { Trouble } from "../providers/template-desk.ts";
+import type { AccountFailure } from "../providers/business-account.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
 import { claimSync, failSync, finishSync, renewSync, releaseSync, insertSyncs, type ClaimedSync } from "./queries.ts";
 import { syncTemplates } from "./sync-templates.ts";
@@ -40,7 +40,7 @@ const SYNC_TIMEOUT_MS = 15 * 60_000;
 const FIRST_WAIT_MS = 15_000;
 
 /** The wait after a failure: longer each time, up to the usual interval. A person who has to act needs minutes anyway. */
-function waitMs(trouble: Trouble, failures: number): number {
+function waitMs(trouble: AccountFailure, failures: number): number {
   if (trouble.kind === "blocked") return EVERY_MS;
   const asked = trouble.kind === "throttled" ? (trouble.retryAfterMs ?? 0) : 0;
   return Math.min(EVERY_MS, Math.max(asked, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { newId } from "../lib/id.ts";
-import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
+import type { CarrierTemplate, CarrierTemplateStatus } from "../providers/business-account.ts";
 import { isSame } from "../providers/whatsapp/components.ts";
 import type { Template } from "../templates/template.ts";
 import { nextStep, type StepInput } from "./next-step.ts";
@@ -30,7 +30,7 @@ const ours = (fields: Partial<Template> = {}): Template => ({
   ...fields,
 });
 
-const theirs = (status: DeskStatus, fields: { body?: string; id?: string } = {}): CarrierTemplate => ({
+const theirs = (status: CarrierTemplateStatus, fields: { body?: string; id?: string } = {}): CarrierTemplate => ({
   id: fields.id ?? "7",
   name: "order",
   code: "en",

@@ -1,5 +1,5 @@
 /** Decides the next step for a template at a business account, from the stored review and the list of the carrier. */
-import type { CarrierTemplate, DeskContent } from "../providers/template-desk.ts";
+import type { CarrierTemplate, ReviewableContent } from "../providers/business-account.ts";
 import type { Template } from "../templates/template.ts";
 import { isCurrent, type Review } from "./review.ts";
 
@@ -18,7 +18,7 @@ export type StepInput = {
   template: Template;
   review: Review | undefined;
   theirs: CarrierTemplate | undefined;
-  isSame: (ours: DeskContent, theirs: DeskContent) => boolean;
+  isSame: (ours: ReviewableContent, theirs: ReviewableContent) => boolean;
   /** Whether the list has all templates of the carrier. */
   isComplete: boolean;
   nowMs: number;

@@ -22,7 +22,7 @@ export async function removeArchived(sync: TemplateSync, { kept, reviews }: Owne
 async function removeOne(sync: TemplateSync, review: Review, kept: readonly Template[]): Promise<SyncStop | undefined> {
   const { db, client, businessAccount, listed, signal, log, tally } = sync;
   const theirs = listed.get(listKey(review.name, review.code));
-  const isNameReused = kept.some(({ name, language }) => name === review.name && client.codeOf(language) === review.code);
+  const isNameReused = kept.some(({ name, language }) => name === review.name && client.languageCode(language) === review.code);
   const heir = isNameReused ? undefined : await findHeir(sync, review);
   if (heir !== undefined) await makeOurs(db, heir);
   else if (!isNameReused && theirs !== undefined && theirs.status !== "deleted") {

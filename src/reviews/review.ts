@@ -1,6 +1,6 @@
 /** A review: the decision of one business account about one template. And the status that all reviews of a template add up to. */
 import type { AccountId, TemplateId } from "../lib/id.ts";
-import type { DeskStatus } from "../providers/template-desk.ts";
+import type { CarrierTemplateStatus } from "../providers/business-account.ts";
 import type { ReviewDecision } from "../templates/decide.ts";
 import type { Category, Template } from "../templates/template.ts";
 
@@ -39,7 +39,7 @@ export const isCurrent = (template: Template, review: Review): boolean =>
   (template.status !== "pending" || review.askedForMs === template.updatedAtMs);
 
 /** A template that the carrier deleted counts as rejected, so that it can be submitted again. */
-export const reviewStatus = (status: DeskStatus): ReviewStatus => (status === "deleted" ? "rejected" : status);
+export const reviewStatus = (status: CarrierTemplateStatus): ReviewStatus => (status === "deleted" ? "rejected" : status);
 
 /** A business account that reviews a template, with the name of a link to it for people. */
 export type Reviewer = { businessAccount: string; link: string };

@@ -5,7 +5,7 @@ import type { Log } from "../lib/log.ts";
 import type { LinkChooser } from "../links/choose-links.ts";
 import type { Link } from "../links/link.ts";
 import type { Provider } from "../providers/provider.ts";
-import type { TemplateVerdict } from "../providers/template-desk.ts";
+import type { ReviewUpdate } from "../providers/business-account.ts";
 import type { Clock } from "../storage/database-clock.ts";
 import type { Database } from "../storage/database.ts";
 import { TemplateChanger } from "../templates/change-template.ts";
@@ -32,7 +32,7 @@ export type ReviewsParts = {
 
 export type Reviews = {
   changer: TemplateChanger;
-  hear(verdicts: readonly TemplateVerdict[]): Promise<void>;
+  hear(verdicts: readonly ReviewUpdate[]): Promise<void>;
   doubt(link: Link): void;
   stop(): Promise<void>;
 };

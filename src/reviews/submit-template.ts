@@ -1,7 +1,7 @@
 /** Submits a template to a business account. The review is stored before the call: if the response is lost, the list of the carrier
  *  shows the outcome, and a report that arrives before the response finds its template. */
 import { unreachable } from "../lib/assert.ts";
-import type { CarrierTemplate, DeskStatus } from "../providers/template-desk.ts";
+import type { CarrierTemplate, CarrierTemplateStatus } from "../providers/business-account.ts";
 import { readTemplate } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
 import { writeReview } from "./note-review.ts";
@@ -52,9 +52,13 @@ export async function submitTemplate(
 }
 
 /** Adds the template to the list, so that another account with the same template does not submit it again. */
-function addListed({ listed, client }: TemplateSync, template: Template, { id, status }: { id: string; status: DeskStatus }): void {
+function addListed(
+  { listed, client }: TemplateSync,
+  template: Template,
+  { id, status }: { id: string; status: CarrierTemplateStatus },
+): void {
   const { name } = template;
-  const code = client.codeOf(template.language);
+  const code = client.languageCode(template.language);
   listed.set(listKey(name, code), { id, name, code, status, reason: null, template });
 }
 
@@ -79,7 +83,7 @@ const settle = (sync: TemplateSync, template: Template, result: SubmissionResult
 async function isOfAnotherAccount(sync: TemplateSync, template: Template): Promise<boolean> {
   const namesakes = await findReviewsByName(sync.db, sync.businessAccount.name, {
     name: template.name,
-    code: sync.client.codeOf(template.language),
+    code: sync.client.languageCode(template.language),
   });
   for (const { templateId, accountId, environment } of namesakes) {
     if (templateId.equals(template.id)) continue;

@@ -2,7 +2,7 @@
  *  imports templates that were not written here, and submits those that wait. No transaction is open during a call, and each step is
  *  stored before the next, so that the next sync completes one that was aborted. */
 import { unreachable } from "../lib/assert.ts";
-import type { CarrierTemplate } from "../providers/template-desk.ts";
+import type { CarrierTemplate } from "../providers/business-account.ts";
 import type { Owner } from "../storage/owner.ts";
 import { readTemplates } from "../templates/find-template.ts";
 import type { Template } from "../templates/template.ts";
@@ -87,7 +87,7 @@ async function syncOwner(sync: TemplateSync, owner: Owner): Promise<ReviewedTemp
 }
 
 function stepFor({ client, listed, isComplete, clock }: TemplateSync, { template, review }: ReviewedTemplate): SyncStep {
-  const theirs = listed.get(listKey(template.name, client.codeOf(template.language)));
+  const theirs = listed.get(listKey(template.name, client.languageCode(template.language)));
   return nextStep({ template, review, theirs, isSame: client.isSame, isComplete, nowMs: clock.now() });
 }
 

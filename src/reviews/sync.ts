@@ -1,7 +1,7 @@
 /** The state that the steps of one template sync share. */
 import type { AccountId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
-import type { CarrierTemplate, TemplateDesk, Trouble } from "../providers/template-desk.ts";
+import type { CarrierTemplate, BusinessAccountClient, AccountFailure } from "../providers/business-account.ts";
 import type { Queryable } from "../storage/database.ts";
 import type { Template } from "../templates/template.ts";
 import type { BusinessAccount } from "./business-accounts.ts";
@@ -16,7 +16,7 @@ export type SyncParts = ReviewParts & {
 };
 
 /** Why a sync ends early. `lost`: another node has the claim, or this node stops. */
-export type SyncStop = Trouble | { kind: "lost" };
+export type SyncStop = AccountFailure | { kind: "lost" };
 
 /** `left`: templates that wait for the next sync, which follows soon. `skipped`: templates that ours cannot express. */
 export type Tally = { listed: number; submitted: number; left: number; removed: number; imported: number; skipped: number };
@@ -24,7 +24,7 @@ export type SyncResult = { kind: "synced"; tally: Tally };
 
 export type TemplateSync = SyncParts & {
   businessAccount: BusinessAccount;
-  client: TemplateDesk;
+  client: BusinessAccountClient;
   /** The templates of the carrier, by name and language. */
   listed: Map<string, CarrierTemplate>;
   isComplete: boolean;
@@ -59,7 +59,7 @@ export const newReview = (sync: TemplateSync, template: Template, before: Review
   askedAtMs: sync.clock.now(),
   notedAtMs: sync.clock.now(),
   name: template.name,
-  code: sync.client.codeOf(template.language),
+  code: sync.client.languageCode(template.language),
   carrierId: before?.carrierId ?? null,
   status: "asked",
   reason: null,

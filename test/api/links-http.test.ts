@@ -177,7 +177,7 @@ describe("where carriers speak to us", () => {
   const telling: Provider<never> = {
     name: "telling",
     open: () => Promise.reject(new Error("not needed")),
-    answer: async (settings, request, host) => {
+    handleRequest: async (settings, request, host) => {
       seen.push({ request, settings, link: (host as unknown as { link: string }).link });
       return { status: 202, contentType: "text/plain; charset=utf-8", body: "taken" };
     },

@@ -268,14 +268,14 @@ describe("a link that may be another node's", () => {
     withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
       const sends = Array.from({ length: 8 }, () => sendOne(link));
       await until("some have left", () => smsc.submits.length >= 2);
-      host.hasLease = false;
+      host.isLeaseHeld = false;
       const seen = smsc.submits.length;
       assert.equal(link.isReady, false);
       const kinds = (await Promise.all(sends)).map(({ kind }) => kind);
       assert.equal(kinds.filter((kind) => kind === "accepted").length, seen);
       assert.equal(kinds.filter((kind) => kind === "throttled").length, 8 - seen, "no fault of theirs");
       assert.equal(smsc.submits.length, seen);
-      host.hasLease = true;
+      host.isLeaseHeld = true;
       assert.equal(link.isReady, true);
       idOf(await sendOne(link));
     }));
@@ -284,10 +284,10 @@ describe("a link that may be another node's", () => {
     withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
       const sent = sendOne(link, { body: LONG });
       await until("a part has left", () => smsc.submits.length === 2);
-      host.hasLease = false;
+      host.isLeaseHeld = false;
       await quiet();
       assert.equal(smsc.submits.length, 2);
-      host.hasLease = true;
+      host.isLeaseHeld = true;
       assert.equal((await sent).kind, "accepted");
       assert.deepEqual(
         smsc.submits.map(({ short }) => short.text.readUInt8(5)),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import type { CarrierReply, CarrierRequest } from "../../src/providers/provider.ts";
+import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
 import { twilio, type TwilioSettings } from "../../src/providers/twilio/twilio.ts";
 import { Door } from "../support/fakes/http-carrier.ts";
 import { LoudHost } from "../support/fakes/loud-host.ts";
@@ -9,12 +9,12 @@ import { FakeTwilio, twilioSignature, TWILIO_SECRETS } from "../support/fakes/tw
 
 const PUBLIC = "https://godwit.example/providers/twilio/main";
 const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null, statusCallbackUrl: PUBLIC };
-const TAKEN: CarrierReply = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
+const TAKEN: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
 type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoudHost; method?: string };
 
-async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoudHost(), ...rest }: Call): Promise<CarrierReply> {
+async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new LoudHost(), ...rest }: Call): Promise<CarrierResponse> {
   const { signature = twilioSignature(url, fields), method = "POST" } = rest;
   const request: CarrierRequest = {
     method,
@@ -23,7 +23,7 @@ async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new Loud
     headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature },
     body: Buffer.from(new URLSearchParams(fields).toString()),
   };
-  return (await twilio.answer?.(settings, request, host)) ?? assert.fail("no answer");
+  return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no answer");
 }
 
 async function told(fields: Fields, url = PUBLIC): Promise<LoudHost> {
@@ -177,7 +177,9 @@ test("a call is not taken before it is committed: it is to come again", async ()
 test("all of it goes over a socket, too", async () => {
   const host = new LoudHost();
   const carrier = await FakeTwilio.start();
-  const door = await Door.open((request) => twilio.answer?.({ ...SETTINGS, statusCallbackUrl: null }, request, host) ?? assert.fail());
+  const door = await Door.open(
+    (request) => twilio.handleRequest?.({ ...SETTINGS, statusCallbackUrl: null }, request, host) ?? assert.fail(),
+  );
   carrier.call(door.url("/providers/twilio/main?reference=msg_1"), STATUS);
   await host.untilCalled();
   assert.equal(host.receipts[0]?.reference, "msg_1");

@@ -190,7 +190,7 @@ test("what waits for its turn when the link becomes another node's is not sent, 
     async ({ carrier, connection, host }) => {
       const sends = [send(connection), send(connection), send(connection)];
       await sends[0];
-      host.hasLease = false;
+      host.isLeaseHeld = false;
       for (const outcome of (await Promise.all(sends)).slice(1))
         assert.deepEqual(outcome, { kind: "throttled", scope: "link", retryAfterMs: 1_000, providerCode: "link_elsewhere" });
       assert.equal(carrier.messages.length, 1);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../../src/lib/log.ts";
-import type { DeskContent, DeskTemplate, TemplateDesk } from "../../src/providers/template-desk.ts";
+import type { ReviewableContent, ReviewableTemplate, BusinessAccountClient } from "../../src/providers/business-account.ts";
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { FakeGraph, GRAPH_SECRETS, graphError, PHONE_NUMBER_ID } from "../support/fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "../support/fakes/graph-templates.ts";
@@ -18,9 +18,9 @@ const settingsFor = (baseUrl: string, wabaId: string | null = WABA_ID): WhatsApp
   wabaId,
 });
 
-async function atDesk(run: (desk: TemplateDesk, graph: FakeGraph) => Promise<void>): Promise<void> {
+async function atDesk(run: (desk: BusinessAccountClient, graph: FakeGraph) => Promise<void>): Promise<void> {
   const graph = await FakeGraph.start();
-  const desk = whatsapp.templateDesk?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no desk");
+  const desk = whatsapp.openBusinessAccount?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no desk");
   try {
     await run(desk, graph);
   } finally {
@@ -29,7 +29,7 @@ async function atDesk(run: (desk: TemplateDesk, graph: FakeGraph) => Promise<voi
   }
 }
 
-const template = (fields: Partial<DeskTemplate> = {}): DeskTemplate => ({
+const template = (fields: Partial<ReviewableTemplate> = {}): ReviewableTemplate => ({
   name: "order",
   language: "en",
   category: "utility",
@@ -43,7 +43,7 @@ const template = (fields: Partial<DeskTemplate> = {}): DeskTemplate => ({
 
 test("links to one business account name it alike, and a link without one has none", () => {
   const accountOf = (baseUrl: string | undefined, wabaId: string | null) =>
-    whatsapp.templateAccount?.({ ...settingsFor("", wabaId), ...(baseUrl === undefined ? {} : { baseUrl }) });
+    whatsapp.businessAccountName?.({ ...settingsFor("", wabaId), ...(baseUrl === undefined ? {} : { baseUrl }) });
   assert.equal(accountOf("https://graph.facebook.com/", "7"), accountOf("https://graph.facebook.com", "7"));
   assert.notEqual(accountOf("https://graph.facebook.com", "7"), accountOf("https://graph.facebook.com", "8"));
   assert.notEqual(accountOf("https://graph.facebook.com/a", "7"), accountOf("https://graph.facebook.com/b", "7"));
@@ -153,7 +153,7 @@ describe("what is handed in", () => {
 });
 
 const OTP = { type: "BUTTONS", buttons: [{ type: "URL", text: "Copy", url: "https://www.whatsapp.com/otp/code/?code=otp{{1}}" }] };
-const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, content: Partial<DeskContent> | undefined])[] = [
+const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, content: Partial<ReviewableContent> | undefined])[] = [
   ["a text", { components: [{ type: "BODY", text: "Hello" }] }, { body: "Hello" }],
   [
     "numbers of header and body, one after the other",
@@ -411,22 +411,23 @@ test("what is taken away is named by id and name, and one that is not there is s
   }));
 
 describe("the same to those who review it", () => {
-  const SAME: readonly (readonly [what: string, ours: Partial<DeskContent>, theirs: Partial<DeskContent>, isSame: boolean])[] = [
-    ["other examples", { examples: { a: "1" } }, {}, true],
-    ["another category", { category: "marketing" }, {}, true],
-    ["another text", { body: "Other" }, {}, false],
-    ["a header", { header: "x" }, {}, false],
-    ["a footer", { footer: "x" }, {}, false],
+  const SAME: readonly (readonly [what: string, ours: Partial<ReviewableContent>, theirs: Partial<ReviewableContent>, isSame: boolean])[] =
     [
-      "numbers that run through, and part by part",
-      { header: "{{1}}", body: "{{1}} {{2}}" },
-      { header: "{{1}}", body: "{{2}} {{3}}" },
-      true,
-    ],
-    ["numbers in another order", { body: "{{1}} {{2}}" }, { body: "{{2}} {{1}}" }, false],
-    ["a code, whatever it says", { category: "authentication", body: "{{code}}" }, { category: "authentication", body: "*{{1}}*" }, true],
-    ["a code and none", { category: "authentication" }, {}, false],
-  ];
+      ["other examples", { examples: { a: "1" } }, {}, true],
+      ["another category", { category: "marketing" }, {}, true],
+      ["another text", { body: "Other" }, {}, false],
+      ["a header", { header: "x" }, {}, false],
+      ["a footer", { footer: "x" }, {}, false],
+      [
+        "numbers that run through, and part by part",
+        { header: "{{1}}", body: "{{1}} {{2}}" },
+        { header: "{{1}}", body: "{{2}} {{3}}" },
+        true,
+      ],
+      ["numbers in another order", { body: "{{1}} {{2}}" }, { body: "{{2}} {{1}}" }, false],
+      ["a code, whatever it says", { category: "authentication", body: "{{code}}" }, { category: "authentication", body: "*{{1}}*" }, true],
+      ["a code and none", { category: "authentication" }, {}, false],
+    ];
   for (const [what, ours, theirs, isSame] of SAME)
     test(`${what}: ${isSame}`, () => atDesk(async (desk) => assert.equal(desk.isSame(template(ours), template(theirs)), isSame)));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CarrierReply, CarrierRequest } from "../../src/providers/provider.ts";
+import type { CarrierResponse, CarrierRequest } from "../../src/providers/provider.ts";
 import { whatsapp, type WhatsAppSettings } from "../../src/providers/whatsapp/whatsapp.ts";
 import { GRAPH_SECRETS, graphCall, graphSignature, OUR_NUMBER, PHONE_NUMBER_ID, status, templateCall } from "../support/fakes/graph.ts";
 import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
@@ -19,11 +19,11 @@ const request = (fields: Partial<CarrierRequest>): CarrierRequest => ({
   ...fields,
 });
 
-const answer = async (fields: Partial<CarrierRequest>, host = new LoudHost(), settings = SETTINGS): Promise<CarrierReply> =>
-  (await whatsapp.answer?.(settings, request(fields), host)) ?? assert.fail("no answer");
+const answer = async (fields: Partial<CarrierRequest>, host = new LoudHost(), settings = SETTINGS): Promise<CarrierResponse> =>
+  (await whatsapp.handleRequest?.(settings, request(fields), host)) ?? assert.fail("no answer");
 
 /** A call with the right signature. */
-const tell = (body: string, host = new LoudHost()): Promise<CarrierReply> =>
+const tell = (body: string, host = new LoudHost()): Promise<CarrierResponse> =>
   answer({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host);
 
 async function told(body: string): Promise<LoudHost> {
@@ -36,7 +36,7 @@ const written = (type: string, fields: object): object => ({ from: FROM, id: "wa
 const textOf = async (type: string, fields: object): Promise<string | undefined> =>
   (await told(graphCall({ messages: [written(type, fields)] }))).messages[0]?.text;
 
-const challenge = (fields: Record<string, string>): Promise<CarrierReply> =>
+const challenge = (fields: Record<string, string>): Promise<CarrierResponse> =>
   answer({
     method: "GET",
     query: { "hub.mode": "subscribe", "hub.verify_token": GRAPH_SECRETS.verifyToken, "hub.challenge": "1158201444", ...fields },
@@ -255,7 +255,7 @@ test("a call is not taken before it is committed: it is to come again", async ()
 
 test("all of it goes over a socket, too", async () => {
   const host = new LoudHost();
-  const door = await Door.open((call) => whatsapp.answer?.(SETTINGS, call, host) ?? assert.fail());
+  const door = await Door.open((call) => whatsapp.handleRequest?.(SETTINGS, call, host) ?? assert.fail());
   const asked = await fetch(`${door.url()}?hub.mode=subscribe&hub.verify_token=${GRAPH_SECRETS.verifyToken}&hub.challenge=77`);
   assert.equal(await asked.text(), "77");
   const said = await fetch(door.url(), { method: "POST", body: GOOD, headers: { "X-Hub-Signature-256": graphSignature(GOOD) } });

@@ -3,26 +3,26 @@ import assert from "node:assert/strict";
 import { encodeId, newId } from "../../src/lib/id.ts";
 import { createLog } from "../../src/lib/log.ts";
 import { poll, within } from "../../src/lib/wait.ts";
-import type { Host, InboundMessage, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
-import type { TemplateVerdict } from "../../src/providers/template-desk.ts";
+import type { InboundMessage, LeasedHost, Outgoing, Receipt, SendOutcome } from "../../src/providers/provider.ts";
+import type { ReviewUpdate } from "../../src/providers/business-account.ts";
 import { LIMIT_MS } from "./expect.ts";
 import { recipientOf } from "./recipient.ts";
 
 type HostBehaviour = "takes" | "rejects" | "hangs";
 
 /** Takes receipts down, and takes them badly when told to. */
-export class RecordingHost implements Host {
+export class RecordingHost implements LeasedHost {
   readonly log = createLog("silent").log;
   /** Every call of `receive`, also of those that failed. */
   readonly calls: (readonly Receipt[])[] = [];
   /** What was acknowledged, in order. */
   readonly receipts: Receipt[] = [];
   readonly messages: InboundMessage[] = [];
-  readonly verdicts: TemplateVerdict[] = [];
+  readonly verdicts: ReviewUpdate[] = [];
   /** How often it was told that templates are otherwise than we believe. */
   doubts = 0;
   /** Whether the link is this node's, of those that one node has at a time. */
-  hasLease = true;
+  isLeaseHeld = true;
   #behaviour: HostBehaviour = "takes";
 
   async receive(receipts: readonly Receipt[]): Promise<void> {
@@ -38,7 +38,7 @@ export class RecordingHost implements Host {
     this.messages.push(...messages);
   }
 
-  async receiveVerdicts(verdicts: readonly TemplateVerdict[]): Promise<void> {
+  async receiveReviews(verdicts: readonly ReviewUpdate[]): Promise<void> {
     if (this.#behaviour === "rejects") throw new Error("the database is away");
     if (this.#behaviour === "hangs") await new Promise(() => undefined);
     this.verdicts.push(...verdicts);
@@ -53,8 +53,8 @@ export class RecordingHost implements Host {
     return this;
   }
 
-  isOurs(): boolean {
-    return this.hasLease;
+  hasLease(): boolean {
+    return this.isLeaseHeld;
   }
 
   now(): number {

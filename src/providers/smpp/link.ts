@@ -1,7 +1,7 @@
 /** A link to a carrier that speaks SMPP: one transceiver, or a transmitter and a receiver. */
 import { randomInt } from "node:crypto";
 import { poll } from "../../lib/wait.ts";
-import { isOurs, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "../provider.ts";
+import { hasLease, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "../provider.ts";
 import { destinationOf, sourceOf } from "./address.ts";
 import { Bind, type BindMode } from "./bind.ts";
 import { Gate } from "./gate.ts";
@@ -49,7 +49,7 @@ export class SmppLink implements Connection {
     for (const name of names) this.#inbox.ids.remember(name);
     const changed = (): void => this.#changed();
     const { window, partsPerSecond } = settings;
-    this.#gate = new Gate({ window, partsPerSecond, times: this.#times, isOurs: () => isOurs(host), changed });
+    this.#gate = new Gate({ window, partsPerSecond, times: this.#times, isOurs: () => hasLease(host), changed });
     this.#binds = settings.bindMode === "pair" ? [this.#bind("transmitter"), this.#bind("receiver")] : [this.#bind("transceiver")];
   }
 

@@ -23,7 +23,7 @@ const NAMES_LIMIT_MS = 3_000;
 /** Receipts of what another node sent come to this one. Without the names it can be that nobody here knows how the carrier writes
  *  them: then a receipt waits until that is learnt. */
 async function namesBefore(host: LeasedHost): Promise<readonly string[]> {
-  const names = host.recentNames?.().catch((error: unknown) => {
+  const names = host.recentCarrierIds?.().catch((error: unknown) => {
     host.log.warn({ event: "smpp.ids_not_read", ...errorFields(error) }, "smpp: the ids of earlier messages could not be read");
     return [];
   });

@@ -36,7 +36,7 @@ export const twilio: Provider<TwilioSettings> = {
   name: "twilio",
   // The rate is that of the account, whoever sends.
   isExclusive: true,
-  answer,
+  handleRequest: answer,
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");

@@ -2,16 +2,16 @@
  *  called. */
 import { createHmac } from "node:crypto";
 import { isCommitted, isSameSecret, nameIn, numberIn, plain, rawOf, textIn, type Said } from "../http-answer.ts";
-import type { CarrierReply, CarrierRequest, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+import type { CarrierResponse, CarrierRequest, Host, InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
 import { receiptError } from "./errors.ts";
 import { CALL_AGAIN } from "./request.ts";
 
 type Door = { authToken: string; statusCallbackUrl: string | null; publicUrl?: string | null };
 
 // Twilio takes the answer for instructions: there are none.
-const NOTHING_TO_DO: CarrierReply = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
+const NOTHING_TO_DO: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
-export async function answer(door: Door, request: CarrierRequest, host: Host): Promise<CarrierReply> {
+export async function answer(door: Door, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
   if (request.method !== "POST") return plain(405, "POST is answered here");
   const form = new URLSearchParams(request.body.toString("utf8"));
   if (!isSigned(door, request, form)) {

@@ -1,7 +1,7 @@
 /** A template as the Cloud API wants it handed in: its parts, each with numbers of its own and with examples. */
 import { isDeepStrictEqual } from "node:util";
 import { unreachable } from "../../lib/assert.ts";
-import type { DeskButton, DeskContent, DeskTemplate } from "../template-desk.ts";
+import type { ReviewableButton, ReviewableContent, ReviewableTemplate } from "../business-account.ts";
 import { languageCode } from "./language.ts";
 
 const PLACEHOLDER = /\{\{([a-z0-9_]+)\}\}/g;
@@ -26,12 +26,12 @@ function numbered(text: string | null): string | null {
 
 /** Whether it would look the same to those who review it. What an authentication template says is WhatsApp's own, so all that have
  *  its form are the same. */
-export function isSame(ours: DeskContent, theirs: DeskContent): boolean {
+export function isSame(ours: ReviewableContent, theirs: ReviewableContent): boolean {
   if (ours.category === "authentication" || theirs.category === "authentication") return ours.category === theirs.category;
   return isDeepStrictEqual(comparable(ours), comparable(theirs));
 }
 
-const comparable = ({ header, body, footer, buttons }: DeskContent) => ({
+const comparable = ({ header, body, footer, buttons }: ReviewableContent) => ({
   header: numbered(header),
   body: numbered(body),
   footer,
@@ -39,7 +39,7 @@ const comparable = ({ header, body, footer, buttons }: DeskContent) => ({
 });
 
 /** Why WhatsApp has no such template; undefined where it may. */
-export function formFault({ category, header, body, footer, buttons }: DeskContent): string | undefined {
+export function formFault({ category, header, body, footer, buttons }: ReviewableContent): string | undefined {
   if (category !== "authentication") return undefined;
   const isCodeAlone = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;
   return isCodeAlone
@@ -48,7 +48,7 @@ export function formFault({ category, header, body, footer, buttons }: DeskConte
 }
 
 /** What is handed in for a new one. */
-export const creationOf = (template: DeskTemplate): object => ({
+export const creationOf = (template: ReviewableTemplate): object => ({
   name: template.name,
   language: languageCode(template.language),
   category: template.category.toUpperCase(),
@@ -56,13 +56,13 @@ export const creationOf = (template: DeskTemplate): object => ({
   components: componentsOf(template),
 });
 
-function formatOf({ category, header, body }: DeskContent): object {
+function formatOf({ category, header, body }: ReviewableContent): object {
   const variables = [...variablesIn(header), ...variablesIn(body)];
   if (category === "authentication" || variables.length === 0) return {};
   return { parameter_format: isNumbered(variables) ? "POSITIONAL" : "NAMED" };
 }
 
-export function componentsOf({ category, header, body, footer, buttons, examples }: DeskContent): object[] {
+export function componentsOf({ category, header, body, footer, buttons, examples }: ReviewableContent): object[] {
   if (category === "authentication")
     return [
       { type: "BODY", add_security_recommendation: true },
@@ -77,7 +77,7 @@ export function componentsOf({ category, header, body, footer, buttons, examples
 }
 
 /** A template with variables and without examples is refused: where there is none, the name says most. */
-function exampleOf(field: "header_text" | "body_text", text: string, examples: DeskContent["examples"]): object {
+function exampleOf(field: "header_text" | "body_text", text: string, examples: ReviewableContent["examples"]): object {
   const variables = variablesIn(text);
   if (variables.length === 0) return {};
   const valueOf = (variable: string): string => (Object.hasOwn(examples, variable) ? (examples[variable] ?? variable) : variable);
@@ -87,7 +87,7 @@ function exampleOf(field: "header_text" | "body_text", text: string, examples: D
   return { example: { [field]: field === "body_text" ? [values] : values } };
 }
 
-function toButton({ type, text, url, phone_number: phoneNumber }: DeskButton): object {
+function toButton({ type, text, url, phone_number: phoneNumber }: ReviewableButton): object {
   switch (type) {
     case "quick_reply":
       return { type: "QUICK_REPLY", text };

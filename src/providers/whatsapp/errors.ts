@@ -5,7 +5,7 @@ import type { HttpAnswer } from "../http-call.ts";
 import { readWordless, wordsOf, type Reading } from "../http-link.ts";
 import type { Outgoing, Receipt } from "../provider.ts";
 import { textIn } from "../http-answer.ts";
-import type { Trouble } from "../template-desk.ts";
+import type { AccountFailure } from "../business-account.ts";
 
 type Meaning =
   /** Too fast, for the number that sends. */
@@ -169,10 +169,10 @@ const NOT_FOUND = 33;
 const EXISTS = 2_388_024;
 
 /** A no to whoever hands in templates. Of a template it is told in WhatsApp's words, which are meant for whoever wrote it. */
-export function readDeskError(answer: HttpAnswer): Trouble | { kind: "refused"; reason: string } | { kind: "exists" } {
+export function interpretTemplateError(answer: HttpAnswer): AccountFailure | { kind: "refused"; reason: string } | { kind: "exists" } {
   const words = wordsOf(answer)?.["error"];
   const error = errorIn(words);
-  if (!isRecord(words) || error?.code === undefined) return readWordlessDesk(answer);
+  if (!isRecord(words) || error?.code === undefined) return interpretTemplateStatus(answer);
   const meaning = meaningOf(error, answer.status);
   const reason = `code ${error.code}`;
   switch (meaning.kind) {
@@ -199,7 +199,7 @@ const complaintIn = (words: Record<string, unknown>): string | undefined => {
 };
 
 /** An answer without WhatsApp's own words says nothing about a template. */
-function readWordlessDesk({ status, retryAfterMs }: HttpAnswer): Trouble {
+function interpretTemplateStatus({ status, retryAfterMs }: HttpAnswer): AccountFailure {
   if (status === 429) return { kind: "throttled", reason: "WhatsApp asks for less: HTTP 429", retryAfterMs };
   const reason = `HTTP ${status} that is not in WhatsApp's form`;
   return status >= 300 && status < 500 && status !== 408

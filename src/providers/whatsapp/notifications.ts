@@ -2,7 +2,7 @@
  *  kinds; what is odd among them is counted and left, since a call that is refused comes again, with everything in it. */
 import { nameIn, numberIn, rawOf, textIn, type Said } from "../http-answer.ts";
 import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
-import type { DeskStatus, TemplateVerdict } from "../template-desk.ts";
+import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
 import { receiptError } from "./errors.ts";
 import { statusOf } from "./template-list.ts";
 
@@ -30,7 +30,7 @@ const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 /** `accountOf` names the business account that an entry is about. */
 export function notificationsIn(payload: unknown, accountOf: AccountOf): Notifications {
-  const said = { receipts: [] as Receipt[], messages: [] as InboundMessage[], verdicts: [] as TemplateVerdict[], ignored: 0 };
+  const said = { receipts: [] as Receipt[], messages: [] as InboundMessage[], verdicts: [] as ReviewUpdate[], ignored: 0 };
   const keep = <T>(list: T[], found: readonly (T | undefined)[]): void => {
     const known = found.filter((each) => each !== undefined);
     list.push(...known);
@@ -114,7 +114,7 @@ function writtenIn(words: Words): string {
 }
 
 /** Undefined where it cannot be told which template it is about. */
-function verdictIn(value: Words, entry: Words, accountOf: AccountOf): TemplateVerdict | undefined {
+function verdictIn(value: Words, entry: Words, accountOf: AccountOf): ReviewUpdate | undefined {
   const wabaId = nameIn(entry["id"]);
   const account = accountOf(wabaId !== undefined && /^\d+$/.test(wabaId) ? wabaId : undefined);
   const name = nameIn(value["message_template_name"]);
@@ -129,7 +129,7 @@ function verdictIn(value: Words, entry: Words, accountOf: AccountOf): TemplateVe
 const timeIn = (time: unknown): number | null =>
   typeof time === "number" && Number.isSafeInteger(time) && time > 0 && time < 1e11 ? time * 1_000 + 999 : null;
 
-function decisionIn(value: Words): { status: DeskStatus | null; reason: string | null } {
+function decisionIn(value: Words): { status: CarrierTemplateStatus | null; reason: string | null } {
   const { event } = value;
   if (event === "REINSTATED") return { status: "approved", reason: null };
   // Not a decision: that it may come to one.

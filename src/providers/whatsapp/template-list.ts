@@ -1,6 +1,13 @@
 /** The templates of a business account, read from what the Cloud API lists. What our words cannot say is there without content. */
 import { nameIn, textIn } from "../http-answer.ts";
-import type { CarrierTemplate, DeskButton, DeskContent, DeskStatus, DeskTemplate, TemplateCategory } from "../template-desk.ts";
+import type {
+  CarrierTemplate,
+  ReviewableButton,
+  ReviewableContent,
+  CarrierTemplateStatus,
+  ReviewableTemplate,
+  TemplateCategory,
+} from "../business-account.ts";
 import { isNumbered, renamed, variablesIn } from "./components.ts";
 import { languageOf } from "./language.ts";
 
@@ -10,7 +17,7 @@ const wordsIn = (value: unknown): Words => (typeof value === "object" && value !
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** What each word of theirs means. One that is not here decides nothing. */
-const STATUSES: Readonly<Record<string, { status: DeskStatus; reason: string | null }>> = {
+const STATUSES: Readonly<Record<string, { status: CarrierTemplateStatus; reason: string | null }>> = {
   APPROVED: { status: "approved", reason: null },
   // Sendable, and at risk.
   FLAGGED: { status: "approved", reason: null },
@@ -22,7 +29,7 @@ const STATUSES: Readonly<Record<string, { status: DeskStatus; reason: string | n
   DELETED: { status: "deleted", reason: "It was deleted at WhatsApp." },
 };
 
-export function statusOf(word: unknown): { status: DeskStatus; reason: string | null } | undefined {
+export function statusOf(word: unknown): { status: CarrierTemplateStatus; reason: string | null } | undefined {
   return typeof word === "string" && Object.hasOwn(STATUSES, word) ? STATUSES[word] : undefined;
 }
 
@@ -55,7 +62,7 @@ const CATEGORIES: Readonly<Record<string, TemplateCategory>> = {
   MARKETING: "marketing",
 };
 
-function contentIn(words: Words, name: string, code: string): DeskTemplate | undefined {
+function contentIn(words: Words, name: string, code: string): ReviewableTemplate | undefined {
   const language = languageOf(code);
   const category = CATEGORIES[String(words["category"])];
   const parts = partsIn(listIn(words["components"]).map(wordsIn));
@@ -74,7 +81,7 @@ function partsIn(components: readonly Words[]): Parts | undefined {
   return Object.fromEntries(components.map((component) => [String(component["type"]).toLowerCase(), component]));
 }
 
-function plainContent({ header, body, footer, buttons }: Parts, category: TemplateCategory): DeskContent | undefined {
+function plainContent({ header, body, footer, buttons }: Parts, category: TemplateCategory): ReviewableContent | undefined {
   const bodyText = textIn(body?.["text"]);
   const headerText = textIn(header?.["text"]);
   const footerText = textIn(footer?.["text"]);
@@ -98,7 +105,7 @@ function plainContent({ header, body, footer, buttons }: Parts, category: Templa
 }
 
 /** WhatsApp's own text around a code, and its own button, which ours need not say: it is there with every code. */
-function codeContent({ header, body, footer, buttons }: Parts): DeskContent | undefined {
+function codeContent({ header, body, footer, buttons }: Parts): ReviewableContent | undefined {
   const text = textIn(body?.["text"]);
   const [button, ...more] = listIn(buttons?.["buttons"]).map(wordsIn);
   const isCopying = button !== undefined && (button["type"] === "OTP" || button["type"] === "URL") && more.length === 0;
@@ -135,12 +142,12 @@ function examplesIn(
 }
 
 /** Undefined where one of them is not ours. */
-function buttonsIn(buttons: readonly Words[]): DeskButton[] | undefined {
+function buttonsIn(buttons: readonly Words[]): ReviewableButton[] | undefined {
   const made = buttons.flatMap((button) => buttonIn(button) ?? []);
   return made.length === buttons.length && made.length > 0 ? made : undefined;
 }
 
-function buttonIn({ type, text, url, phone_number: phoneNumber }: Words): DeskButton | undefined {
+function buttonIn({ type, text, url, phone_number: phoneNumber }: Words): ReviewableButton | undefined {
   const [label, address, number] = [textIn(text), textIn(url), textIn(phoneNumber)];
   if (label === undefined) return undefined;
   if (type === "QUICK_REPLY") return { type: "quick_reply", text: label, url: null, phone_number: null };

@@ -1,15 +1,15 @@
 /** The door for the Cloud API's calls: it asks once whether the address is ours, and from then on tells us things, signed. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isCommitted, isSameSecret, plain } from "../http-answer.ts";
-import type { CarrierReply, CarrierRequest, Host } from "../provider.ts";
+import type { CarrierResponse, CarrierRequest, Host } from "../provider.ts";
 import { TEMPLATE } from "./errors.ts";
 import { notificationsIn, type Notifications } from "./notifications.ts";
-import { accountName } from "./template-desk.ts";
+import { accountName } from "./business-account.ts";
 
 type Secrets = { appSecret: string; verifyToken: string };
 type Settings = Secrets & { baseUrl: string; wabaId: string | null };
 
-export async function answer(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierReply> {
+export async function answer(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
   if (request.method === "GET") return answerChallenge(settings, request);
   if (request.method !== "POST") return plain(405, "GET and POST are answered here");
   if (!isSigned(settings.appSecret, request)) {
@@ -23,7 +23,7 @@ export async function answer(settings: Settings, request: CarrierRequest, host: 
   return take(notificationsIn(payload.value, accountOf), host);
 }
 
-function answerChallenge({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierReply {
+function answerChallenge({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierResponse {
   const challenge = query["hub.challenge"] ?? "";
   const isMeant = query["hub.mode"] === "subscribe" && isSameSecret(query["hub.verify_token"] ?? "", verifyToken);
   // Given back as it came: nothing that a browser could take for more than text.
@@ -47,7 +47,7 @@ function parsed(body: Buffer): { value: unknown } | undefined {
   }
 }
 
-async function take({ ignored, ...said }: Notifications, host: Host): Promise<CarrierReply> {
+async function take({ ignored, ...said }: Notifications, host: Host): Promise<CarrierResponse> {
   if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a request reported changes that are not processed");
   if (said.receipts.some(({ error }) => error?.code === TEMPLATE)) host.templatesChanged();
   return (await isCommitted(host, said)) ? plain(200, "taken") : plain(503, "not stored: say it again");

@@ -4,7 +4,7 @@ import { HttpLink } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
 import { readAnswer, TEMPLATE } from "./errors.ts";
 import { requestBody } from "./request.ts";
-import { accountName, WhatsAppDesk } from "./template-desk.ts";
+import { accountName, WhatsAppBusinessAccount } from "./business-account.ts";
 import { answer } from "./webhook.ts";
 
 export type WhatsAppSettings = {
@@ -36,11 +36,11 @@ export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
   // The rate is that of the number, whoever sends.
   isExclusive: true,
-  answer: (settings, request, host) => answer({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
-  templateAccount: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
-  templateDesk({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
+  handleRequest: (settings, request, host) => answer({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
+  businessAccountName: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
+  openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
     assert(wabaId !== null, "a link without a business account has no desk");
-    return new WhatsAppDesk({ baseUrl, version, wabaId, accessToken }, log);
+    return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken }, log);
   },
   async open(settings, host) {
     const { version = VERSION, phoneNumberId, accessToken } = settings;

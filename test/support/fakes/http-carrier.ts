@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CarrierReply, CarrierRequest, Connection } from "../../../src/providers/provider.ts";
+import type { CarrierResponse, CarrierRequest, Connection } from "../../../src/providers/provider.ts";
 
 export type Seen = { method: string; path: string; headers: Record<string, string>; body: string; atMs: number };
 
@@ -124,11 +124,11 @@ const plainHeaders = ({ headers }: IncomingMessage): Record<string, string> =>
 export class Door {
   readonly #server: Server;
 
-  private constructor(answer: (request: CarrierRequest) => Promise<CarrierReply>) {
+  private constructor(answer: (request: CarrierRequest) => Promise<CarrierResponse>) {
     this.#server = createServer((request, response) => void this.#take(request, response, answer));
   }
 
-  static async open(answer: (request: CarrierRequest) => Promise<CarrierReply>): Promise<Door> {
+  static async open(answer: (request: CarrierRequest) => Promise<CarrierResponse>): Promise<Door> {
     const door = new Door(answer);
     door.#server.listen(0, "127.0.0.1");
     await once(door.#server, "listening");
@@ -147,7 +147,7 @@ export class Door {
   async #take(
     request: IncomingMessage,
     response: ServerResponse,
-    answer: (request: CarrierRequest) => Promise<CarrierReply>,
+    answer: (request: CarrierRequest) => Promise<CarrierResponse>,
   ): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -3,27 +3,32 @@
 
 export type TemplateCategory = "authentication" | "utility" | "marketing";
 
-export type DeskButton = { type: "quick_reply" | "url" | "phone_number"; text: string; url: string | null; phone_number: string | null };
+export type ReviewableButton = {
+  type: "quick_reply" | "url" | "phone_number";
+  text: string;
+  url: string | null;
+  phone_number: string | null;
+};
 
 /** What a template says, in our words: a variable is the same one wherever its name stands. */
-export type DeskContent = {
+export type ReviewableContent = {
   category: TemplateCategory;
   body: string;
   header: string | null;
   footer: string | null;
-  buttons: readonly DeskButton[] | null;
+  buttons: readonly ReviewableButton[] | null;
   /** By variable; a carrier's reviewers want to see one. */
   examples: Readonly<Record<string, string>>;
 };
 
-export type DeskTemplate = DeskContent & {
+export type ReviewableTemplate = ReviewableContent & {
   name: string;
   /** BCP 47. */
   language: string;
 };
 
 /** `pending`: nobody has decided yet. `deleted`: it is gone, or on its way. */
-export type DeskStatus = "pending" | "approved" | "rejected" | "paused" | "deleted";
+export type CarrierTemplateStatus = "pending" | "approved" | "rejected" | "paused" | "deleted";
 
 /** A template as the carrier has it. */
 export type CarrierTemplate = {
@@ -31,14 +36,14 @@ export type CarrierTemplate = {
   name: string;
   /** In the carrier's own words. */
   code: string;
-  status: DeskStatus;
+  status: CarrierTemplateStatus;
   reason: string | null;
   /** In our words; undefined where they cannot say it: pictures, languages that are not ours. */
-  template: DeskTemplate | undefined;
+  template: ReviewableTemplate | undefined;
 };
 
 /** What keeps a desk from its work. None of it says anything about a template. */
-export type Trouble =
+export type AccountFailure =
   /** No answer, or none that can be read. */
   | { kind: "unavailable"; reason: string }
   | { kind: "throttled"; reason: string; retryAfterMs: number | null }
@@ -46,37 +51,37 @@ export type Trouble =
   | { kind: "blocked"; reason: string };
 
 /** `isComplete`: nothing was left out; what is not among them is not there. */
-export type Listing = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
-export type Submission =
-  | { kind: "submitted"; id: string; status: DeskStatus }
+export type TemplateList = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
+export type SubmitResult =
+  | { kind: "submitted"; id: string; status: CarrierTemplateStatus }
   /** The carrier has one of this name and language by now: the next list shows it. */
   | { kind: "exists" }
   /** For good, in words for whoever wrote it. */
   | { kind: "refused"; reason: string };
-export type Removal = { kind: "removed" } | { kind: "refused"; reason: string };
+export type RemoveResult = { kind: "removed" } | { kind: "refused"; reason: string };
 
 /** Every call ends within seconds, or soon after `signal` is aborted, and never rejects. */
-export type TemplateDesk = {
+export type BusinessAccountClient = {
   /** The carrier's word for a language. */
-  readonly codeOf: (language: string) => string;
+  readonly languageCode: (language: string) => string;
   /** Whether the carrier would have nothing new to look at. */
-  readonly isSame: (ours: DeskContent, theirs: DeskContent) => boolean;
-  list(signal: AbortSignal): Promise<Listing | Trouble>;
+  readonly isSame: (ours: ReviewableContent, theirs: ReviewableContent) => boolean;
+  list(signal: AbortSignal): Promise<TemplateList | AccountFailure>;
   /** In place of one that the carrier has, where it is given. */
-  submit(template: DeskTemplate, before: CarrierTemplate | undefined, signal: AbortSignal): Promise<Submission | Trouble>;
-  remove(template: { id: string; name: string }, signal: AbortSignal): Promise<Removal | Trouble>;
+  submit(template: ReviewableTemplate, before: CarrierTemplate | undefined, signal: AbortSignal): Promise<SubmitResult | AccountFailure>;
+  remove(template: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure>;
   close(): Promise<void>;
 };
 
 /** What a carrier tells of a template by itself. */
-export type TemplateVerdict = {
-  /** As `templateAccount` names it. */
+export type ReviewUpdate = {
+  /** As `businessAccountName` names it. */
   account: string;
   /** With the name, this tells it from all others of the account. */
   name: string;
   code: string;
   /** Null: something happened to it, and what has to be asked. */
-  status: DeskStatus | null;
+  status: CarrierTemplateStatus | null;
   reason: string | null;
   /** When the carrier decided; null where it does not say. */
   atMs: number | null;

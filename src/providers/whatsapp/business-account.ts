@@ -3,13 +3,21 @@ import { assert, unreachable } from "../../lib/assert.ts";
 import type { Log } from "../../lib/log.ts";
 import { HttpCaller, type HttpAnswer, type HttpCall } from "../http-call.ts";
 import { wordsOf } from "../http-link.ts";
-import type { CarrierTemplate, DeskTemplate, Listing, Removal, Submission, TemplateDesk, Trouble } from "../template-desk.ts";
+import type {
+  CarrierTemplate,
+  ReviewableTemplate,
+  TemplateList,
+  RemoveResult,
+  SubmitResult,
+  BusinessAccountClient,
+  AccountFailure,
+} from "../business-account.ts";
 import { componentsOf, creationOf, formFault, isSame } from "./components.ts";
-import { readDeskError } from "./errors.ts";
+import { interpretTemplateError } from "./errors.ts";
 import { languageCode } from "./language.ts";
 import { statusOf, templateIn } from "./template-list.ts";
 
-export type DeskSettings = { baseUrl: string; version: string; wabaId: string; accessToken: string };
+export type BusinessAccountSettings = { baseUrl: string; version: string; wabaId: string; accessToken: string };
 
 // Well within the time for which whoever syncs has the desk for itself.
 const CALL_MS = 15_000;
@@ -27,8 +35,8 @@ export function accountName(baseUrl: string, wabaId: string): string {
   return `whatsapp ${host}${pathname.replace(/\/+$/, "")} ${wabaId}`;
 }
 
-export class WhatsAppDesk implements TemplateDesk {
-  readonly codeOf = languageCode;
+export class WhatsAppBusinessAccount implements BusinessAccountClient {
+  readonly languageCode = languageCode;
   readonly isSame = isSame;
   readonly #caller: HttpCaller;
   readonly #root: string;
@@ -36,7 +44,7 @@ export class WhatsAppDesk implements TemplateDesk {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #log: Log;
 
-  constructor({ baseUrl, version, wabaId, accessToken }: DeskSettings, log: Log) {
+  constructor({ baseUrl, version, wabaId, accessToken }: BusinessAccountSettings, log: Log) {
     assert(/^\d+$/.test(wabaId), "the id of a business account has digits only");
     this.#caller = new HttpCaller({ baseUrl, connections: 1, timeoutMs: CALL_MS, maxBodyBytes: MAX_PAGE_BYTES });
     this.#root = `/${version}`;
@@ -45,7 +53,7 @@ export class WhatsAppDesk implements TemplateDesk {
     this.#log = log;
   }
 
-  async list(signal: AbortSignal): Promise<Listing | Trouble> {
+  async list(signal: AbortSignal): Promise<TemplateList | AccountFailure> {
     const templates: CarrierTemplate[] = [];
     let isComplete = true;
     let after: string | undefined;
@@ -72,7 +80,11 @@ export class WhatsAppDesk implements TemplateDesk {
     return { kind: "listed", templates, isComplete: false };
   }
 
-  async submit(template: DeskTemplate, before: CarrierTemplate | undefined, signal: AbortSignal): Promise<Submission | Trouble> {
+  async submit(
+    template: ReviewableTemplate,
+    before: CarrierTemplate | undefined,
+    signal: AbortSignal,
+  ): Promise<SubmitResult | AccountFailure> {
     const fault = formFault(template);
     if (fault !== undefined) return { kind: "refused", reason: fault };
     const answer = await this.#call(before === undefined ? this.#creation(template) : this.#edit(template, before), signal);
@@ -83,7 +95,7 @@ export class WhatsAppDesk implements TemplateDesk {
     return { kind: "submitted", id, status: statusOf(words?.["status"])?.status ?? "pending" };
   }
 
-  async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<Removal | Trouble> {
+  async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure> {
     const query = new URLSearchParams({ hsm_id: id, name });
     const answer = await this.#call({ method: "DELETE", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
     if (answer.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
@@ -94,12 +106,12 @@ export class WhatsAppDesk implements TemplateDesk {
     return this.#caller.close();
   }
 
-  #creation(template: DeskTemplate): HttpCall {
+  #creation(template: ReviewableTemplate): HttpCall {
     return this.#post(this.#templates, creationOf(template));
   }
 
   /** Name and language stay as they are, and so does the category of one that was approved. */
-  #edit(template: DeskTemplate, { id, status, template: theirs }: CarrierTemplate): HttpCall {
+  #edit(template: ReviewableTemplate, { id, status, template: theirs }: CarrierTemplate): HttpCall {
     const isOther = status !== "approved" && theirs?.category !== template.category;
     return this.#post(`${this.#root}/${encodeURIComponent(id)}`, {
       ...(isOther ? { category: template.category.toUpperCase() } : {}),
@@ -111,7 +123,7 @@ export class WhatsAppDesk implements TemplateDesk {
     return { method: "POST", path, headers: { ...this.#headers, "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 
-  async #listPage(after: string | undefined, signal: AbortSignal): Promise<Page | Trouble> {
+  async #listPage(after: string | undefined, signal: AbortSignal): Promise<Page | AccountFailure> {
     const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === undefined ? {} : { after }) });
     const answer = await this.#call({ method: "GET", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
     // There is no template that it could be about.
@@ -121,7 +133,7 @@ export class WhatsAppDesk implements TemplateDesk {
   }
 
   /** The answer, if it is a yes. */
-  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | ReturnType<typeof readDeskError>> {
+  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | ReturnType<typeof interpretTemplateError>> {
     const reply = await this.#caller.call(call, signal);
     switch (reply.kind) {
       case "unreachable":
@@ -129,7 +141,9 @@ export class WhatsAppDesk implements TemplateDesk {
       case "unanswered":
         return { kind: "unavailable", reason: `no answer from WhatsApp: ${reply.cause}` };
       case "answered":
-        return reply.status >= 200 && reply.status <= 299 && wordsOf(reply)?.["error"] === undefined ? reply : readDeskError(reply);
+        return reply.status >= 200 && reply.status <= 299 && wordsOf(reply)?.["error"] === undefined
+          ? reply
+          : interpretTemplateError(reply);
       default:
         return unreachable(reply);
     }
@@ -139,7 +153,7 @@ export class WhatsAppDesk implements TemplateDesk {
 type Page = { kind: "page"; entries: readonly unknown[]; after: string | undefined };
 
 /** Whether there is another page is told by its address; where it begins, by the cursor. */
-function pageIn(answer: HttpAnswer): Page | Trouble {
+function pageIn(answer: HttpAnswer): Page | AccountFailure {
   const words = wordsOf(answer);
   const entries = words?.["data"];
   if (!Array.isArray(entries)) return { kind: "unavailable", reason: "WhatsApp's list of templates could not be read" };
