@@ -1,5 +1,5 @@
-/** The contract of a desk: where a carrier that reviews templates takes them, and says what it made of them. It knows neither our
- *  tables nor whose a template is. */
+/** The contract of a business account: the account at a carrier that owns templates and has them reviewed. A client knows neither our
+ *  tables nor which of our accounts a template belongs to. */
 
 export type TemplateCategory = "authentication" | "utility" | "marketing";
 
@@ -10,14 +10,14 @@ export type ReviewableButton = {
   phone_number: string | null;
 };
 
-/** What a template says, in our words: a variable is the same one wherever its name stands. */
+/** The content of a template in our form: a variable with the same name in several components is one variable. */
 export type ReviewableContent = {
   category: TemplateCategory;
   body: string;
   header: string | null;
   footer: string | null;
   buttons: readonly ReviewableButton[] | null;
-  /** By variable; a carrier's reviewers want to see one. */
+  /** An example for each variable, which the carrier's reviewers require. */
   examples: Readonly<Record<string, string>>;
 };
 
@@ -27,62 +27,62 @@ export type ReviewableTemplate = ReviewableContent & {
   language: string;
 };
 
-/** `pending`: nobody has decided yet. `deleted`: it is gone, or on its way. */
+/** `pending`: the carrier has not decided yet. `deleted`: the carrier has deleted the template, or is about to. */
 export type CarrierTemplateStatus = "pending" | "approved" | "rejected" | "paused" | "deleted";
 
 /** A template as the carrier has it. */
 export type CarrierTemplate = {
   id: string;
   name: string;
-  /** In the carrier's own words. */
+  /** The carrier's code for the language. */
   code: string;
   status: CarrierTemplateStatus;
   reason: string | null;
-  /** In our words; undefined where they cannot say it: pictures, languages that are not ours. */
+  /** The content in our form; undefined where our form cannot express it, such as a picture or an unknown language. */
   template: ReviewableTemplate | undefined;
 };
 
-/** What keeps a desk from its work. None of it says anything about a template. */
+/** A failure of the whole account. It says nothing about a template. */
 export type AccountFailure =
-  /** No answer, or none that can be read. */
+  /** No response, or an unreadable one. */
   | { kind: "unavailable"; reason: string }
   | { kind: "throttled"; reason: string; retryAfterMs: number | null }
-  /** Account or credentials: nothing is taken until a person has acted. */
+  /** The account or its credentials: the carrier accepts nothing until a person acts. */
   | { kind: "blocked"; reason: string };
 
-/** `isComplete`: nothing was left out; what is not among them is not there. */
+/** `isComplete`: the list has every template of the account; a template that is not listed does not exist. */
 export type TemplateList = { kind: "listed"; templates: readonly CarrierTemplate[]; isComplete: boolean };
 export type SubmitResult =
   | { kind: "submitted"; id: string; status: CarrierTemplateStatus }
-  /** The carrier has one of this name and language by now: the next list shows it. */
+  /** The carrier has a template with this name and language by now: the next list shows it. */
   | { kind: "exists" }
-  /** For good, in words for whoever wrote it. */
+  /** A permanent refusal, with a reason for the author of the template. */
   | { kind: "refused"; reason: string };
 export type RemoveResult = { kind: "removed" } | { kind: "refused"; reason: string };
 
 /** Every call ends within seconds, or soon after `signal` is aborted, and never rejects. */
 export type BusinessAccountClient = {
-  /** The carrier's word for a language. */
+  /** The carrier's code for a language. */
   readonly languageCode: (language: string) => string;
-  /** Whether the carrier would have nothing new to look at. */
+  /** Whether the two contents are the same for the carrier's review. */
   readonly isSame: (ours: ReviewableContent, theirs: ReviewableContent) => boolean;
   list(signal: AbortSignal): Promise<TemplateList | AccountFailure>;
-  /** In place of one that the carrier has, where it is given. */
+  /** Submits a new template, or a new content of the template `before`. */
   submit(template: ReviewableTemplate, before: CarrierTemplate | undefined, signal: AbortSignal): Promise<SubmitResult | AccountFailure>;
   remove(template: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure>;
   close(): Promise<void>;
 };
 
-/** What a carrier tells of a template by itself. */
+/** A carrier's notification about the review of a template. */
 export type ReviewUpdate = {
-  /** As `businessAccountName` names it. */
+  /** The name that `businessAccountName` returns. */
   account: string;
-  /** With the name, this tells it from all others of the account. */
   name: string;
+  /** The carrier's code for the language. Name and code together identify a template of the account. */
   code: string;
-  /** Null: something happened to it, and what has to be asked. */
+  /** Null: the template changed in a way that only a sync can determine. */
   status: CarrierTemplateStatus | null;
   reason: string | null;
-  /** When the carrier decided; null where it does not say. */
+  /** The time of the decision; null where the carrier does not report it. */
   atMs: number | null;
 };

@@ -1,37 +1,37 @@
-/** Calls to a carrier's HTTP interface: bounded in connections, bytes and time, and exact about the one question that matters
- *  afterwards, whether anything can have left. Nothing is followed, and nothing is ever sent a second time. */
+/** Calls to a carrier's HTTP API, with limits on connections, bytes and time. The outcome says exactly whether bytes may have left.
+ *  No redirect is followed, and no request is sent twice. */
 import { Pool, type Dispatcher } from "undici";
 
 export type HttpRequest = { path: string; headers: Readonly<Record<string, string>>; body: string };
 export type HttpCall = Omit<HttpRequest, "body"> & { method: "GET" | "POST" | "DELETE"; body?: string };
 
-export type HttpAnswer = {
-  kind: "answered";
+export type HttpResponse = {
+  kind: "response";
   status: number;
   retryAfterMs: number | null;
   text: string;
 };
 
-export type HttpReply =
-  | HttpAnswer
-  /** There was no connection to write to: nothing has left. */
+export type HttpOutcome =
+  | HttpResponse
+  /** There was no connection to write to, so nothing has left. */
   | { kind: "unreachable"; cause: string }
-  /** Something may have left, and no answer came. */
-  | { kind: "unanswered"; cause: string };
+  /** Bytes may have left, and no response came. */
+  | { kind: "no_response"; cause: string };
 
 export type HttpCallerOptions = {
   baseUrl: string;
   connections: number;
   timeoutMs: number;
-  /** Of an answer; what is beyond it is not read. Some ten thousand unless said. */
+  /** The part of a response body that is read; the rest is discarded. */
   maxBodyBytes?: number;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
-// Shorter than servers keep an idle connection: a request that meets its end has an unknown outcome.
+// Shorter than servers keep an idle connection: a request on a connection that the server just closes has an unknown outcome.
 const IDLE_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
-// Answers to a message have a few hundred bytes.
+// The response to a message has a few hundred bytes.
 const MAX_BODY_BYTES = 65_536;
 
 export class HttpCaller {
@@ -49,25 +49,25 @@ export class HttpCaller {
     this.#pool = new Pool(origin, {
       connections,
       pipelining: 1,
-      // With HTTP/2 in sight, all calls would wait for the first handshake, to share its connection.
+      // With HTTP/2 allowed, all calls would wait for the first handshake, to share its connection.
       allowH2: false,
       connect: { timeout: CONNECT_TIMEOUT_MS, allowH2: false, signal: this.#closed.signal },
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // One deadline for all of a call is kept here, and is shorter.
+      // `Call` has a shorter deadline for the whole call.
       headersTimeout: 2 * timeoutMs,
       bodyTimeout: 2 * timeoutMs,
     });
   }
 
   /** Never rejects. */
-  post(request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+  post(request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> {
     return this.call({ ...request, method: "POST" }, signal);
   }
 
   /** Never rejects. */
-  call({ method, path, headers, body = "" }: HttpCall, signal: AbortSignal): Promise<HttpReply> {
+  call({ method, path, headers, body = "" }: HttpCall, signal: AbortSignal): Promise<HttpOutcome> {
     return new Promise((resolve) => {
       const call = new Call({ timeoutMs: this.#timeoutMs, maxBodyBytes: this.#maxBodyBytes, resolve, signal });
       this.#pool.dispatch({ path: this.#prefix + path, method, headers, body: body === "" ? null : body }, call);
@@ -76,23 +76,23 @@ export class HttpCaller {
 
   async close(): Promise<void> {
     await this.#pool.destroy();
-    // It does not know of connections that are still being opened.
+    // `destroy` does not end connections that are still being opened.
     this.#closed.abort();
   }
 }
 
-type CallParts = { timeoutMs: number; maxBodyBytes: number; resolve: (reply: HttpReply) => void; signal: AbortSignal };
+type CallParts = { timeoutMs: number; maxBodyBytes: number; resolve: (outcome: HttpOutcome) => void; signal: AbortSignal };
 
-/** One call: collects what comes, and ends once. */
+/** One call: collects the response and ends once. */
 class Call implements Dispatcher.DispatchHandler {
-  readonly #resolve: (reply: HttpReply) => void;
+  readonly #resolve: (outcome: HttpOutcome) => void;
   readonly #signal: AbortSignal;
   readonly #maxBodyBytes: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #onAbort = (): void => this.#giveUp({ kind: "unanswered", cause: "given up before the carrier's answer came" });
+  readonly #onAbort = (): void => this.#giveUp({ kind: "no_response", cause: "given up before the carrier's answer came" });
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
-  #isOver = false;
+  #hasEnded = false;
   #status = 0;
   #retryAfterMs: number | null = null;
   #bytes = 0;
@@ -106,16 +106,16 @@ class Call implements Dispatcher.DispatchHandler {
     if (signal.aborted) this.#onAbort();
   }
 
-  /** Called when a connection is there, and right before the first byte is written to it. */
+  /** Called when there is a connection, right before the first byte is written to it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const isSecondTime = this.#controller !== undefined;
     this.#controller = controller;
-    // It waited for a connection until nobody waited for it, or a client in doubt would send it again.
-    if (this.#isOver || isSecondTime) controller.abort(new Error("over"));
+    // The call ended while it waited for a connection, or undici would send the request a second time.
+    if (this.#hasEnded || isSecondTime) controller.abort(new Error("the call has ended"));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    // What comes before the answer is not the answer.
+    // An informational response precedes the final one.
     if (status < 200) return;
     this.#status = status;
     this.#retryAfterMs = retryAfterMs(headers["retry-after"]);
@@ -123,43 +123,43 @@ class Call implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBodyBytes) this.#giveUp(this.#answered());
+    if (this.#bytes > this.#maxBodyBytes) this.#giveUp(this.#response());
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    this.#end(this.#answered());
+    this.#end(this.#response());
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#end(this.#status === 0 ? this.#failed(nameOf(error)) : this.#answered());
+    this.#end(this.#status === 0 ? this.#failed(errorText(error)) : this.#response());
   }
 
-  /** A status is an answer, also when the rest of it never comes: whoever reads it finds that it has no words. */
-  #giveUp(otherwise: HttpReply): void {
-    this.#end(this.#status === 0 ? otherwise : this.#answered());
+  /** Ends the call. A status is a response, even if its body never arrives completely. */
+  #giveUp(withoutStatus: HttpOutcome): void {
+    this.#end(this.#status === 0 ? withoutStatus : this.#response());
     this.#controller?.abort(new Error("given up"));
   }
 
-  #answered(): HttpAnswer {
+  #response(): HttpResponse {
     const text = Buffer.concat(this.#chunks).toString("utf8");
-    return { kind: "answered", status: this.#status, retryAfterMs: this.#retryAfterMs, text };
+    return { kind: "response", status: this.#status, retryAfterMs: this.#retryAfterMs, text };
   }
 
-  #failed(cause: string): HttpReply {
-    return { kind: this.#controller === undefined ? "unreachable" : "unanswered", cause };
+  #failed(cause: string): HttpOutcome {
+    return { kind: this.#controller === undefined ? "unreachable" : "no_response", cause };
   }
 
-  #end(reply: HttpReply): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #end(outcome: HttpOutcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener("abort", this.#onAbort);
-    this.#resolve(reply);
+    this.#resolve(outcome);
   }
 }
 
-/** Seconds, or a date. */
+/** Reads the header, which has seconds or a date. */
 function retryAfterMs(header: string | string[] | undefined): number | null {
   const value = Array.isArray(header) ? header[0] : header;
   if (value === undefined) return null;
@@ -167,8 +167,8 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
 
-/** The code of an error, which names no address, or else its words. */
-function nameOf(error: Error): string {
+/** The code of an error, which contains no address, or else its message. */
+function errorText(error: Error): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;
 }

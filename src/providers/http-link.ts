@@ -1,43 +1,44 @@
-/** A link to a carrier that takes messages by HTTP: at its rate, within its window, and quiet while the carrier wants quiet. What is
- *  the carrier's own (its requests, and what its answers mean) is handed in. */
+/** A link to a carrier with an HTTP API. Sends at the carrier's rate and within its window, and stops while the carrier asks for it.
+ *  The provider supplies the requests and the meaning of the responses. */
 import { assert, unreachable } from "../lib/assert.ts";
-import { HttpCaller, type HttpAnswer, type HttpReply, type HttpRequest } from "./http-call.ts";
+import { HttpCaller, type HttpOutcome, type HttpRequest, type HttpResponse } from "./http-call.ts";
 import { Pace } from "./pace.ts";
-import { Pairs } from "./pairs.ts";
 import { hasLease, notSent, type Connection, type LeasedHost, type LinkState, type Outgoing, type SendOutcome } from "./provider.ts";
+import { RecipientThrottle } from "./recipient-throttle.ts";
 
-/** What an answer means: an outcome, or that nothing will be taken until a person has acted. */
-export type Reading = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
+/** The meaning of a response. `paused`: the carrier accepts nothing on this link until a person acts. */
+export type ResponseOutcome = SendOutcome | { kind: "paused"; reason: string; providerCode: string | null };
 
 export type HttpCarrier = {
   name: string;
   baseUrl: string;
   window: number;
-  /** Of what `sizeOf` counts. */
+  /** The rate, in the unit of `sizeOf`. */
   perSecond: number;
   timeoutMs: number | undefined;
-  requestOf: (message: Outgoing) => HttpRequest;
+  toRequest: (message: Outgoing) => HttpRequest;
   sizeOf: (message: Outgoing) => number;
-  /** `attempt` is how often in a row it would be, were this recipient too much now. */
-  read: (answer: HttpAnswer, message: Outgoing) => Reading;
+  /** `message.attempt` counts the throttled responses for this recipient in a row, this one included. */
+  interpret: (response: HttpResponse, message: Outgoing) => ResponseOutcome;
 };
 
-// Carriers answer within a second or two. Together with the wait for a turn it stays below the limit of a try.
+// Carriers respond within a second or two. This time and the wait for a turn together stay below the limit of an attempt.
 const TIMEOUT_MS = 30_000;
 const MAX_TURN_WAIT_MS = 10_000;
-// What is handed over waits half of that at most, where every message has the size of one.
+// A message waits at most half of MAX_TURN_WAIT_MS for its turn, where every message has size 1.
 const WINDOW_SECONDS = 5;
 const MAX_WINDOW = 500;
-// Whoever has to act needs minutes; asking at this pace harms nobody.
+// A person needs minutes to act; one message in this time does no harm at the carrier.
 const PAUSE_MS = 180_000;
-const UNSAID_WAIT_MS = 1_000;
+// The wait where the carrier names none.
+const DEFAULT_WAIT_MS = 1_000;
 const UNREACHABLE_WAIT_MS = 2_000;
 
 const CONNECTED: LinkState = { kind: "connected", reason: null };
-const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+const ABORTED: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
 const CLOSED = notSent("link_closed");
-const ELSEWHERE = notSent("link_elsewhere");
-// Said rather than unknown, since it is known: what waits for its turn when the process ends is sent by the next.
+const LEASE_LOST = notSent("link_elsewhere");
+// Not `unknown`, since nothing was sent: the next process sends a message that waits for its turn when this process ends.
 const NOT_SENT = notSent("not_sent");
 
 export class HttpLink implements Connection {
@@ -46,12 +47,12 @@ export class HttpLink implements Connection {
   readonly #host: LeasedHost;
   readonly #caller: HttpCaller;
   readonly #pace: Pace;
-  readonly #pairs = new Pairs();
+  readonly #recipients = new RecipientThrottle();
   readonly #window: number;
   #state: LinkState = CONNECTED;
-  /** When the state began, and until when nothing is to be sent. */
-  #since = 0;
-  #quietUntil = 0;
+  #stateChangedAt = 0;
+  /** Nothing is sent before this time. */
+  #blockedUntil = 0;
   #isClosed = false;
 
   constructor(carrier: HttpCarrier, host: LeasedHost) {
@@ -69,24 +70,24 @@ export class HttpLink implements Connection {
     return this.#state;
   }
 
-  /** While it is paused, one message at a time finds out whether somebody has acted. */
+  /** A paused link sends one message at a time, to find out whether a person has acted. */
   get window(): number {
     return this.#state.kind === "paused" ? 1 : this.#window;
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
-    if (signal.aborted) return UNSENT;
-    const waitMs = this.#quietMs() || this.#pace.excessMs;
+    if (signal.aborted) return ABORTED;
+    const waitMs = this.#blockedMs() || this.#pace.excessMs;
     if (waitMs > 0) return throttled(waitMs, null);
-    const heldMs = this.#pairs.heldMs(message.recipient, performance.now());
-    if (heldMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: heldMs, providerCode: null };
-    if (!(await this.#pace.turn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
-    if (!hasLease(this.#host)) return ELSEWHERE;
-    // Another's answer may have come meanwhile.
-    if (this.#quietMs() > 0) return throttled(this.#quietMs(), null);
+    const recipientMs = this.#recipients.waitMs(message.recipient, performance.now());
+    if (recipientMs > 0) return { kind: "throttled", scope: "recipient", retryAfterMs: recipientMs, providerCode: null };
+    if (!(await this.#pace.waitTurn(this.#carrier.sizeOf(message), signal))) return NOT_SENT;
+    if (!hasLease(this.#host)) return LEASE_LOST;
+    // The response to another message may have blocked the link during the wait.
+    if (this.#blockedMs() > 0) return throttled(this.#blockedMs(), null);
     const startedAt = performance.now();
-    return this.#conclude(await this.#caller.post(this.#carrier.requestOf(message), signal), message, startedAt);
+    return this.#settle(await this.#caller.post(this.#carrier.toRequest(message), signal), message, startedAt);
   }
 
   async close(): Promise<void> {
@@ -95,62 +96,62 @@ export class HttpLink implements Connection {
     await this.#caller.close();
   }
 
-  #quietMs(): number {
-    return Math.max(0, Math.ceil(this.#quietUntil - performance.now()));
+  #blockedMs(): number {
+    return Math.max(0, Math.ceil(this.#blockedUntil - performance.now()));
   }
 
-  #conclude(reply: HttpReply, message: Outgoing, startedAt: number): SendOutcome {
-    switch (reply.kind) {
+  #settle(outcome: HttpOutcome, message: Outgoing, startedAt: number): SendOutcome {
+    switch (outcome.kind) {
       case "unreachable":
-        this.#turn({ kind: "connecting", reason: `no connection to the carrier: ${reply.cause}` }, startedAt);
-        // No fault of the message, however long it lasts: it waits in the queue, or takes another link.
+        this.#changeState({ kind: "connecting", reason: `no connection to the carrier: ${outcome.cause}` }, startedAt);
+        // The message is not the cause, however long this lasts: it waits in the queue, or takes another link.
         return throttled(UNREACHABLE_WAIT_MS, "carrier_unreachable");
-      case "unanswered":
-        return { kind: "unknown", detail: reply.cause };
-      case "answered":
-        return this.#heed(this.#readPair(reply, message), startedAt);
+      case "no_response":
+        return { kind: "unknown", detail: outcome.cause };
+      case "response":
+        return this.#applyToLink(this.#interpret(outcome, message), startedAt);
       default:
-        return unreachable(reply);
+        return unreachable(outcome);
     }
   }
 
-  /** What an answer says, also about its recipient. */
-  #readPair(answer: HttpAnswer, message: Outgoing): Reading {
+  /** Interprets a response, and throttles its recipient or ends that throttling. */
+  #interpret(response: HttpResponse, message: Outgoing): ResponseOutcome {
     const { recipient } = message;
-    const reading = this.#carrier.read(answer, { ...message, attempt: this.#pairs.next(recipient) });
-    if (reading.kind === "accepted") this.#pairs.release(recipient);
-    else if (reading.kind === "throttled" && reading.scope === "recipient")
-      this.#pairs.hold(recipient, performance.now() + (reading.retryAfterMs ?? UNSAID_WAIT_MS));
-    return reading;
+    const outcome = this.#carrier.interpret(response, { ...message, attempt: this.#recipients.nextCount(recipient) });
+    if (outcome.kind === "accepted") this.#recipients.clear(recipient);
+    else if (outcome.kind === "throttled" && outcome.scope === "recipient")
+      this.#recipients.throttle(recipient, performance.now() + (outcome.retryAfterMs ?? DEFAULT_WAIT_MS));
+    return outcome;
   }
 
-  /** What an answer says about the link as a whole. */
-  #heed(reading: Reading, startedAt: number): SendOutcome {
-    if (reading.kind === "paused") {
-      this.#quiet(PAUSE_MS);
-      this.#turn({ kind: "paused", reason: reading.reason }, startedAt, reading.providerCode);
-      return throttled(PAUSE_MS, reading.providerCode);
+  /** Pauses, throttles or reconnects the link, as the outcome says. */
+  #applyToLink(outcome: ResponseOutcome, startedAt: number): SendOutcome {
+    if (outcome.kind === "paused") {
+      this.#blockFor(PAUSE_MS);
+      this.#changeState({ kind: "paused", reason: outcome.reason }, startedAt, outcome.providerCode);
+      return throttled(PAUSE_MS, outcome.providerCode);
     }
-    if (reading.kind === "throttled" && reading.scope === "link") {
-      this.#quiet(reading.retryAfterMs ?? UNSAID_WAIT_MS);
-      this.#turn({ kind: "throttled", reason: `the carrier asks for less: ${reading.providerCode ?? "no code"}` }, startedAt);
-    } else if (reading.kind === "accepted" || (reading.kind === "refused" && this.#state.kind !== "paused"))
-      this.#turn(CONNECTED, startedAt);
-    return reading;
+    if (outcome.kind === "throttled" && outcome.scope === "link") {
+      this.#blockFor(outcome.retryAfterMs ?? DEFAULT_WAIT_MS);
+      this.#changeState({ kind: "throttled", reason: `the carrier asks for less: ${outcome.providerCode ?? "no code"}` }, startedAt);
+    } else if (outcome.kind === "accepted" || (outcome.kind === "refused" && this.#state.kind !== "paused"))
+      this.#changeState(CONNECTED, startedAt);
+    return outcome;
   }
 
-  #quiet(ms: number): void {
-    this.#quietUntil = Math.max(this.#quietUntil, performance.now() + ms);
+  #blockFor(ms: number): void {
+    this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + ms);
   }
 
-  /** Told once for each turn, and not by what was asked before the last one: that knows less. */
-  #turn(state: LinkState, startedAt: number, code: string | null = null): void {
+  /** Logs each change once. Ignores the response to a request that started before the last change: it is older information. */
+  #changeState(state: LinkState, startedAt: number, code: string | null = null): void {
     const { kind, reason } = this.#state;
-    if (startedAt < this.#since || (kind === state.kind && reason === state.reason)) return;
-    // Only a message that is taken ends a pause: that there is no connection, or too much haste, says nothing about its cause.
+    if (startedAt < this.#stateChangedAt || (kind === state.kind && reason === state.reason)) return;
+    // Only an accepted message ends a pause: a missing connection or throttling says nothing about the cause of the pause.
     if (kind === "paused" && state.kind !== "connected" && state.kind !== "paused") return;
     this.#state = state;
-    this.#since = performance.now();
+    this.#stateChangedAt = performance.now();
     const facts = { provider: this.#carrier.name, state: state.kind, reason: state.reason, code };
     if (state.kind === "paused") this.#host.log.error({ event: "links.paused", ...facts }, "the link is paused until an operator acts");
     else if (state.kind === "connected") this.#host.log.info(facts, "the link is connected again");
@@ -166,28 +167,19 @@ const throttled = (retryAfterMs: number, providerCode: string | null): SendOutco
   providerCode,
 });
 
-/** The object that an answer has as JSON; undefined where it has none. */
-export function wordsOf({ text }: HttpAnswer): Record<string, unknown> | undefined {
-  try {
-    const words: unknown = JSON.parse(text);
-    return typeof words === "object" && words !== null && !Array.isArray(words) ? (words as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+// These statuses reject the request itself, whether the carrier or a proxy responds.
+const REJECTED_STATUSES: ReadonlySet<number> = new Set([400, 413, 414, 422, 431]);
+// A proxy waited for the carrier, or for us: the request may have reached the carrier.
+const UNKNOWN_STATUSES: ReadonlySet<number> = new Set([408, 425, 499]);
 
-// About the request itself, whoever said it.
-const REQUEST_FAULTS: ReadonlySet<number> = new Set([400, 413, 414, 422, 431]);
-// Something in between waited for the carrier, or for us: nobody knows how far the request came.
-const IN_DOUBT: ReadonlySet<number> = new Set([408, 425, 499]);
-
-/** An answer without the carrier's own words may come from something in between, which does not know what became of the message. */
-export function readWordless({ status, retryAfterMs }: HttpAnswer): Reading {
+/** Interprets a response that is not in the carrier's form, by its status. It may come from a proxy, which does not know what became
+ *  of the message. */
+export function interpretStatus({ status, retryAfterMs }: HttpResponse): ResponseOutcome {
   const providerCode = String(status);
   if (status === 429) return { kind: "throttled", scope: "link", retryAfterMs, providerCode };
-  if (REQUEST_FAULTS.has(status))
+  if (REJECTED_STATUSES.has(status))
     return { kind: "refused", code: "rejected_by_carrier", message: "The carrier refused the request", providerCode, isPermanent: true };
-  if (status >= 300 && status < 500 && !IN_DOUBT.has(status))
+  if (status >= 300 && status < 500 && !UNKNOWN_STATUSES.has(status))
     return { kind: "paused", reason: `HTTP ${status} that is not in the carrier's form: is the base URL right?`, providerCode };
   return { kind: "unknown", detail: `HTTP ${status} that is not in the carrier's form` };
 }

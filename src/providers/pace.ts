@@ -1,4 +1,4 @@
-/** A rate that is kept: each message has its turn, so long after the one before as that one's size asks for. */
+/** Keeps a rate: gives each message a turn, after a pause in proportion to the size of the message before. */
 
 export class Pace {
   readonly #msPerUnit: number;
@@ -6,44 +6,44 @@ export class Pace {
   #nextAt = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** Nobody waits longer than `maxWaitMs`. */
+  /** `maxWaitMs` is the longest wait that a caller accepts: see `excessMs`. */
   constructor(perSecond: number, maxWaitMs: number) {
     this.#msPerUnit = 1_000 / perSecond;
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** How long until a turn could be had, where that is too long to wait for; 0 otherwise. */
+  /** The wait for the next turn, where it is longer than `maxWaitMs`; 0 otherwise. */
   get excessMs(): number {
     const waitMs = this.#nextAt - performance.now();
     return waitMs > this.#maxWaitMs ? Math.ceil(waitMs) : 0;
   }
 
-  /** Resolves when it is the caller's turn: true. False when `signal` is aborted before, or the pace is stopped. */
-  async turn(units: number, signal: AbortSignal): Promise<boolean> {
+  /** Resolves with true at the caller's turn, or with false when `signal` is aborted or the pace is stopped before. */
+  async waitTurn(units: number, signal: AbortSignal): Promise<boolean> {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + units * this.#msPerUnit;
     return at <= now || this.#until(at - now, signal);
   }
 
-  /** Whoever waits is sent away. */
+  /** Ends all waits, without a turn. */
   stop(): void {
-    for (const leave of this.#waiting) leave();
+    for (const cancel of this.#waiting) cancel();
   }
 
   #until(waitMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (isTurn: boolean): void => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", leave);
-        this.#waiting.delete(leave);
+        signal.removeEventListener("abort", cancel);
+        this.#waiting.delete(cancel);
         resolve(isTurn);
       };
-      const leave = (): void => end(false);
-      // Upwards: a timer takes whole milliseconds, and must not come before its time.
+      const cancel = (): void => end(false);
+      // Rounded up: a timer has whole milliseconds, and must not fire too early.
       const timer = setTimeout(() => end(true), Math.ceil(waitMs));
-      this.#waiting.add(leave);
-      signal.addEventListener("abort", leave);
+      this.#waiting.add(cancel);
+      signal.addEventListener("abort", cancel);
     });
   }
 }

@@ -1,169 +1,171 @@
-/** The contract of a provider: a kind of carrier connection. A provider knows neither our HTTP nor our tables; it is handed
- *  messages one by one, says what became of each, and passes on what the carrier says later.
+/** The contract of a provider: a kind of carrier connection. A provider knows neither our HTTP API nor our tables. It submits
+ *  messages one by one, returns the outcome of each, and passes on receipts, inbound messages and template reviews.
  *
- *  Adding one is a folder beside this file and a line in `providers.ts`. `test/support/provider-conformance.ts` is what it must pass. */
+ *  A new provider is a folder beside this file and a line in `providers.ts`. It must pass `test/support/provider-conformance.ts`. */
 import type { Log } from "../lib/log.ts";
 import type { Recipient } from "../lib/phone-number.ts";
-import type { TemplateCategory, BusinessAccountClient, ReviewUpdate } from "./business-account.ts";
+import type { BusinessAccountClient, ReviewUpdate, TemplateCategory } from "./business-account.ts";
 
-/** What a carrier needs of a message. */
+/** A message as a provider submits it. */
 export type Outgoing = {
-  /** Our public id. A carrier that can carry a reference of ours gets this one. */
+  /** Our public id, and the reference for carriers that accept one. */
   id: string;
-  /** Counts the tries at this message, from one. */
+  /** The number of this attempt, from one. */
   attempt: number;
   channel: "sms" | "whatsapp";
   /** An E.164 number: checked when the request was parsed. */
   recipient: Recipient;
   sender: string | null;
-  /** The text, of a template with its variables filled in. */
+  /** The text; for a template, with its variables filled in. */
   body: string;
-  /** For carriers that have the template and fill it in themselves. */
+  /** For carriers that have the template and fill in the variables themselves. */
   template: OutgoingTemplate | null;
-  /** The carrier must not deliver it after this. */
+  /** The carrier must not deliver the message after this time. */
   expiresAtMs: number;
 };
 
-/** The variables of each part, in the order in which a carrier takes them: `{{1}}` before `{{2}}`, names as they first appear. A
- *  variable that both parts have is in both. */
+/** A template with the variables of header and body, in the order in which a carrier expects them: `{{1}}` before `{{2}}`, names in
+ *  order of their first appearance. A variable that appears in both is in both lists. */
 export type OutgoingTemplate = {
   name: string;
   language: string;
-  /** Null of messages from before it was kept. */
+  /** Null for messages that were stored before the category was. */
   category: TemplateCategory | null;
   header: readonly Variable[];
   body: readonly Variable[];
 };
 export type Variable = { name: string; value: string };
 
-/** What became of a try. `unknown` is the honest answer whenever bytes may have left and nothing definite came back: it is
- *  never sent again blindly. A provider that throws has said `unknown` too. */
+/** The outcome of an attempt. `unknown` is the honest outcome whenever bytes may have left and no definite response came: the message is
+ *  never sent again blindly. A provider that throws has the outcome `unknown` too. */
 export type SendOutcome =
-  /** Of a message that went in several parts the carrier may have named each: the first, and the others in their order. */
+  /** Carriers may give each part of a message its own id: `providerMessageId` is the first, `furtherPartIds` are the others, in order. */
   | { kind: "accepted"; providerMessageId: string; furtherPartIds?: readonly string[] }
-  /** `isPermanent`: the same message would be refused again. Otherwise it is tried again, later. */
+  /** `isPermanent`: the carrier would refuse the same message again. Otherwise another attempt follows later. */
   | { kind: "refused"; code: string; message: string; providerCode: string | null; isPermanent: boolean }
-  /** Too fast, for the whole link or for this recipient. No fault of the message. */
+  /** The rate is too high, for the whole link or for this recipient. The message is not the cause. */
   | { kind: "throttled"; scope: "link" | "recipient"; retryAfterMs: number | null; providerCode: string | null }
+  /** Bytes may have left. */
   | { kind: "unknown"; detail: string };
 
 export const RECEIPT_STATUSES = ["sent", "delivered", "read", "undelivered", "expired", "failed"] as const;
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
-/** What a carrier says later. It names the message by the id it gave it. Of a message whose answer never came nobody knows that
- *  id: it is named by the reference it was sent with, where the carrier gives that back. */
+/** A delivery receipt. It identifies its message by the carrier id. That id is not known here when the response to the message was
+ *  lost: then the receipt identifies the message by our reference, where the carrier returns it. */
 export type Receipt = {
   providerMessageId: string | null;
-  /** Our public id, where the carrier gives it back. */
+  /** Our public id, where the carrier returns it. */
   reference: string | null;
   status: ReceiptStatus;
   error: { code: string; message: string; providerCode: string | null; isPermanent: boolean } | null;
-  /** What the carrier said, in its own words, for the timeline. No text of the message. */
+  /** The carrier's own fields, for the timeline. No text of the message. */
   raw: Readonly<Record<string, string>>;
 };
 
-/** What someone wrote to a number of ours. */
+/** A message from a person to one of our numbers. */
 export type InboundMessage = {
-  /** What the carrier calls it, where it does: by that a repetition is known. */
+  /** The carrier id, where there is one. A repeated message is recognised by it. */
   providerMessageId: string | null;
   channel: "sms" | "whatsapp";
-  /** Who wrote it, in E.164. */
+  /** The person's number, in E.164. */
   from: string;
-  /** The number of ours it was written to. */
+  /** Our number. */
   to: string;
   text: string;
-  /** What the carrier calls the message it answers, where it says so. */
+  /** The carrier id of the message that this one replies to, where the carrier names it. */
   inReplyTo: string | null;
 };
 
-/** What a provider may ask of us. */
+/** The functions of this service that a provider may call. */
 export type Host = {
   /** Resolves when the receipts are committed: acknowledge the carrier only then. Rejects when they are not. */
   receive(receipts: readonly Receipt[]): Promise<void>;
   /** Resolves when the messages are committed: acknowledge the carrier only then. Rejects when they are not. */
   receiveMessages(messages: readonly InboundMessage[]): Promise<void>;
-  /** Resolves when what became of templates is committed: acknowledge the carrier only then. Rejects when it is not. */
-  receiveReviews(verdicts: readonly ReviewUpdate[]): Promise<void>;
-  /** The carrier's answer to a message says that it has the template otherwise than we believe. */
+  /** Resolves when the reviews are committed: acknowledge the carrier only then. Rejects when they are not. */
+  receiveReviews(reviews: readonly ReviewUpdate[]): Promise<void>;
+  /** Reports that the carrier's response to a message contradicts our record of its template. */
   templatesChanged(): void;
-  /** Something changed that matters to whoever sends: `isReady` above all. */
+  /** Reports that `isReady`, `state` or `window` of the connection changed. */
   changed(): void;
   /** The database's time. */
   now(): number;
   log: Log;
 };
 
-/** What a provider may ask of us besides, when one node has its link at a time. */
+/** The host of a link that one node has at a time. */
 export type LeasedHost = Host & {
-  /** False from the moment the link may be another node's: then nothing more is written. Asked right before the bytes leave, since
-   *  a process may stand still between any two lines, and wake up when another has taken over. Left out where nobody else has it. */
+  /** False as soon as another node may have the link: then nothing more may be written. Call it right before bytes leave, since a
+   *  process may be suspended between any two lines and continue after another node has taken over. Absent where no other node can
+   *  have the link. */
   hasLease?(): boolean;
-  /** What the carrier called the last messages of this link, whichever node sent them, the oldest first. */
+  /** The carrier ids of the last messages on this link, from all nodes, the oldest first. */
   recentCarrierIds?(): Promise<readonly string[]>;
 };
 
-/** How a link is doing, for those who watch it. */
+/** The state of a link, for people and for failover. */
 export type LinkState = {
   kind: "connecting" | "connected" | "throttled" | "paused";
-  /** Why it is not simply connected: for people, without secrets. */
+  /** The cause of a state other than `connected`: for people, without secrets. */
   reason: string | null;
 };
 
 /** A request that a carrier sent to a URL of ours. */
 export type CarrierRequest = {
   method: string;
-  /** The whole address as the carrier called it, for signatures that cover it. */
+  /** The whole URL that the carrier called, for signatures that cover it. */
   url: string;
   query: Readonly<Record<string, string>>;
   headers: Readonly<Record<string, string>>;
-  /** As it came: signatures are over these bytes. */
+  /** The unchanged bytes, which signatures cover. */
   body: Buffer;
 };
 export type CarrierResponse = { status: number; contentType: string; body: string };
 
 /** One open link. */
 export type Connection = {
-  /** Left out by links that are always connected. */
+  /** Absent for links that are always connected. */
   readonly state?: LinkState;
-  /** Messages that may be at the carrier without an answer, at one time. */
+  /** The number of messages that may wait for the carrier's response at a time. */
   readonly window: number;
-  /** False while nothing can be handed over; then nothing is claimed. */
+  /** False while nothing can be submitted; then no message is claimed for the link. */
   readonly isReady: boolean;
-  /** Hands one message over. Called only after it is on record that bytes may leave. Settles within `signal`'s time, in
-   *  any case: when it is aborted, what has left without an answer is unknown. */
+  /** Submits one message. Called only after the message is stored as `sending`. Always settles soon after `signal` is aborted: a
+   *  message that has left without a response is `unknown`. */
   send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome>;
-  /** No send is under way any more. Ends the connection in the carrier's manner, within seconds. */
+  /** Ends the connection as its protocol prescribes, within seconds. Called when no `send` is running any more. */
   close(): Promise<void>;
 };
 
 export type Provider<Settings> = {
-  /** Its carrier takes one connection, or counts a rate, for all our nodes together: one of them has the link at a time. */
+  /** One node has the link at a time, since the carrier allows one connection, or counts one rate, for all our nodes together. */
   isExclusive?: boolean;
-  /** What carriers send to /providers/{provider}/{link}. It may come to any node, whoever has the link open; it needs no
-   *  connection. Answers when what was said is committed. */
+  /** Handles a request to /providers/{provider}/{link}. Any node may receive it, also one that has not opened the link. Resolves when
+   *  the contents of the request are committed. */
   handleRequest?(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse>;
-  /** Which account at the carrier has the templates of a link looked at; links with the same one share them. Undefined where none
-   *  does. No secret is in it. */
+  /** The account at the carrier that owns the templates of a link, without secrets. Links with the same name share their templates.
+   *  Undefined where the link has no such account. */
   businessAccountName?(settings: Settings): string | undefined;
-  /** Where templates are handed in and asked after, of a link that has an account for it. */
+  /** Opens the business account of a link that has one. */
   openBusinessAccount?(settings: Settings, log: Log): BusinessAccountClient;
-  /** Shown as `provider.name` in the record. */
+  /** Shown as `provider.name` in the API. */
   name: string;
   open(settings: Settings, host: Host): Promise<Connection>;
 };
 
 export const hasLease = (host: LeasedHost): boolean => host.hasLease?.() ?? true;
 
-// Whoever closed the link mostly opens it again, here or on another node, within this time.
-const WAIT_MS = 1_000;
+// A closed link is mostly opened again, on this node or on another, within this time.
+const NOT_SENT_WAIT_MS = 1_000;
 
 export type NotSentReason = "link_closed" | "link_elsewhere" | "not_sent";
 
-/** Nothing of the message has left the house, and it is not at fault: it goes back to the front of its lane, for whoever has the
- *  link next, and uses up none of its tries. */
-export const notSent = (why: NotSentReason): SendOutcome => ({
+/** The outcome of a message of which nothing has left, for a reason of the link. The message returns to the front of its lane, for the
+ *  node that has the link next, and the attempt does not count. */
+export const notSent = (reason: NotSentReason): SendOutcome => ({
   kind: "throttled",
   scope: "link",
-  retryAfterMs: WAIT_MS,
-  providerCode: why,
+  retryAfterMs: NOT_SENT_WAIT_MS,
+  providerCode: reason,
 });

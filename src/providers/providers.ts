@@ -1,4 +1,4 @@
-/** The providers there are: one line each. */
+/** All providers, by name. */
 import { simulator } from "./simulator/simulator.ts";
 import { smpp } from "./smpp/smpp.ts";
 import { twilio } from "./twilio/twilio.ts";

@@ -1,16 +1,16 @@
-/** A message as Twilio wants it: a form. */
+/** Twilio's request body of a message: a form. */
 import type { Outgoing } from "../provider.ts";
 
-export type Sending = { messagingServiceSid: string | null; statusCallbackUrl: string | null };
+export type SendSettings = { messagingServiceSid: string | null; statusCallbackUrl: string | null };
 
-/** Asks Twilio to call again, five times, when we could not store what it said, which by itself it does not do. Behind the # of
- *  an address, as it prescribes. */
-export const CALL_AGAIN = "#rc=5&rp=5xx,ct,rt";
+/** Asks Twilio to repeat a status callback up to five times when we could not store it, which Twilio does not do by default. Twilio
+ *  reads these options from the fragment of the URL. */
+export const RETRY_FRAGMENT = "#rc=5&rp=5xx,ct,rt";
 
-// What Twilio takes.
+// Twilio's limit.
 const MAX_VALIDITY_SECONDS = 36_000;
 
-export function formOf({ messagingServiceSid, statusCallbackUrl }: Sending, message: Outgoing, nowMs: number): string {
+export function toForm({ messagingServiceSid, statusCallbackUrl }: SendSettings, message: Outgoing, nowMs: number): string {
   const { id, recipient, sender, body, expiresAtMs } = message;
   const seconds = Math.floor((expiresAtMs - nowMs) / 1_000);
   const form = new URLSearchParams({ To: recipient, Body: body });
@@ -21,5 +21,6 @@ export function formOf({ messagingServiceSid, statusCallbackUrl }: Sending, mess
   return form.toString();
 }
 
-/** Carries our id, which comes back with every status: of a message whose answer was lost it is all there is. */
-const callbackUrl = (base: string, id: string): string => `${base.replace(/[?#].*$/, "")}?reference=${encodeURIComponent(id)}${CALL_AGAIN}`;
+/** The URL carries our id, which comes back with every status: a message whose response was lost can be matched only by it. */
+const callbackUrl = (base: string, id: string): string =>
+  `${base.replace(/[?#].*$/, "")}?reference=${encodeURIComponent(id)}${RETRY_FRAGMENT}`;

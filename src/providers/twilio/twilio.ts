@@ -1,42 +1,43 @@
-/** Twilio's HTTP interface for SMS, and those that are like it: a POST for each message, and signed calls for what becomes of it. */
+/** Twilio's HTTP API for SMS, and compatible ones: a POST for each message, and signed webhook requests for statuses and inbound
+ *  messages. */
 import { assert } from "../../lib/assert.ts";
 import { segmentsOf } from "../../lib/segments.ts";
 import { HttpLink } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
-import { readAnswer } from "./errors.ts";
-import { formOf } from "./request.ts";
-import { answer } from "./webhook.ts";
+import { interpretResponse } from "./errors.ts";
+import { toForm } from "./request.ts";
+import { handleRequest } from "./webhook.ts";
 
 export type TwilioSettings = {
   baseUrl?: string;
   accountSid: string;
-  /** Ours towards Twilio, and what Twilio signs with. */
+  /** Our credential, with which Twilio also signs its webhook requests. */
   authToken: string;
-  /** Sends what has no sender of its own. */
+  /** Sends the messages that have no sender. */
   messagingServiceSid: string | null;
-  /** Our own address as Twilio calls it: /providers/twilio/{link}. Without it there are no receipts. */
+  /** Our public URL of /providers/twilio/{link}. Without it there are no receipts. */
   statusCallbackUrl: string | null;
-  /** The address that Twilio has for what people write, where it is another. */
+  /** The URL that Twilio calls for inbound messages, where it is a different one. */
   publicUrl?: string | null;
   partsPerSecond?: number;
   window?: number;
-  /** How long an answer may take. */
+  /** How long a response may take. */
   timeoutMs?: number;
 };
 
 const BASE_URL = "https://api.twilio.com";
-// What Twilio queues for a toll-free number or a short code without being asked for more is above this; a long code sends one a
-// second, and Twilio queues the rest for hours.
+// Below Twilio's default rate of toll-free numbers and short codes. A long code sends one part a second, and Twilio queues the rest
+// for hours.
 const PARTS_PER_SECOND = 10;
 const WINDOW = 20;
-// The longest text that Twilio takes has so many. What is longer is refused, and must not hold up the link for minutes.
+// The number of parts in the longest text that Twilio accepts. A longer text is refused, and must not delay the link for minutes.
 const MAX_PARTS = 24;
 
 export const twilio: Provider<TwilioSettings> = {
   name: "twilio",
-  // The rate is that of the account, whoever sends.
+  // The rate belongs to the account, so all nodes share it.
   isExclusive: true,
-  handleRequest: answer,
+  handleRequest,
   async open(settings, host) {
     const { accountSid, authToken } = settings;
     assert(/^\w+$/.test(accountSid), "an account SID has letters and digits only");
@@ -52,9 +53,9 @@ export const twilio: Provider<TwilioSettings> = {
         window: settings.window ?? WINDOW,
         perSecond: settings.partsPerSecond ?? PARTS_PER_SECOND,
         timeoutMs: settings.timeoutMs,
-        requestOf: (message) => ({ path, headers, body: formOf(settings, message, host.now()) }),
+        toRequest: (message) => ({ path, headers, body: toForm(settings, message, host.now()) }),
         sizeOf: ({ body }) => Math.min(MAX_PARTS, segmentsOf(body).count),
-        read: readAnswer,
+        interpret: interpretResponse,
       },
       host,
     );

@@ -1,35 +1,35 @@
-/** The desk of a WhatsApp business account: its templates listed, handed in, changed and taken away, one call at a time. */
+/** A WhatsApp business account: lists, submits, edits and deletes its templates, one call at a time. */
 import { assert, unreachable } from "../../lib/assert.ts";
 import type { Log } from "../../lib/log.ts";
-import { HttpCaller, type HttpAnswer, type HttpCall } from "../http-call.ts";
-import { wordsOf } from "../http-link.ts";
 import type {
-  CarrierTemplate,
-  ReviewableTemplate,
-  TemplateList,
-  RemoveResult,
-  SubmitResult,
-  BusinessAccountClient,
   AccountFailure,
+  BusinessAccountClient,
+  CarrierTemplate,
+  RemoveResult,
+  ReviewableTemplate,
+  SubmitResult,
+  TemplateList,
 } from "../business-account.ts";
-import { componentsOf, creationOf, formFault, isSame } from "./components.ts";
+import { parseJsonObject } from "../carrier-fields.ts";
+import { HttpCaller, type HttpCall, type HttpResponse } from "../http-call.ts";
+import { formFault, isSame, toComponents, toCreation } from "./components.ts";
 import { interpretTemplateError } from "./errors.ts";
 import { languageCode } from "./language.ts";
-import { statusOf, templateIn } from "./template-list.ts";
+import { parseStatus, parseTemplate } from "./template-list.ts";
 
 export type BusinessAccountSettings = { baseUrl: string; version: string; wabaId: string; accessToken: string };
 
-// Well within the time for which whoever syncs has the desk for itself.
+// Well within the claim of the node that syncs the account.
 const CALL_MS = 15_000;
 const PAGE_SIZE = 100;
-// A verified business may have six thousand.
+// A verified business may have 6,000 templates.
 const MAX_PAGES = 80;
-// A template has ten kilobytes at most, with its examples.
+// A template with its examples has at most 10 kB.
 const MAX_PAGE_BYTES = 2_097_152;
 
 const FIELDS = "id,name,language,status,category,components,parameter_format,rejected_reason";
 
-/** The business account as all links to it name it. */
+/** The name of the business account, the same for all links to it. */
 export function accountName(baseUrl: string, wabaId: string): string {
   const { host, pathname } = new URL(baseUrl);
   return `whatsapp ${host}${pathname.replace(/\/+$/, "")} ${wabaId}`;
@@ -58,20 +58,20 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
     let isComplete = true;
     let after: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const answer = await this.#listPage(after, signal);
-      if (answer.kind !== "page") return answer;
-      const read = answer.entries.map(templateIn);
-      const junk = read.filter((each) => each === undefined).length;
-      if (junk > 0)
+      const result = await this.#listPage(after, signal);
+      if (result.kind !== "page") return result;
+      const parsed = result.entries.map(parseTemplate);
+      const unreadable = parsed.filter((each) => each === undefined).length;
+      if (unreadable > 0)
         this.#log.warn(
-          { event: "templates.list_unreadable", provider: "whatsapp", junk },
+          { event: "templates.list_unreadable", provider: "whatsapp", unreadable },
           "entries of the list of templates could not be read",
         );
-      isComplete &&= junk === 0;
-      templates.push(...read.filter((each) => each !== undefined));
-      if (answer.after === undefined || answer.after === after)
-        return { kind: "listed", templates, isComplete: isComplete && answer.after === undefined };
-      after = answer.after;
+      isComplete &&= unreadable === 0;
+      templates.push(...parsed.filter((each) => each !== undefined));
+      if (result.after === undefined || result.after === after)
+        return { kind: "listed", templates, isComplete: isComplete && result.after === undefined };
+      after = result.after;
     }
     this.#log.warn(
       { event: "templates.list_truncated", provider: "whatsapp", pages: MAX_PAGES },
@@ -87,19 +87,19 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   ): Promise<SubmitResult | AccountFailure> {
     const fault = formFault(template);
     if (fault !== undefined) return { kind: "refused", reason: fault };
-    const answer = await this.#call(before === undefined ? this.#creation(template) : this.#edit(template, before), signal);
-    if (answer.kind !== "answered") return answer;
-    const words = wordsOf(answer);
-    const id = before?.id ?? words?.["id"];
+    const response = await this.#call(before === undefined ? this.#creation(template) : this.#edit(template, before), signal);
+    if (response.kind !== "response") return response;
+    const fields = parseJsonObject(response);
+    const id = before?.id ?? fields?.["id"];
     if (typeof id !== "string" || id === "") return { kind: "unavailable", reason: "WhatsApp said yes, and gave the template no id" };
-    return { kind: "submitted", id, status: statusOf(words?.["status"])?.status ?? "pending" };
+    return { kind: "submitted", id, status: parseStatus(fields?.["status"])?.status ?? "pending" };
   }
 
   async remove({ id, name }: { id: string; name: string }, signal: AbortSignal): Promise<RemoveResult | AccountFailure> {
     const query = new URLSearchParams({ hsm_id: id, name });
-    const answer = await this.#call({ method: "DELETE", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
-    if (answer.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
-    return answer.kind === "answered" ? { kind: "removed" } : answer;
+    const response = await this.#call({ method: "DELETE", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
+    if (response.kind === "exists") return { kind: "refused", reason: "WhatsApp did not take it away" };
+    return response.kind === "response" ? { kind: "removed" } : response;
   }
 
   close(): Promise<void> {
@@ -107,15 +107,15 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
   }
 
   #creation(template: ReviewableTemplate): HttpCall {
-    return this.#post(this.#templates, creationOf(template));
+    return this.#post(this.#templates, toCreation(template));
   }
 
-  /** Name and language stay as they are, and so does the category of one that was approved. */
+  /** The name, the language, and the category of an approved template cannot be edited. */
   #edit(template: ReviewableTemplate, { id, status, template: theirs }: CarrierTemplate): HttpCall {
-    const isOther = status !== "approved" && theirs?.category !== template.category;
+    const hasNewCategory = status !== "approved" && theirs?.category !== template.category;
     return this.#post(`${this.#root}/${encodeURIComponent(id)}`, {
-      ...(isOther ? { category: template.category.toUpperCase() } : {}),
-      components: componentsOf(template),
+      ...(hasNewCategory ? { category: template.category.toUpperCase() } : {}),
+      components: toComponents(template),
     });
   }
 
@@ -125,39 +125,40 @@ export class WhatsAppBusinessAccount implements BusinessAccountClient {
 
   async #listPage(after: string | undefined, signal: AbortSignal): Promise<Page | AccountFailure> {
     const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === undefined ? {} : { after }) });
-    const answer = await this.#call({ method: "GET", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
-    // There is no template that it could be about.
-    if (answer.kind === "refused" || answer.kind === "exists")
+    const response = await this.#call({ method: "GET", path: `${this.#templates}?${query.toString()}`, headers: this.#headers }, signal);
+    // The call concerns no single template, so a refusal concerns the account.
+    if (response.kind === "refused" || response.kind === "exists")
       return { kind: "blocked", reason: "WhatsApp does not list the templates of the business account" };
-    return answer.kind === "answered" ? pageIn(answer) : answer;
+    return response.kind === "response" ? parsePage(response) : response;
   }
 
-  /** The answer, if it is a yes. */
-  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | ReturnType<typeof interpretTemplateError>> {
-    const reply = await this.#caller.call(call, signal);
-    switch (reply.kind) {
+  /** Returns the response if the call succeeded. */
+  async #call(call: HttpCall, signal: AbortSignal): Promise<HttpResponse | ReturnType<typeof interpretTemplateError>> {
+    const outcome = await this.#caller.call(call, signal);
+    switch (outcome.kind) {
       case "unreachable":
-        return { kind: "unavailable", reason: `no connection to WhatsApp: ${reply.cause}` };
-      case "unanswered":
-        return { kind: "unavailable", reason: `no answer from WhatsApp: ${reply.cause}` };
-      case "answered":
-        return reply.status >= 200 && reply.status <= 299 && wordsOf(reply)?.["error"] === undefined
-          ? reply
-          : interpretTemplateError(reply);
+        return { kind: "unavailable", reason: `no connection to WhatsApp: ${outcome.cause}` };
+      case "no_response":
+        return { kind: "unavailable", reason: `no answer from WhatsApp: ${outcome.cause}` };
+      case "response":
+        return isSuccess(outcome) ? outcome : interpretTemplateError(outcome);
       default:
-        return unreachable(reply);
+        return unreachable(outcome);
     }
   }
 }
 
 type Page = { kind: "page"; entries: readonly unknown[]; after: string | undefined };
 
-/** Whether there is another page is told by its address; where it begins, by the cursor. */
-function pageIn(answer: HttpAnswer): Page | AccountFailure {
-  const words = wordsOf(answer);
-  const entries = words?.["data"];
+const isSuccess = (response: HttpResponse): boolean =>
+  response.status >= 200 && response.status <= 299 && parseJsonObject(response)?.["error"] === undefined;
+
+/** `next` is present where there is another page; the cursor names its start. */
+function parsePage(response: HttpResponse): Page | AccountFailure {
+  const fields = parseJsonObject(response);
+  const entries = fields?.["data"];
   if (!Array.isArray(entries)) return { kind: "unavailable", reason: "WhatsApp's list of templates could not be read" };
-  const paging = (words?.["paging"] ?? {}) as { cursors?: { after?: unknown }; next?: unknown };
+  const paging = (fields?.["paging"] ?? {}) as { cursors?: { after?: unknown }; next?: unknown };
   const after = paging.next === undefined ? undefined : paging.cursors?.after;
   return { kind: "page", entries, after: typeof after === "string" && after !== "" && after.length <= 2_000 ? after : undefined };
 }

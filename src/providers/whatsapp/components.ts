@@ -1,4 +1,4 @@
-/** A template as the Cloud API wants it handed in: its parts, each with numbers of its own and with examples. */
+/** Templates in the form in which the Cloud API accepts them: components, each with its own numbering of variables and with examples. */
 import { isDeepStrictEqual } from "node:util";
 import { unreachable } from "../../lib/assert.ts";
 import type { ReviewableButton, ReviewableContent, ReviewableTemplate } from "../business-account.ts";
@@ -6,7 +6,7 @@ import { languageCode } from "./language.ts";
 
 const PLACEHOLDER = /\{\{([a-z0-9_]+)\}\}/g;
 
-/** The variables of a text, as their parameters are counted. */
+/** The variables of a text, in the order of their parameters. */
 export function variablesIn(text: string | null): string[] {
   const found = [...new Set(Array.from((text ?? "").matchAll(PLACEHOLDER), ([, variable]) => variable ?? ""))];
   return isNumbered(found) ? found.toSorted((a, b) => Number(a) - Number(b)) : found;
@@ -14,70 +14,72 @@ export function variablesIn(text: string | null): string[] {
 
 export const isNumbered = (variables: readonly string[]): boolean => variables.every((variable) => /^\d+$/.test(variable));
 
-export const renamed = (text: string, nameOf: (variable: string) => string): string =>
+export const renameVariables = (text: string, nameOf: (variable: string) => string): string =>
   text.replaceAll(PLACEHOLDER, (_, variable: string) => `{{${nameOf(variable)}}}`);
 
-/** Numbers count from one in each part there, and through all parts here. */
-function numbered(text: string | null): string | null {
+/** Numbers the variables from one. The Cloud API counts from one in each component; our templates count through all components. */
+function renumberVariables(text: string | null): string | null {
   const variables = variablesIn(text);
   if (text === null || !isNumbered(variables)) return text;
-  return renamed(text, (variable) => String(variables.indexOf(variable) + 1));
+  return renameVariables(text, (variable) => String(variables.indexOf(variable) + 1));
 }
 
-/** Whether it would look the same to those who review it. What an authentication template says is WhatsApp's own, so all that have
- *  its form are the same. */
+/** Whether two contents are the same for a review. WhatsApp writes the text of authentication templates, so all of these are the
+ *  same. */
 export function isSame(ours: ReviewableContent, theirs: ReviewableContent): boolean {
   if (ours.category === "authentication" || theirs.category === "authentication") return ours.category === theirs.category;
   return isDeepStrictEqual(comparable(ours), comparable(theirs));
 }
 
 const comparable = ({ header, body, footer, buttons }: ReviewableContent) => ({
-  header: numbered(header),
-  body: numbered(body),
+  header: renumberVariables(header),
+  body: renumberVariables(body),
   footer,
   buttons: (buttons ?? []).map(({ phone_number: number, ...rest }) => ({ ...rest, number: number?.replaceAll(/\D/g, "") ?? null })),
 });
 
-/** Why WhatsApp has no such template; undefined where it may. */
+/** Why WhatsApp does not accept a template of this form; undefined where it may. */
 export function formFault({ category, header, body, footer, buttons }: ReviewableContent): string | undefined {
   if (category !== "authentication") return undefined;
-  const isCodeAlone = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;
-  return isCodeAlone
+  const hasOnlyCode = variablesIn(body).length === 1 && header === null && footer === null && buttons === null;
+  return hasOnlyCode
     ? undefined
     : "At WhatsApp an authentication template has one variable, the code, and neither header, footer nor buttons of its own.";
 }
 
-/** What is handed in for a new one. */
-export const creationOf = (template: ReviewableTemplate): object => ({
+/** The request body that creates a template. */
+export const toCreation = (template: ReviewableTemplate): object => ({
   name: template.name,
   language: languageCode(template.language),
   category: template.category.toUpperCase(),
-  ...formatOf(template),
-  components: componentsOf(template),
+  ...parameterFormat(template),
+  components: toComponents(template),
 });
 
-function formatOf({ category, header, body }: ReviewableContent): object {
+function parameterFormat({ category, header, body }: ReviewableContent): object {
   const variables = [...variablesIn(header), ...variablesIn(body)];
   if (category === "authentication" || variables.length === 0) return {};
   return { parameter_format: isNumbered(variables) ? "POSITIONAL" : "NAMED" };
 }
 
-export function componentsOf({ category, header, body, footer, buttons, examples }: ReviewableContent): object[] {
+export function toComponents({ category, header, body, footer, buttons, examples }: ReviewableContent): object[] {
   if (category === "authentication")
     return [
       { type: "BODY", add_security_recommendation: true },
       { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE" }] },
     ];
   return [
-    ...(header === null ? [] : [{ type: "HEADER", format: "TEXT", text: numbered(header), ...exampleOf("header_text", header, examples) }]),
-    { type: "BODY", text: numbered(body), ...exampleOf("body_text", body, examples) },
+    ...(header === null
+      ? []
+      : [{ type: "HEADER", format: "TEXT", text: renumberVariables(header), ...toExample("header_text", header, examples) }]),
+    { type: "BODY", text: renumberVariables(body), ...toExample("body_text", body, examples) },
     ...(footer === null ? [] : [{ type: "FOOTER", text: footer }]),
     ...(buttons === null ? [] : [{ type: "BUTTONS", buttons: buttons.map(toButton) }]),
   ];
 }
 
-/** A template with variables and without examples is refused: where there is none, the name says most. */
-function exampleOf(field: "header_text" | "body_text", text: string, examples: ReviewableContent["examples"]): object {
+/** WhatsApp refuses a template whose variables have no examples. The name of a variable replaces a missing example. */
+function toExample(field: "header_text" | "body_text", text: string, examples: ReviewableContent["examples"]): object {
   const variables = variablesIn(text);
   if (variables.length === 0) return {};
   const valueOf = (variable: string): string => (Object.hasOwn(examples, variable) ? (examples[variable] ?? variable) : variable);

@@ -1,49 +1,49 @@
-/** What the errors of the Cloud API mean: each code once, with its consequence. Our sentences stand in place of Meta's, which now
- *  and then quote what they complain about, a token or a number. */
+/** The errors of the Cloud API: each code once, with its consequence. Our messages replace Meta's, which sometimes quote the refused
+ *  value, such as a token or a number. */
 import { unreachable } from "../../lib/assert.ts";
-import type { HttpAnswer } from "../http-call.ts";
-import { readWordless, wordsOf, type Reading } from "../http-link.ts";
-import type { Outgoing, Receipt } from "../provider.ts";
-import { textIn } from "../http-answer.ts";
 import type { AccountFailure } from "../business-account.ts";
+import { isObject, parseJsonObject, parseText, type JsonObject } from "../carrier-fields.ts";
+import type { HttpResponse } from "../http-call.ts";
+import { interpretStatus, type ResponseOutcome } from "../http-link.ts";
+import type { Outgoing, Receipt } from "../provider.ts";
 
 type Meaning =
-  /** Too fast, for the number that sends. */
-  | { kind: "slow" }
-  /** Too fast for this recipient: one message in six seconds. */
-  | { kind: "pair" }
-  /** Nothing is taken until a person has acted. */
-  | { kind: "person"; reason: string }
-  /** The same message may be taken in a moment. */
+  /** The sending number is too fast. */
+  | { kind: "throttled" }
+  /** Too fast for this recipient: WhatsApp allows one message in six seconds. */
+  | { kind: "recipient_throttled" }
+  /** WhatsApp accepts nothing until a person acts. */
+  | { kind: "paused"; reason: string }
+  /** WhatsApp may accept the same message in a moment. */
   | { kind: "transient" }
-  | { kind: "final"; code: string; message: string };
+  | { kind: "permanent"; code: string; message: string };
 
 type CarrierError = { code: number | undefined; isTransient: boolean };
 
-const SLOW: Meaning = { kind: "slow" };
+const THROTTLED: Meaning = { kind: "throttled" };
 const TRANSIENT: Meaning = { kind: "transient" };
-const final = (code: string, message: string): Meaning => ({ kind: "final", code, message });
-const person = (reason: string): Meaning => ({ kind: "person", reason });
+const permanent = (code: string, message: string): Meaning => ({ kind: "permanent", code, message });
+const paused = (reason: string): Meaning => ({ kind: "paused", reason });
 
-/** The code of all that WhatsApp has against a template in a message. */
-export const TEMPLATE = "template_rejected_by_carrier";
-const REJECTED = final("rejected_by_carrier", "WhatsApp refused the message");
-const BLOCKED = final("blocked_by_carrier", "WhatsApp chose not to deliver this message to this recipient");
-const NO_ACCESS = person("WhatsApp refuses the access token, or it lacks a permission");
+/** Our code for every error that concerns the template of a message. */
+export const TEMPLATE_REJECTED = "template_rejected_by_carrier";
+const REJECTED = permanent("rejected_by_carrier", "WhatsApp refused the message");
+const BLOCKED = permanent("blocked_by_carrier", "WhatsApp chose not to deliver this message to this recipient");
+const NO_ACCESS = paused("WhatsApp refuses the access token, or it lacks a permission");
 
 const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
-  [4, SLOW],
-  [80007, SLOW],
-  // Of those that hand in templates.
-  [80008, SLOW],
-  [130429, SLOW],
-  [131057, SLOW],
-  [133016, SLOW],
-  [131056, { kind: "pair" }],
+  [4, THROTTLED],
+  [80007, THROTTLED],
+  // The rate limit of template submissions.
+  [80008, THROTTLED],
+  [130429, THROTTLED],
+  [131057, THROTTLED],
+  [133016, THROTTLED],
+  [131056, { kind: "recipient_throttled" }],
 
-  [368, person("WhatsApp has blocked the account for a while, for a breach of its policies")],
-  [131048, person("WhatsApp restricts the number: too many messages were reported as spam")],
-  [131064, person("WhatsApp restricts what the number may send until a person has acted")],
+  [368, paused("WhatsApp has blocked the account for a while, for a breach of its policies")],
+  [131048, paused("WhatsApp restricts the number: too many messages were reported as spam")],
+  [131064, paused("WhatsApp restricts what the number may send until a person has acted")],
 
   [1, TRANSIENT],
   [2, TRANSIENT],
@@ -51,155 +51,158 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131016, TRANSIENT],
   [131053, TRANSIENT],
 
-  [131047, final("service_window_closed", "The recipient has not written for 24 hours: only a template may be sent")],
+  [131047, permanent("service_window_closed", "The recipient has not written for 24 hours: only a template may be sent")],
 
-  [131026, final("recipient_not_on_whatsapp", "The number has no account on WhatsApp, or cannot be reached there")],
-  [131021, final("invalid_destination", "The recipient is the number that sends")],
-  [131030, final("destination_not_permitted", "The recipient is not on the list of those the number may write to")],
-  [131050, final("recipient_opted_out", "The recipient has opted out of such messages on WhatsApp")],
+  [131026, permanent("recipient_not_on_whatsapp", "The number has no account on WhatsApp, or cannot be reached there")],
+  [131021, permanent("invalid_destination", "The recipient is the number that sends")],
+  [131030, permanent("destination_not_permitted", "The recipient is not on the list of those the number may write to")],
+  [131050, permanent("recipient_opted_out", "The recipient has opted out of such messages on WhatsApp")],
   [131049, BLOCKED],
   [130472, BLOCKED],
 
-  [132000, final(TEMPLATE, "The template has another number of variables at WhatsApp")],
-  [132001, final(TEMPLATE, "WhatsApp has no approved template of this name in this language")],
-  [132005, final(TEMPLATE, "The template becomes too long with these variables")],
-  [132007, final(TEMPLATE, "The template breaks a rule of WhatsApp's")],
-  [132008, final(TEMPLATE, "A variable does not have the form that WhatsApp asks for")],
-  [132012, final(TEMPLATE, "A variable is not of the kind that the template has at WhatsApp")],
-  [132015, final(TEMPLATE, "WhatsApp has paused the template for its low quality")],
-  [132016, final(TEMPLATE, "WhatsApp has disabled the template for its low quality")],
+  [132000, permanent(TEMPLATE_REJECTED, "The template has another number of variables at WhatsApp")],
+  [132001, permanent(TEMPLATE_REJECTED, "WhatsApp has no approved template of this name in this language")],
+  [132005, permanent(TEMPLATE_REJECTED, "The template becomes too long with these variables")],
+  [132007, permanent(TEMPLATE_REJECTED, "The template breaks a rule of WhatsApp's")],
+  [132008, permanent(TEMPLATE_REJECTED, "A variable does not have the form that WhatsApp asks for")],
+  [132012, permanent(TEMPLATE_REJECTED, "A variable is not of the kind that the template has at WhatsApp")],
+  [132015, permanent(TEMPLATE_REJECTED, "WhatsApp has paused the template for its low quality")],
+  [132016, permanent(TEMPLATE_REJECTED, "WhatsApp has disabled the template for its low quality")],
 
-  [100, final("rejected_by_carrier", "WhatsApp found a fault in the request")],
-  [131008, final("rejected_by_carrier", "WhatsApp misses a field in the request")],
-  [131009, final("rejected_by_carrier", "WhatsApp found a value in the request that it does not take")],
+  [100, permanent("rejected_by_carrier", "WhatsApp found a fault in the request")],
+  [131008, permanent("rejected_by_carrier", "WhatsApp misses a field in the request")],
+  [131009, permanent("rejected_by_carrier", "WhatsApp found a value in the request that it does not take")],
 
   [0, NO_ACCESS],
   [3, NO_ACCESS],
   [10, NO_ACCESS],
-  [190, person("the access token has expired, or was revoked")],
+  [190, paused("the access token has expired, or was revoked")],
   [131005, NO_ACCESS],
-  [131031, person("WhatsApp has locked the account")],
-  [131042, person("WhatsApp cannot charge for messages: see to the payment method")],
-  [131045, person("the number is not registered rightly: its certificate is not accepted")],
+  [131031, paused("WhatsApp has locked the account")],
+  [131042, paused("WhatsApp cannot charge for messages: see to the payment method")],
+  [131045, paused("the number is not registered rightly: its certificate is not accepted")],
 ]);
 
-/** By the code where it is known; by what is said about it otherwise. */
+/** The meaning by the code, where it is known; otherwise by the status and `is_transient`. */
 function meaningOf({ code, isTransient }: CarrierError, status: number | null): Meaning {
   const known = code === undefined ? undefined : MEANINGS.get(code);
   if (known !== undefined) return known;
   if (code !== undefined && code >= 200 && code <= 299) return NO_ACCESS;
-  if (status === 429) return SLOW;
+  if (status === 429) return THROTTLED;
   return isTransient || (status !== null && status >= 500) ? TRANSIENT : REJECTED;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
-
-/** As it stands in an answer, and in a status. Undefined where there is none. */
-function errorIn(value: unknown): CarrierError | undefined {
-  if (!isRecord(value)) return undefined;
+/** Parses the error of a response or of a status notification. Undefined where there is none. */
+function parseError(value: unknown): CarrierError | undefined {
+  if (!isObject(value)) return undefined;
   const { code, is_transient: isTransient } = value;
   return { code: Number.isSafeInteger(code) ? (code as number) : undefined, isTransient: isTransient === true };
 }
 
-/** The answer to a message. */
-export function readAnswer(answer: HttpAnswer, message: Pick<Outgoing, "attempt">): Reading {
-  const words = wordsOf(answer);
-  const error = errorIn(words?.["error"]);
-  if (error?.code !== undefined) return readError(error, answer, message);
-  if (answer.status < 200 || answer.status > 299) return readWordless(answer);
-  const id = acceptedId(words);
+/** Interprets the response to a message. */
+export function interpretResponse(response: HttpResponse, message: Pick<Outgoing, "attempt">): ResponseOutcome {
+  const fields = parseJsonObject(response);
+  const error = parseError(fields?.["error"]);
+  if (error?.code !== undefined) return interpretError(error, response, message);
+  if (response.status < 200 || response.status > 299) return interpretStatus(response);
+  const id = acceptedId(fields);
   return id === undefined
     ? { kind: "unknown", detail: "WhatsApp said yes, and gave the message no id" }
     : { kind: "accepted", providerMessageId: id };
 }
 
-function acceptedId(words: Record<string, unknown> | undefined): string | undefined {
-  const messages = words?.["messages"];
+function acceptedId(fields: JsonObject | undefined): string | undefined {
+  const messages = fields?.["messages"];
   const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
-  const id = isRecord(first) ? first["id"] : undefined;
+  const id = isObject(first) ? first["id"] : undefined;
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-// Meta's own advice, up to the hour that no wait is longer than.
+// Meta recommends 4^n seconds. No wait of a message is longer than an hour.
 const pairWaitMs = (attempt: number): number => Math.min(4 ** attempt * 1_000, 3_600_000);
 
-function readError(error: CarrierError, { status, retryAfterMs }: HttpAnswer, { attempt }: Pick<Outgoing, "attempt">): Reading {
+function interpretError(
+  error: CarrierError,
+  { status, retryAfterMs }: HttpResponse,
+  { attempt }: Pick<Outgoing, "attempt">,
+): ResponseOutcome {
   const providerCode = String(error.code ?? status);
   const meaning = meaningOf(error, status);
   switch (meaning.kind) {
-    case "slow":
+    case "throttled":
       return { kind: "throttled", scope: "link", retryAfterMs, providerCode };
-    case "pair":
+    case "recipient_throttled":
       return { kind: "throttled", scope: "recipient", retryAfterMs: pairWaitMs(attempt), providerCode };
-    case "person":
+    case "paused":
       return { kind: "paused", reason: meaning.reason, providerCode };
     case "transient":
-    case "final":
-      return { kind: "refused", ...explained(meaning), providerCode };
+    case "permanent":
+      return { kind: "refused", ...toMessageError(meaning), providerCode };
     default:
       return unreachable(meaning);
   }
 }
 
-/** Why a message that was accepted was not delivered after all. */
-export function receiptError(value: unknown): NonNullable<Receipt["error"]> {
-  const error = errorIn(value) ?? { code: undefined, isTransient: false };
-  return { ...explained(meaningOf(error, null)), providerCode: error.code === undefined ? null : String(error.code) };
+/** The error of a message that WhatsApp accepted and did not deliver. */
+export function toReceiptError(value: unknown): NonNullable<Receipt["error"]> {
+  const error = parseError(value) ?? { code: undefined, isTransient: false };
+  return { ...toMessageError(meaningOf(error, null)), providerCode: error.code === undefined ? null : String(error.code) };
 }
 
-function explained(meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
+function toMessageError(meaning: Meaning): { code: string; message: string; isPermanent: boolean } {
   switch (meaning.kind) {
-    case "slow":
-    case "pair":
+    case "throttled":
+    case "recipient_throttled":
       return { code: "throttled_by_carrier", message: "WhatsApp took it, and then found it too much at a time", isPermanent: false };
-    case "person":
+    case "paused":
       return { code: "carrier_account_blocked", message: "WhatsApp delivers nothing for the account at the moment", isPermanent: false };
     case "transient":
       return { code: "carrier_unavailable", message: "WhatsApp could not work on the message just now", isPermanent: false };
-    case "final":
+    case "permanent":
       return { code: meaning.code, message: meaning.message, isPermanent: true };
     default:
       return unreachable(meaning);
   }
 }
 
-// The account is not there, or not for this token.
-const NOT_FOUND = 33;
-// Someone has handed in a template of this name and language meanwhile.
-const EXISTS = 2_388_024;
+// The account does not exist, or the token has no access to it.
+const ACCOUNT_NOT_FOUND = 33;
+// A template of this name and language was submitted by another client meanwhile.
+const TEMPLATE_EXISTS = 2_388_024;
 
-/** A no to whoever hands in templates. Of a template it is told in WhatsApp's words, which are meant for whoever wrote it. */
-export function interpretTemplateError(answer: HttpAnswer): AccountFailure | { kind: "refused"; reason: string } | { kind: "exists" } {
-  const words = wordsOf(answer)?.["error"];
-  const error = errorIn(words);
-  if (!isRecord(words) || error?.code === undefined) return interpretTemplateStatus(answer);
-  const meaning = meaningOf(error, answer.status);
+/** Interprets the error of a call about templates. The reason of a refused template is WhatsApp's own text, which is meant for its
+ *  author. */
+export function interpretTemplateError(response: HttpResponse): AccountFailure | { kind: "refused"; reason: string } | { kind: "exists" } {
+  const fields = parseJsonObject(response)?.["error"];
+  const error = parseError(fields);
+  if (!isObject(fields) || error?.code === undefined) return interpretTemplateStatus(response);
+  const meaning = meaningOf(error, response.status);
   const reason = `code ${error.code}`;
   switch (meaning.kind) {
-    case "slow":
-    case "pair":
-      return { kind: "throttled", reason: `WhatsApp asks for less: ${reason}`, retryAfterMs: answer.retryAfterMs };
-    case "person":
+    case "throttled":
+    case "recipient_throttled":
+      return { kind: "throttled", reason: `WhatsApp asks for less: ${reason}`, retryAfterMs: response.retryAfterMs };
+    case "paused":
       return { kind: "blocked", reason: `${meaning.reason} (${reason})` };
     case "transient":
       return { kind: "unavailable", reason: `WhatsApp could not work on it just now: ${reason}` };
-    case "final":
-      if (words["error_subcode"] === NOT_FOUND)
+    case "permanent":
+      if (fields["error_subcode"] === ACCOUNT_NOT_FOUND)
         return { kind: "blocked", reason: `WhatsApp has no such business account, or the access token may not see it (${reason})` };
-      if (words["error_subcode"] === EXISTS) return { kind: "exists" };
-      return { kind: "refused", reason: complaintIn(words) ?? `WhatsApp refused the template: ${reason}` };
+      if (fields["error_subcode"] === TEMPLATE_EXISTS) return { kind: "exists" };
+      return { kind: "refused", reason: userMessage(fields) ?? `WhatsApp refused the template: ${reason}` };
     default:
       return unreachable(meaning);
   }
 }
 
-const complaintIn = (words: Record<string, unknown>): string | undefined => {
-  const said = [textIn(words["error_user_title"]), textIn(words["error_user_msg"])].filter((each) => each !== undefined);
-  return said.length === 0 ? undefined : said.join(": ");
+const userMessage = (fields: JsonObject): string | undefined => {
+  const texts = [parseText(fields["error_user_title"]), parseText(fields["error_user_msg"])].filter((each) => each !== undefined);
+  return texts.length === 0 ? undefined : texts.join(": ");
 };
 
-/** An answer without WhatsApp's own words says nothing about a template. */
-function interpretTemplateStatus({ status, retryAfterMs }: HttpAnswer): AccountFailure {
+/** Interprets a response that is not in WhatsApp's form. It says nothing about a template. */
+function interpretTemplateStatus({ status, retryAfterMs }: HttpResponse): AccountFailure {
   if (status === 429) return { kind: "throttled", reason: "WhatsApp asks for less: HTTP 429", retryAfterMs };
   const reason = `HTTP ${status} that is not in WhatsApp's form`;
   return status >= 300 && status < 500 && status !== 408

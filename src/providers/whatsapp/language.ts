@@ -1,6 +1,7 @@
 /** Languages as WhatsApp writes them: `en-US` is `en_US` there. */
 
-/** A script is not part of it, except that it tells which Chinese is meant, which has no code without a region. */
+/** WhatsApp's code for a BCP 47 tag. The code has no script. The script of Chinese selects the region, since WhatsApp has no code for
+ *  Chinese without a region. */
 export function languageCode(language: string): string {
   const [code = "", ...rest] = language.split(/[-_]/);
   const isChinese = code.toLowerCase() === "zh";
@@ -10,8 +11,8 @@ export function languageCode(language: string): string {
 
 const chineseRegion = (parts: readonly string[]): string => (parts.some((part) => part.toLowerCase() === "hant") ? "TW" : "CN");
 
-/** The BCP 47 tag of a code; undefined where the standard has none that leads back to it. */
-export function languageOf(code: string): string | undefined {
+/** The BCP 47 tag of a code; undefined where no tag has this code. */
+export function languageTag(code: string): string | undefined {
   try {
     const [tag] = Intl.getCanonicalLocales(code.replaceAll("_", "-"));
     return tag !== undefined && languageCode(tag) === code ? tag : undefined;

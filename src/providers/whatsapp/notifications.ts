@@ -1,22 +1,21 @@
-/** What the Cloud API tells us: statuses of what we sent, what people wrote, and what became of templates. A call brings many, of several
- *  kinds; what is odd among them is counted and left, since a call that is refused comes again, with everything in it. */
-import { nameIn, numberIn, rawOf, textIn, type Said } from "../http-answer.ts";
-import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+/** The notifications in a webhook request of the Cloud API: statuses of sent messages, inbound messages and template reviews. A request
+ *  has many, of several kinds. Unreadable ones are counted and skipped: a refused request would be repeated with all its contents. */
 import type { CarrierTemplateStatus, ReviewUpdate } from "../business-account.ts";
-import { receiptError } from "./errors.ts";
-import { statusOf } from "./template-list.ts";
+import { asList, asObject, parseIdentifier, parseNumber, parseText, rawFields, type JsonObject } from "../carrier-fields.ts";
+import type { CarrierReports } from "../carrier-request.ts";
+import type { InboundMessage, Receipt, ReceiptStatus } from "../provider.ts";
+import { toReceiptError } from "./errors.ts";
+import { parseStatus } from "./template-list.ts";
 
-export type Notifications = Required<Said> & {
-  /** How many were left, for the log. */
+export type Notifications = Required<CarrierReports> & {
+  /** The number of skipped notifications, for the log. */
   ignored: number;
 };
 
-type Words = Readonly<Record<string, unknown>>;
+/** Returns the name of an entry's business account. An app has one webhook URL for all its accounts. */
+type AccountName = (wabaId: string | undefined) => string | undefined;
 
-/** Names the business account that an entry is about: an app has one address for all of its accounts. */
-type AccountOf = (wabaId: string | undefined) => string | undefined;
-
-/** `failed` comes after it was accepted: it was taken, and not delivered. */
+/** `failed` follows the acceptance of a message, so the message is undelivered. */
 const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
   sent: "sent",
   delivered: "delivered",
@@ -24,126 +23,126 @@ const STATUSES: Readonly<Record<string, ReceiptStatus>> = {
   failed: "undelivered",
 };
 
-const isRecord = (value: unknown): value is Words => typeof value === "object" && value !== null && !Array.isArray(value);
-const wordsIn = (value: unknown): Words => (isRecord(value) ? value : {});
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-/** `accountOf` names the business account that an entry is about. */
-export function notificationsIn(payload: unknown, accountOf: AccountOf): Notifications {
-  const said = { receipts: [] as Receipt[], messages: [] as InboundMessage[], verdicts: [] as ReviewUpdate[], ignored: 0 };
-  const keep = <T>(list: T[], found: readonly (T | undefined)[]): void => {
-    const known = found.filter((each) => each !== undefined);
+export function parseNotifications(payload: unknown, accountName: AccountName): Notifications {
+  const found = { receipts: [] as Receipt[], messages: [] as InboundMessage[], reviews: [] as ReviewUpdate[], ignored: 0 };
+  const keep = <T>(list: T[], parsed: readonly (T | undefined)[]): void => {
+    const known = parsed.filter((each) => each !== undefined);
     list.push(...known);
-    said.ignored += found.length - known.length;
+    found.ignored += parsed.length - known.length;
   };
-  for (const entry of listIn(wordsIn(payload)["entry"]).map(wordsIn))
-    for (const { field, value } of listIn(entry["changes"]).map(wordsIn)) {
-      const words = wordsIn(value);
-      if (field === "message_template_status_update") keep(said.verdicts, [verdictIn(words, entry, accountOf)]);
+  for (const entry of asList(asObject(payload)["entry"]).map(asObject))
+    for (const { field, value } of asList(entry["changes"]).map(asObject)) {
+      const change = asObject(value);
+      if (field === "message_template_status_update") keep(found.reviews, [parseReviewUpdate(change, entry, accountName)]);
       else if (field === "messages") {
-        keep(said.receipts, listIn(words["statuses"]).map(receiptIn));
+        keep(found.receipts, asList(change["statuses"]).map(parseReceipt));
         keep(
-          said.messages,
-          listIn(words["messages"]).map((message) => messageIn(message, wordsIn(words["metadata"]))),
+          found.messages,
+          asList(change["messages"]).map((message) => parseInbound(message, asObject(change["metadata"]))),
         );
-      } else said.ignored += 1;
+      } else found.ignored += 1;
     }
-  return said;
+  return found;
 }
 
-function receiptIn(status: unknown): Receipt | undefined {
-  const words = wordsIn(status);
-  const id = nameIn(words["id"]);
-  const word = words["status"];
-  const known = typeof word === "string" && Object.hasOwn(STATUSES, word) ? STATUSES[word] : undefined;
-  if (id === undefined || known === undefined) return undefined;
-  const [error] = listIn(words["errors"]).map(wordsIn);
+function parseReceipt(value: unknown): Receipt | undefined {
+  const fields = asObject(value);
+  const id = parseIdentifier(fields["id"]);
+  const name = fields["status"];
+  const status = typeof name === "string" && Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined;
+  if (id === undefined || status === undefined) return undefined;
+  const [error] = asList(fields["errors"]).map(asObject);
   return {
     providerMessageId: id,
-    reference: nameIn(words["biz_opaque_callback_data"]) ?? null,
-    status: known,
-    error: known === "undelivered" ? receiptError(error) : null,
-    // The number that WhatsApp knows them by may be another than the one we asked for.
-    raw: rawOf({
+    reference: parseIdentifier(fields["biz_opaque_callback_data"]) ?? null,
+    status,
+    error: status === "undelivered" ? toReceiptError(error) : null,
+    // WhatsApp may know the recipient by another number than the one that we sent to.
+    raw: rawFields({
       id,
-      status: word,
-      timestamp: words["timestamp"],
-      recipient_id: words["recipient_id"],
+      status: name,
+      timestamp: fields["timestamp"],
+      recipient_id: fields["recipient_id"],
       error_code: error?.["code"],
       error_title: error?.["title"],
     }),
   };
 }
 
-/** Not written by a person: that a number has changed, or that a chat was opened. */
-const NOT_WRITTEN: ReadonlySet<unknown> = new Set(["system", "request_welcome"]);
+/** Types that no person wrote: a changed number, an opened chat. */
+const SYSTEM_TYPES: ReadonlySet<unknown> = new Set(["system", "request_welcome"]);
 
-function messageIn(message: unknown, metadata: Words): InboundMessage | undefined {
-  const words = wordsIn(message);
-  const id = nameIn(words["id"]);
-  const from = numberIn(words["from"]);
-  const to = numberIn(metadata["display_phone_number"]);
-  if (id === undefined || from === undefined || to === undefined || NOT_WRITTEN.has(words["type"])) return undefined;
-  const answered = words["type"] === "reaction" ? wordsIn(words["reaction"])["message_id"] : wordsIn(words["context"])["id"];
+function parseInbound(message: unknown, metadata: JsonObject): InboundMessage | undefined {
+  const fields = asObject(message);
+  const id = parseIdentifier(fields["id"]);
+  const from = parseNumber(fields["from"]);
+  const to = parseNumber(metadata["display_phone_number"]);
+  if (id === undefined || from === undefined || to === undefined || SYSTEM_TYPES.has(fields["type"])) return undefined;
+  const inReplyTo = fields["type"] === "reaction" ? asObject(fields["reaction"])["message_id"] : asObject(fields["context"])["id"];
   return {
     providerMessageId: id,
     channel: "whatsapp",
     from,
     to,
-    text: writtenIn(words),
-    inReplyTo: nameIn(answered) ?? null,
+    text: messageText(fields),
+    inReplyTo: parseIdentifier(inReplyTo) ?? null,
   };
 }
 
-/** Where in a message of a kind its words are. */
-const PLACES: Readonly<Record<string, (content: Words) => unknown>> = {
+/** The text within the content of a message, by type. */
+const TEXT_FIELDS: Readonly<Record<string, (content: JsonObject) => unknown>> = {
   text: ({ body }) => body,
   button: ({ text }) => text,
   interactive: (content) =>
-    wordsIn(content["button_reply"])["title"] ?? wordsIn(content["list_reply"])["title"] ?? wordsIn(content["nfm_reply"])["body"],
+    asObject(content["button_reply"])["title"] ?? asObject(content["list_reply"])["title"] ?? asObject(content["nfm_reply"])["body"],
   reaction: ({ emoji }) => emoji,
 };
 
-/** The words of a message; of one without, such as a picture, what it is. */
-function writtenIn(words: Words): string {
-  const { type } = words;
+/** The text of a message, or its type in brackets where it has no text, such as a picture. */
+function messageText(fields: JsonObject): string {
+  const { type } = fields;
   const kind = typeof type === "string" && /^[a-z_]{1,30}$/.test(type) ? type : "unsupported";
-  const content = wordsIn(words[kind]);
-  const place = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined;
-  return textIn(place === undefined ? content["caption"] : place(content)) ?? `[${kind}]`;
+  const content = asObject(fields[kind]);
+  const textField = Object.hasOwn(TEXT_FIELDS, kind) ? TEXT_FIELDS[kind] : undefined;
+  return parseText(textField === undefined ? content["caption"] : textField(content)) ?? `[${kind}]`;
 }
 
-/** Undefined where it cannot be told which template it is about. */
-function verdictIn(value: Words, entry: Words, accountOf: AccountOf): ReviewUpdate | undefined {
-  const wabaId = nameIn(entry["id"]);
-  const account = accountOf(wabaId !== undefined && /^\d+$/.test(wabaId) ? wabaId : undefined);
-  const name = nameIn(value["message_template_name"]);
-  const language = nameIn(value["message_template_language"]);
+/** Undefined where the template cannot be identified. */
+function parseReviewUpdate(change: JsonObject, entry: JsonObject, accountName: AccountName): ReviewUpdate | undefined {
+  const wabaId = parseIdentifier(entry["id"]);
+  const account = accountName(wabaId !== undefined && /^\d+$/.test(wabaId) ? wabaId : undefined);
+  const name = parseIdentifier(change["message_template_name"]);
+  const language = parseIdentifier(change["message_template_language"]);
   if (account === undefined || name === undefined || language === undefined) return undefined;
-  const { status, reason } = decisionIn(value);
-  // Here it is now and then written as the standard has it.
-  return { account, name, code: language.replaceAll("-", "_"), status, reason, atMs: timeIn(entry["time"]) };
+  const { status, reason } = parseDecision(change);
+  // WhatsApp sometimes writes the BCP 47 tag here in place of its own code.
+  return { account, name, code: language.replaceAll("-", "_"), status, reason, atMs: parseTime(entry["time"]) };
 }
 
-/** Seconds; the last moment of the one that is named. */
-const timeIn = (time: unknown): number | null =>
+/** WhatsApp reports whole seconds; the result is the last millisecond of that second. */
+const parseTime = (time: unknown): number | null =>
   typeof time === "number" && Number.isSafeInteger(time) && time > 0 && time < 1e11 ? time * 1_000 + 999 : null;
 
-function decisionIn(value: Words): { status: CarrierTemplateStatus | null; reason: string | null } {
-  const { event } = value;
+function parseDecision(change: JsonObject): { status: CarrierTemplateStatus | null; reason: string | null } {
+  const { event } = change;
   if (event === "REINSTATED") return { status: "approved", reason: null };
-  // Not a decision: that it may come to one.
-  const known = event === "FLAGGED" ? undefined : statusOf(event);
+  // FLAGGED warns of a decision and is none.
+  const known = event === "FLAGGED" ? undefined : parseStatus(event);
   if (known === undefined) return { status: null, reason: null };
-  return { status: known.status, reason: known.reason && (explained(value) ?? known.reason) };
+  return { status: known.status, reason: known.reason && (explanation(change) ?? known.reason) };
 }
 
-/** As much as WhatsApp says, most of it for people. */
-function explained(value: Words): string | undefined {
-  const { reason, recommendation } = wordsIn(value["rejection_info"]);
-  const { title, description } = wordsIn(value["other_info"]);
-  const short = textIn(value["reason"]);
-  const said = [short === "NONE" ? undefined : short, textIn(reason), textIn(recommendation), textIn(description) ?? textIn(title)];
-  const words = said.filter((each) => each !== undefined);
-  return words.length === 0 ? undefined : words.join(": ");
+/** All of WhatsApp's texts about the decision. */
+function explanation(change: JsonObject): string | undefined {
+  const { reason, recommendation } = asObject(change["rejection_info"]);
+  const { title, description } = asObject(change["other_info"]);
+  const short = parseText(change["reason"]);
+  const all = [
+    short === "NONE" ? undefined : short,
+    parseText(reason),
+    parseText(recommendation),
+    parseText(description) ?? parseText(title),
+  ];
+  const texts = all.filter((each) => each !== undefined);
+  return texts.length === 0 ? undefined : texts.join(": ");
 }

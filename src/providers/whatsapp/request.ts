@@ -1,4 +1,4 @@
-/** A message as the Cloud API wants it. Free text and templates; it fills in templates itself. */
+/** The Cloud API's request body of a message: free text, or a template, whose variables WhatsApp fills in. */
 import { digitsOf } from "../../lib/phone-number.ts";
 import type { Outgoing, OutgoingTemplate, Variable } from "../provider.ts";
 import { languageCode } from "./language.ts";
@@ -11,14 +11,14 @@ export function requestBody(message: Outgoing): string {
     to: digitsOf(recipient),
     ...(template === null
       ? { type: "text", text: { body: body.toWellFormed(), preview_url: false } }
-      : { type: "template", template: templateOf(template) }),
-    // Comes back in statuses: there is no other way to learn what became of a message whose answer was lost.
+      : { type: "template", template: toTemplate(template) }),
+    // WhatsApp returns it in statuses: a message whose response was lost can be matched only by it.
     biz_opaque_callback_data: id,
   });
 }
 
-function templateOf(template: OutgoingTemplate): object {
-  const components = componentsOf(template);
+function toTemplate(template: OutgoingTemplate): object {
+  const components = toComponents(template);
   return {
     name: template.name,
     language: { code: languageCode(template.language) },
@@ -26,16 +26,16 @@ function templateOf(template: OutgoingTemplate): object {
   };
 }
 
-function componentsOf({ category, header, body }: OutgoingTemplate): object[] {
+function toComponents({ category, header, body }: OutgoingTemplate): object[] {
   if (category === "authentication") return codeComponents(body[0] ?? header[0]);
   return [
-    ...(header.length === 0 ? [] : [{ type: "header", parameters: parametersOf(header) }]),
-    ...(body.length === 0 ? [] : [{ type: "body", parameters: parametersOf(body) }]),
+    ...(header.length === 0 ? [] : [{ type: "header", parameters: toParameters(header) }]),
+    ...(body.length === 0 ? [] : [{ type: "body", parameters: toParameters(body) }]),
   ];
 }
 
-/** The text of such a template is WhatsApp's own, with one place for the code, which has no name; and the code is once more what
- *  its button copies. */
+/** The components of an authentication template. WhatsApp writes its text, which has one unnamed variable, the code. Its button copies
+ *  the same code. */
 function codeComponents(code: Variable | undefined): object[] {
   if (code === undefined) return [];
   const parameters = [{ type: "text", text: code.value.toWellFormed() }];
@@ -45,8 +45,8 @@ function codeComponents(code: Variable | undefined): object[] {
   ];
 }
 
-/** Numbered ones go by their place, others by their name. */
-const parametersOf = (variables: readonly Variable[]): object[] =>
+/** Numbered variables are matched by position, others by name. */
+const toParameters = (variables: readonly Variable[]): object[] =>
   variables.map(({ name, value }) => ({
     type: "text",
     ...(/^\d+$/.test(name) ? {} : { parameter_name: name }),

@@ -1,25 +1,20 @@
-/** The templates of a business account, read from what the Cloud API lists. What our words cannot say is there without content. */
-import { nameIn, textIn } from "../http-answer.ts";
+/** Parses the Cloud API's list of templates. A template that our form cannot express is listed without content. */
 import type {
   CarrierTemplate,
+  CarrierTemplateStatus,
   ReviewableButton,
   ReviewableContent,
-  CarrierTemplateStatus,
   ReviewableTemplate,
   TemplateCategory,
 } from "../business-account.ts";
-import { isNumbered, renamed, variablesIn } from "./components.ts";
-import { languageOf } from "./language.ts";
+import { asList, asObject, parseIdentifier, parseText, type JsonObject } from "../carrier-fields.ts";
+import { isNumbered, renameVariables, variablesIn } from "./components.ts";
+import { languageTag } from "./language.ts";
 
-type Words = Readonly<Record<string, unknown>>;
-
-const wordsIn = (value: unknown): Words => (typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Words) : {});
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-/** What each word of theirs means. One that is not here decides nothing. */
+/** WhatsApp's statuses. An unknown one decides nothing. */
 const STATUSES: Readonly<Record<string, { status: CarrierTemplateStatus; reason: string | null }>> = {
   APPROVED: { status: "approved", reason: null },
-  // Sendable, and at risk.
+  // A flagged template can be sent, and is about to be paused for its quality.
   FLAGGED: { status: "approved", reason: null },
   REJECTED: { status: "rejected", reason: "WhatsApp has rejected it." },
   PAUSED: { status: "paused", reason: "WhatsApp has paused it for its low quality." },
@@ -29,30 +24,30 @@ const STATUSES: Readonly<Record<string, { status: CarrierTemplateStatus; reason:
   DELETED: { status: "deleted", reason: "It was deleted at WhatsApp." },
 };
 
-export function statusOf(word: unknown): { status: CarrierTemplateStatus; reason: string | null } | undefined {
-  return typeof word === "string" && Object.hasOwn(STATUSES, word) ? STATUSES[word] : undefined;
+export function parseStatus(name: unknown): { status: CarrierTemplateStatus; reason: string | null } | undefined {
+  return typeof name === "string" && Object.hasOwn(STATUSES, name) ? STATUSES[name] : undefined;
 }
 
-/** Undefined where it is none: then nobody knows what it would have been. */
-export function templateIn(value: unknown): CarrierTemplate | undefined {
-  const words = wordsIn(value);
-  const id = nameIn(typeof words["id"] === "number" ? String(words["id"]) : words["id"]);
-  const name = nameIn(words["name"]);
-  const code = nameIn(words["language"]);
+/** Undefined where the entry has no id, name or language. */
+export function parseTemplate(value: unknown): CarrierTemplate | undefined {
+  const fields = asObject(value);
+  const id = parseIdentifier(typeof fields["id"] === "number" ? String(fields["id"]) : fields["id"]);
+  const name = parseIdentifier(fields["name"]);
+  const code = parseIdentifier(fields["language"]);
   if (id === undefined || name === undefined || code === undefined) return undefined;
-  const { status, reason } = statusOf(words["status"]) ?? { status: "pending" as const, reason: null };
+  const { status, reason } = parseStatus(fields["status"]) ?? { status: "pending" as const, reason: null };
   return {
     id,
     name,
     code,
     status,
-    reason: status === "rejected" ? rejectionIn(words, reason) : reason,
-    template: contentIn(words, name, code),
+    reason: status === "rejected" ? rejectionReason(fields, reason) : reason,
+    template: parseContent(fields, name, code),
   };
 }
 
-function rejectionIn(words: Words, otherwise: string | null): string | null {
-  const reason = textIn(words["rejected_reason"]);
+function rejectionReason(fields: JsonObject, otherwise: string | null): string | null {
+  const reason = parseText(fields["rejected_reason"]);
   return reason === undefined || reason === "NONE" ? otherwise : reason;
 }
 
@@ -62,93 +57,94 @@ const CATEGORIES: Readonly<Record<string, TemplateCategory>> = {
   MARKETING: "marketing",
 };
 
-function contentIn(words: Words, name: string, code: string): ReviewableTemplate | undefined {
-  const language = languageOf(code);
-  const category = CATEGORIES[String(words["category"])];
-  const parts = partsIn(listIn(words["components"]).map(wordsIn));
-  if (language === undefined || category === undefined || parts === undefined) return undefined;
-  const content = category === "authentication" ? codeContent(parts) : plainContent(parts, category);
+function parseContent(fields: JsonObject, name: string, code: string): ReviewableTemplate | undefined {
+  const language = languageTag(code);
+  const category = CATEGORIES[String(fields["category"])];
+  const components = componentsByType(asList(fields["components"]).map(asObject));
+  if (language === undefined || category === undefined || components === undefined) return undefined;
+  const content = category === "authentication" ? authenticationContent(components) : regularContent(components, category);
   return content && { name, language, ...content };
 }
 
-/** The components by their type; undefined where one of them is not ours, or is there twice. */
-type Parts = { header?: Words; body?: Words; footer?: Words; buttons?: Words };
-const PART_TYPES: ReadonlySet<unknown> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
+/** The components by type. */
+type Components = { header?: JsonObject; body?: JsonObject; footer?: JsonObject; buttons?: JsonObject };
+const COMPONENT_TYPES: ReadonlySet<unknown> = new Set(["HEADER", "BODY", "FOOTER", "BUTTONS"]);
 
-function partsIn(components: readonly Words[]): Parts | undefined {
-  if (!components.every(({ type }) => PART_TYPES.has(type)) || new Set(components.map(({ type }) => type)).size < components.length)
+/** Undefined where a component has a type that our form does not have, or occurs twice. */
+function componentsByType(components: readonly JsonObject[]): Components | undefined {
+  if (!components.every(({ type }) => COMPONENT_TYPES.has(type)) || new Set(components.map(({ type }) => type)).size < components.length)
     return undefined;
   return Object.fromEntries(components.map((component) => [String(component["type"]).toLowerCase(), component]));
 }
 
-function plainContent({ header, body, footer, buttons }: Parts, category: TemplateCategory): ReviewableContent | undefined {
-  const bodyText = textIn(body?.["text"]);
-  const headerText = textIn(header?.["text"]);
-  const footerText = textIn(footer?.["text"]);
-  const made = buttons && buttonsIn(listIn(buttons["buttons"]).map(wordsIn));
+function regularContent({ header, body, footer, buttons }: Components, category: TemplateCategory): ReviewableContent | undefined {
+  const bodyText = parseText(body?.["text"]);
+  const headerText = parseText(header?.["text"]);
+  const footerText = parseText(footer?.["text"]);
+  const parsedButtons = buttons && parseButtons(asList(buttons["buttons"]).map(asObject));
   if (bodyText === undefined || (header !== undefined && (header["format"] !== "TEXT" || headerText === undefined))) return undefined;
-  if ((footer !== undefined && footerText === undefined) || (buttons !== undefined && made === undefined)) return undefined;
-  // Each part counts from one there. Here the header's is the first, and the body's come after it.
+  if ((footer !== undefined && footerText === undefined) || (buttons !== undefined && parsedButtons === undefined)) return undefined;
+  // The Cloud API counts variables from one in each component. Our count starts in the header and continues in the body.
   const shift = headerText !== undefined && isNumbered(variablesIn(headerText)) ? variablesIn(headerText).length : 0;
   const shifted = (variable: string): string => (/^\d+$/.test(variable) ? String(Number(variable) + shift) : variable);
   return {
     category,
-    body: renamed(bodyText, shifted),
+    body: renameVariables(bodyText, shifted),
     header: headerText ?? null,
     footer: footerText ?? null,
-    buttons: made ?? null,
+    buttons: parsedButtons ?? null,
     examples: {
-      ...examplesIn(header, "header_text", headerText ?? "", (variable) => variable),
-      ...examplesIn(body, "body_text", bodyText, shifted),
+      ...parseExamples(header, "header_text", headerText ?? "", (variable) => variable),
+      ...parseExamples(body, "body_text", bodyText, shifted),
     },
   };
 }
 
-/** WhatsApp's own text around a code, and its own button, which ours need not say: it is there with every code. */
-function codeContent({ header, body, footer, buttons }: Parts): ReviewableContent | undefined {
-  const text = textIn(body?.["text"]);
-  const [button, ...more] = listIn(buttons?.["buttons"]).map(wordsIn);
-  const isCopying = button !== undefined && (button["type"] === "OTP" || button["type"] === "URL") && more.length === 0;
-  if (text === undefined || header !== undefined || !isCopying || variablesIn(text).length !== 1) return undefined;
+/** WhatsApp's own text around a code. Our form leaves out WhatsApp's button, which every such template has. */
+function authenticationContent({ header, body, footer, buttons }: Components): ReviewableContent | undefined {
+  const text = parseText(body?.["text"]);
+  const [button, ...more] = asList(buttons?.["buttons"]).map(asObject);
+  const hasCopyButton = button !== undefined && (button["type"] === "OTP" || button["type"] === "URL") && more.length === 0;
+  if (text === undefined || header !== undefined || !hasCopyButton || variablesIn(text).length !== 1) return undefined;
   return {
     category: "authentication",
     body: text,
     header: null,
-    footer: textIn(footer?.["text"]) ?? null,
+    footer: parseText(footer?.["text"]) ?? null,
     buttons: null,
-    examples: examplesIn(body, "body_text", text, (variable) => variable),
+    examples: parseExamples(body, "body_text", text, (variable) => variable),
   };
 }
 
-function examplesIn(
-  part: Words | undefined,
+function parseExamples(
+  component: JsonObject | undefined,
   field: "header_text" | "body_text",
   text: string,
   nameOf: (variable: string) => string,
 ): Record<string, string> {
-  const example = wordsIn(part?.["example"]);
+  const example = asObject(component?.["example"]);
   const variables = variablesIn(text);
-  const named = listIn(example[`${field}_named_params`]).map(wordsIn);
-  const first: unknown = field === "body_text" ? listIn(example[field])[0] : example[field];
+  const named = asList(example[`${field}_named_params`]).map(asObject);
+  const first: unknown = field === "body_text" ? asList(example[field])[0] : example[field];
   const values = isNumbered(variables)
-    ? listIn(first)
+    ? asList(first)
     : variables.map((variable) => named.find(({ param_name: name }) => name === variable)?.["example"]);
   return Object.fromEntries(
     variables.flatMap((variable, index) => {
-      const value = textIn(values[index]);
+      const value = parseText(values[index]);
       return value === undefined ? [] : [[nameOf(variable), value]];
     }),
   );
 }
 
-/** Undefined where one of them is not ours. */
-function buttonsIn(buttons: readonly Words[]): ReviewableButton[] | undefined {
-  const made = buttons.flatMap((button) => buttonIn(button) ?? []);
-  return made.length === buttons.length && made.length > 0 ? made : undefined;
+/** Undefined where a button has a type that our form does not have. */
+function parseButtons(buttons: readonly JsonObject[]): ReviewableButton[] | undefined {
+  const parsed = buttons.flatMap((button) => parseButton(button) ?? []);
+  return parsed.length === buttons.length && parsed.length > 0 ? parsed : undefined;
 }
 
-function buttonIn({ type, text, url, phone_number: phoneNumber }: Words): ReviewableButton | undefined {
-  const [label, address, number] = [textIn(text), textIn(url), textIn(phoneNumber)];
+function parseButton({ type, text, url, phone_number: phoneNumber }: JsonObject): ReviewableButton | undefined {
+  const [label, address, number] = [parseText(text), parseText(url), parseText(phoneNumber)];
   if (label === undefined) return undefined;
   if (type === "QUICK_REPLY") return { type: "quick_reply", text: label, url: null, phone_number: null };
   if (type === "URL" && address !== undefined) return { type: "url", text: label, url: address, phone_number: null };

@@ -1,45 +1,45 @@
-/** The door for the Cloud API's calls: it asks once whether the address is ours, and from then on tells us things, signed. */
+/** Webhook requests of the Cloud API: one that verifies our URL, and from then on signed notifications. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { isCommitted, isSameSecret, plain } from "../http-answer.ts";
-import type { CarrierResponse, CarrierRequest, Host } from "../provider.ts";
-import { TEMPLATE } from "./errors.ts";
-import { notificationsIn, type Notifications } from "./notifications.ts";
+import { isSameSecret, storeReports, textResponse } from "../carrier-request.ts";
+import type { CarrierRequest, CarrierResponse, Host } from "../provider.ts";
 import { accountName } from "./business-account.ts";
+import { TEMPLATE_REJECTED } from "./errors.ts";
+import { parseNotifications, type Notifications } from "./notifications.ts";
 
 type Secrets = { appSecret: string; verifyToken: string };
-type Settings = Secrets & { baseUrl: string; wabaId: string | null };
+type WebhookSettings = Secrets & { baseUrl: string; wabaId: string | null };
 
-export async function answer(settings: Settings, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
-  if (request.method === "GET") return answerChallenge(settings, request);
-  if (request.method !== "POST") return plain(405, "GET and POST are answered here");
+export async function handleRequest(settings: WebhookSettings, request: CarrierRequest, host: Host): Promise<CarrierResponse> {
+  if (request.method === "GET") return verifySubscription(settings, request);
+  if (request.method !== "POST") return textResponse(405, "GET and POST are answered here");
   if (!isSigned(settings.appSecret, request)) {
     host.log.warn({ event: "providers.signature_invalid", provider: "whatsapp" }, "a request with a wrong signature was refused");
-    return plain(401, "the signature is not right");
+    return textResponse(401, "the signature is not right");
   }
-  const payload = parsed(request.body);
-  if (payload === undefined) return plain(400, "the body is not JSON");
+  const payload = parseJson(request.body);
+  if (payload === undefined) return textResponse(400, "the body is not JSON");
   const { baseUrl, wabaId: own } = settings;
-  const accountOf = (wabaId = own ?? undefined) => (wabaId === undefined ? undefined : accountName(baseUrl, wabaId));
-  return take(notificationsIn(payload.value, accountOf), host);
+  const nameAccount = (wabaId = own ?? undefined) => (wabaId === undefined ? undefined : accountName(baseUrl, wabaId));
+  return store(parseNotifications(payload.value, nameAccount), host);
 }
 
-function answerChallenge({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierResponse {
+function verifySubscription({ verifyToken }: Secrets, { query }: CarrierRequest): CarrierResponse {
   const challenge = query["hub.challenge"] ?? "";
-  const isMeant = query["hub.mode"] === "subscribe" && isSameSecret(query["hub.verify_token"] ?? "", verifyToken);
-  // Given back as it came: nothing that a browser could take for more than text.
-  return isMeant && /^[\w.~-]{1,200}$/.test(challenge) ? plain(200, challenge) : plain(403, "the token is not right");
+  const isVerified = query["hub.mode"] === "subscribe" && isSameSecret(query["hub.verify_token"] ?? "", verifyToken);
+  // The response repeats the challenge, so a challenge that a browser could take for more than text is refused.
+  return isVerified && /^[\w.~-]{1,200}$/.test(challenge) ? textResponse(200, challenge) : textResponse(403, "the token is not right");
 }
 
-/** Over the bytes as they came: written anew, the same JSON would have others. */
+/** The signature covers the received bytes: the same JSON, serialised again, could differ. */
 function isSigned(appSecret: string, { headers, body }: CarrierRequest): boolean {
   const [, hex = ""] = /^sha256=([0-9a-f]{64})$/i.exec(headers["x-hub-signature-256"] ?? "") ?? [];
   const given = Buffer.from(hex, "hex");
   const expected = createHmac("sha256", appSecret).update(body).digest();
-  // A secret that was never set would let anybody in.
+  // A secret that was never set would admit every caller.
   return given.length === expected.length && timingSafeEqual(given, expected) && appSecret !== "";
 }
 
-function parsed(body: Buffer): { value: unknown } | undefined {
+function parseJson(body: Buffer): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(body.toString("utf8")) };
   } catch {
@@ -47,8 +47,8 @@ function parsed(body: Buffer): { value: unknown } | undefined {
   }
 }
 
-async function take({ ignored, ...said }: Notifications, host: Host): Promise<CarrierResponse> {
+async function store({ ignored, ...reports }: Notifications, host: Host): Promise<CarrierResponse> {
   if (ignored > 0) host.log.info({ provider: "whatsapp", ignored }, "a request reported changes that are not processed");
-  if (said.receipts.some(({ error }) => error?.code === TEMPLATE)) host.templatesChanged();
-  return (await isCommitted(host, said)) ? plain(200, "taken") : plain(503, "not stored: say it again");
+  if (reports.receipts.some(({ error }) => error?.code === TEMPLATE_REJECTED)) host.templatesChanged();
+  return (await storeReports(host, reports)) ? textResponse(200, "taken") : textResponse(503, "not stored: say it again");
 }

@@ -1,45 +1,45 @@
-/** The WhatsApp Cloud API: a POST for each message, and signed calls for what becomes of it. */
+/** The WhatsApp Cloud API: a POST for each message, and signed webhook requests for statuses and inbound messages. */
 import { assert } from "../../lib/assert.ts";
 import { HttpLink } from "../http-link.ts";
 import type { Provider } from "../provider.ts";
-import { readAnswer, TEMPLATE } from "./errors.ts";
+import { interpretResponse, TEMPLATE_REJECTED } from "./errors.ts";
 import { requestBody } from "./request.ts";
 import { accountName, WhatsAppBusinessAccount } from "./business-account.ts";
-import { answer } from "./webhook.ts";
+import { handleRequest } from "./webhook.ts";
 
 export type WhatsAppSettings = {
   baseUrl?: string;
-  /** Of the Graph API. */
+  /** The version of the Graph API. */
   version?: string;
   phoneNumberId: string;
   /** The business account, which owns the templates. */
   wabaId: string | null;
   accessToken: string;
-  /** Signs what WhatsApp tells us. */
+  /** WhatsApp signs its webhook requests with this secret. */
   appSecret: string;
-  /** WhatsApp shows it when it asks whether our address is ours. */
+  /** WhatsApp sends this token when it verifies our webhook URL. */
   verifyToken: string;
   messagesPerSecond?: number;
   window?: number;
-  /** How long an answer may take. */
+  /** How long a response may take. */
   timeoutMs?: number;
 };
 
 const BASE_URL = "https://graph.facebook.com";
 const VERSION = "v23.0";
-// What a number may do without asking for more.
+// WhatsApp's default limit of a number.
 const MESSAGES_PER_SECOND = 80;
-// At half a second for an answer, twice what that rate needs.
+// Twice the need of that rate, if a response takes half a second.
 const WINDOW = 80;
 
 export const whatsapp: Provider<WhatsAppSettings> = {
   name: "whatsapp",
-  // The rate is that of the number, whoever sends.
+  // The rate belongs to the number, so all nodes share it.
   isExclusive: true,
-  handleRequest: (settings, request, host) => answer({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
+  handleRequest: (settings, request, host) => handleRequest({ ...settings, baseUrl: settings.baseUrl ?? BASE_URL }, request, host),
   businessAccountName: ({ baseUrl = BASE_URL, wabaId }) => (wabaId === null ? undefined : accountName(baseUrl, wabaId)),
   openBusinessAccount({ baseUrl = BASE_URL, version = VERSION, wabaId, accessToken }, log) {
-    assert(wabaId !== null, "a link without a business account has no desk");
+    assert(wabaId !== null, "the link has a business account");
     return new WhatsAppBusinessAccount({ baseUrl, version, wabaId, accessToken }, log);
   },
   async open(settings, host) {
@@ -55,12 +55,12 @@ export const whatsapp: Provider<WhatsAppSettings> = {
         window: settings.window ?? WINDOW,
         perSecond: settings.messagesPerSecond ?? MESSAGES_PER_SECOND,
         timeoutMs: settings.timeoutMs,
-        requestOf: (message) => ({ path, headers, body: requestBody(message) }),
+        toRequest: (message) => ({ path, headers, body: requestBody(message) }),
         sizeOf: () => 1,
-        read: (given, message) => {
-          const reading = readAnswer(given, message);
-          if (reading.kind === "refused" && reading.code === TEMPLATE) host.templatesChanged();
-          return reading;
+        interpret: (response, message) => {
+          const outcome = interpretResponse(response, message);
+          if (outcome.kind === "refused" && outcome.code === TEMPLATE_REJECTED) host.templatesChanged();
+          return outcome;
         },
       },
       host,

@@ -1,0 +1,47 @@
+/** Requests of carriers to our URLs: secrets are compared in constant time, and a request succeeds only when everything in it is
+ *  committed. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { errorFields } from "../lib/log.ts";
+import { within } from "../lib/wait.ts";
+import type { ReviewUpdate } from "./business-account.ts";
+import type { CarrierResponse, Host, InboundMessage, Receipt } from "./provider.ts";
+
+/** The contents of one request. */
+export type CarrierReports = { receipts: readonly Receipt[]; messages: readonly InboundMessage[]; reviews?: readonly ReviewUpdate[] };
+
+// Carriers wait about 10 s for the response, and then send the request again.
+const COMMIT_LIMIT_MS = 8_000;
+
+export const textResponse = (status: number, body: string): CarrierResponse => ({
+  status,
+  contentType: "text/plain; charset=utf-8",
+  body,
+});
+
+const digest = (value: string): Buffer => createHash("sha256").update(value).digest();
+
+/** Compares in constant time. An empty secret matches nothing: a secret that was never set would admit every caller. */
+export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digest(given), digest(secret)) && secret !== "";
+
+/** Stores the reports. Returns whether all of them are committed; if not, the carrier must send them again. */
+export async function storeReports(host: Host, { receipts, messages, reviews = [] }: CarrierReports): Promise<boolean> {
+  const store = async (): Promise<true> => {
+    if (receipts.length > 0) await host.receive(receipts);
+    if (messages.length > 0) await host.receiveMessages(messages);
+    if (reviews.length > 0) await host.receiveReviews(reviews);
+    return true;
+  };
+  try {
+    if ((await within(store(), COMMIT_LIMIT_MS)) === true) return true;
+    host.log.warn(
+      { event: "providers.receive_timed_out", receipts: receipts.length, messages: messages.length, reviews: reviews.length },
+      "a carrier's report was not stored in time: the carrier sends it again",
+    );
+  } catch (error) {
+    host.log.warn(
+      { event: "providers.receive_failed", ...errorFields(error) },
+      "a carrier's report was not stored: the carrier sends it again",
+    );
+  }
+  return false;
+}
