@@ -2,48 +2,48 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recipientOf } from "../../../test/support/recipient.ts";
 import type { Outgoing } from "../provider.ts";
-import { OPTED_OUT, scenarioFor, WINDOW_CLOSED, type Answer } from "./scenarios.ts";
+import { OPTED_OUT, scenarioFor, WINDOW_CLOSED, type ScriptedResponse } from "./scenarios.ts";
 
-const ACCEPTED: Answer = { kind: "accepted" };
+const ACCEPTED: ScriptedResponse = { kind: "accepted" };
 
 type Sent = Pick<Outgoing, "channel" | "attempt"> & { recipient: string };
 const scenarioOf = ({ recipient, ...sent }: Sent) => scenarioFor({ ...sent, recipient: recipientOf(recipient) });
 
-type Row = readonly [recipient: string, what: string, answer: string, sms: readonly string[], whatsapp: readonly string[]];
+type Row = readonly [recipient: string, what: string, response: string, sms: readonly string[], whatsapp: readonly string[]];
 
-const USUAL = [["delivered"], ["delivered", "read"]] as const;
+const DEFAULT = [["delivered"], ["delivered", "read"]] as const;
 
 const ROWS: readonly Row[] = [
-  ["+14155550123", "any other number is delivered", "accepted", ...USUAL],
-  ["+15005550006", "the good number is delivered", "accepted", ...USUAL],
+  ["+14155550123", "delivered, as any number without a script", "accepted", ...DEFAULT],
+  ["+15005550006", "delivered", "accepted", ...DEFAULT],
   ["+15005550002", "invalid", "refused invalid_destination", [], []],
   ["+15005550003", "not permitted", "refused destination_not_permitted", [], []],
   ["+15005550005", "blocked", "accepted", ["undelivered blocked_by_carrier"], ["undelivered blocked_by_carrier"]],
   ["+15005550007", "no receipt ever", "accepted", [], []],
-  ["+15005550008", "who writes back is delivered", "accepted", ...USUAL],
+  ["+15005550008", "delivered, before a reply", "accepted", ...DEFAULT],
   ["+15005550009", "a landline", "accepted", ["undelivered landline_unreachable"], ["undelivered landline_unreachable"]],
-  ["+15005550010", "who opts out is delivered first", "accepted", ...USUAL],
+  ["+15005550010", "delivered, before an opt-out", "accepted", ...DEFAULT],
   ["+15005550011", "out of order and doubled", "accepted", ["delivered", "sent", "delivered"], ["read", "delivered", "read", "sent"]],
   ["+15005550012", "throttled at first", "throttled", [], []],
   ["+15005550013", "unknown, then delivered", "unknown", ["delivered"], ["delivered"]],
 ];
 
-for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
+for (const [recipient, what, response, sms, whatsapp] of ROWS) {
   for (const [channel, receipts] of [
     ["sms", sms],
     ["whatsapp", whatsapp],
   ] as const) {
     test(`${channel} to ${recipient}: ${what}`, () => {
       const scenario = scenarioOf({ recipient, channel, attempt: 1 });
-      const words = scenario.answer.kind === "refused" ? `refused ${scenario.answer.code}` : scenario.answer.kind;
-      assert.equal(words, answer);
+      const actual = scenario.response.kind === "refused" ? `refused ${scenario.response.code}` : scenario.response.kind;
+      assert.equal(actual, response);
       assert.deepEqual(
         scenario.receipts.map(({ status, error }) => (error === null ? status : `${status} ${error.code}`)),
         receipts,
       );
     });
 
-    test(`${channel} to ${recipient}: receipts come after the answer, in the order they are written, each with time to be seen`, () => {
+    test(`${channel} to ${recipient}: receipts follow the response in the order of the script, each at its own time`, () => {
       const times = scenarioOf({ recipient, channel, attempt: 1 }).receipts.map(({ afterMs }) => afterMs);
       assert.deepEqual(
         times,
@@ -56,30 +56,30 @@ for (const [recipient, what, answer, sms, whatsapp] of ROWS) {
 }
 
 test("the third attempt at a number that throttles is delivered, and so is every later one", () => {
-  const answers = [1, 2, 3, 4].map((attempt) => scenarioOf({ recipient: "+15005550012", channel: "sms", attempt }).answer.kind);
-  assert.deepEqual(answers, ["throttled", "throttled", "accepted", "accepted"]);
+  const kinds = [1, 2, 3, 4].map((attempt) => scenarioOf({ recipient: "+15005550012", channel: "sms", attempt }).response.kind);
+  assert.deepEqual(kinds, ["throttled", "throttled", "accepted", "accepted"]);
   assert.deepEqual(
     scenarioOf({ recipient: "+15005550012", channel: "whatsapp", attempt: 3 }),
     scenarioOf({ recipient: "+15005550006", channel: "whatsapp", attempt: 1 }),
   );
 });
 
-test("other numbers take no notice of the attempt", () => {
+test("the attempt does not matter for other numbers", () => {
   for (const attempt of [1, 2, 3, 10]) {
-    assert.deepEqual(scenarioOf({ recipient: "+14155550123", channel: "sms", attempt }).answer, ACCEPTED);
-    assert.equal(scenarioOf({ recipient: "+15005550002", channel: "sms", attempt }).answer.kind, "refused");
+    assert.deepEqual(scenarioOf({ recipient: "+14155550123", channel: "sms", attempt }).response, ACCEPTED);
+    assert.equal(scenarioOf({ recipient: "+15005550002", channel: "sms", attempt }).response.kind, "refused");
   }
 });
 
-test("errors say what happened, in a code, a sentence and the carrier's own code, and are final", () => {
+test("an error has our code, a sentence and the carrier's code, and is permanent", () => {
   for (const [recipient, providerCode] of [
     ["+15005550002", "sim-002"],
     ["+15005550003", "sim-003"],
     ["+15005550005", "sim-005"],
     ["+15005550009", "sim-009"],
   ] as const) {
-    const { answer, receipts } = scenarioOf({ recipient, channel: "sms", attempt: 1 });
-    const error = answer.kind === "refused" ? answer : receipts[0]?.error;
+    const { response, receipts } = scenarioOf({ recipient, channel: "sms", attempt: 1 });
+    const error = response.kind === "refused" ? response : receipts[0]?.error;
     assert.ok(error);
     assert.equal(error.providerCode, providerCode);
     assert.equal(error.isPermanent, true);
@@ -87,15 +87,15 @@ test("errors say what happened, in a code, a sentence and the carrier's own code
   }
 });
 
-test("who writes back does so once, after the last receipt, with time to see it; nobody else does", () => {
-  const said = new Map([
+test("only the replying numbers reply, once, after their last receipt", () => {
+  const replyTexts = new Map([
     ["+15005550008", "Thank you, got it."],
     ["+15005550010", "STOP"],
   ]);
   for (const [recipient] of ROWS)
     for (const channel of ["sms", "whatsapp"] as const) {
       const { replies = [], receipts } = scenarioOf({ recipient, channel, attempt: 1 });
-      const text = said.get(recipient);
+      const text = replyTexts.get(recipient);
       assert.deepEqual(
         replies.map((reply) => reply.text),
         text === undefined ? [] : [text],
@@ -104,10 +104,10 @@ test("who writes back does so once, after the last receipt, with time to see it;
     }
 });
 
-test("who is not on whatsapp is refused there for good, and has everything else", () => {
+test("the number without WhatsApp is refused permanently on whatsapp and gets sms", () => {
   const recipient = "+15005550015";
-  const { answer, receipts } = scenarioOf({ recipient, channel: "whatsapp", attempt: 1 });
-  assert.deepEqual(answer, {
+  const { response, receipts } = scenarioOf({ recipient, channel: "whatsapp", attempt: 1 });
+  assert.deepEqual(response, {
     kind: "refused",
     code: "recipient_not_on_whatsapp",
     message: "The number has no account on WhatsApp",
@@ -115,12 +115,12 @@ test("who is not on whatsapp is refused there for good, and has everything else"
     isPermanent: true,
   });
   assert.deepEqual(receipts, []);
-  const usual = scenarioOf({ recipient: "+15005550006", channel: "sms", attempt: 1 });
-  assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }), usual);
+  const expected = scenarioOf({ recipient: "+15005550006", channel: "sms", attempt: 1 });
+  assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }), expected);
 });
 
-test("whom the carrier is known to refuse beforehand would get their messages, if they ever came to it", () => {
+test("the scenario accepts the numbers that are refused before a message reaches the carrier", () => {
   assert.deepEqual([...OPTED_OUT, ...WINDOW_CLOSED], ["+15005550004", "+15005550014"]);
   for (const recipient of [...OPTED_OUT, ...WINDOW_CLOSED])
-    assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }).answer, ACCEPTED);
+    assert.deepEqual(scenarioOf({ recipient, channel: "sms", attempt: 1 }).response, ACCEPTED);
 });

@@ -8,7 +8,7 @@ import type { Connection, SendOutcome } from "../provider.ts";
 import { simulator } from "./simulator.ts";
 
 const FAST = 200;
-// Nothing of it is due within a test, so only a fast-forward brings it.
+// Nothing is due within a test at this speed, so only closing the link passes it.
 const STANDSTILL = 1 / 1_000_000;
 
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ async function onLink(speed: number, run: (connection: Connection, host: Recordi
   return host;
 }
 
-/** The outcome, and everything the carrier said later, up to the end of the link. */
+/** Sends a message and closes the link. Returns the outcome and all receipts. */
 async function play(fields: OutgoingFields & { recipient: string }, speed = FAST) {
   const message = outgoing(fields);
   let outcome: SendOutcome | undefined;
@@ -35,7 +35,7 @@ async function play(fields: OutgoingFields & { recipient: string }, speed = FAST
   return { message, outcome, receipts, statuses: receipts.map(({ status }) => status) };
 }
 
-test("an accepted message has an id of the simulator's, by which its receipts name it", async () => {
+test("the receipts of an accepted message have the simulator's id of that message", async () => {
   const { outcome, receipts } = await play({ recipient: "+15005550006", channel: "whatsapp" });
   assert.ok(outcome.kind === "accepted");
   assert.match(outcome.providerMessageId, /^sim_[0-9A-Za-z]{20}$/);
@@ -46,7 +46,7 @@ test("an accepted message has an id of the simulator's, by which its receipts na
   ]);
 });
 
-test("a refusal is said at once and for good, and nothing follows it", async () => {
+test("a refusal is immediate and permanent, and no receipt follows it", async () => {
   const { outcome, receipts } = await play({ recipient: "+15005550002" });
   assert.deepEqual(outcome, {
     kind: "refused",
@@ -59,7 +59,7 @@ test("a refusal is said at once and for good, and nothing follows it", async () 
   assert.equal((await play({ recipient: "+15005550003" })).outcome.kind, "refused");
 });
 
-test("an undelivered message has its error in the receipt and in the carrier's words", async () => {
+test("the receipt of an undelivered message has our error and the carrier's own fields", async () => {
   const { receipts } = await play({ recipient: "+15005550005" });
   assert.equal(receipts.length, 1);
   assert.deepEqual(receipts[0]?.error, {
@@ -72,7 +72,7 @@ test("an undelivered message has its error in the receipt and in the carrier's w
   assert.equal((await play({ recipient: "+15005550009" })).receipts[0]?.error?.code, "landline_unreachable");
 });
 
-test("the silent number is accepted, and no receipt ever comes", async () => {
+test("a message to the number without receipts is accepted and gets no receipt", async () => {
   const { outcome, receipts } = await play({ recipient: "+15005550007" });
   assert.equal(outcome.kind, "accepted");
   assert.deepEqual(receipts, []);
@@ -83,7 +83,7 @@ for (const [channel, order] of [
   ["whatsapp", ["read", "delivered", "read", "sent"]],
 ] as const) {
   for (const speed of [FAST, 1_000_000]) {
-    test(`${channel}: the confused number keeps its own order of receipts at speed ${speed}`, async () => {
+    test(`${channel}: the number with unordered receipts keeps their order at speed ${speed}`, async () => {
       const message = outgoing({ recipient: "+15005550011", channel });
       const { receipts } = await onLink(speed, async (connection, host) => {
         const outcome = await settled(connection.send(message, never), "a send");
@@ -97,7 +97,7 @@ for (const [channel, order] of [
   }
 }
 
-test("a throttle is about the recipient, names a time, and ends with the third attempt", async () => {
+test("throttling concerns the recipient, has a wait, and ends with the third attempt", async () => {
   const recipient = "+15005550012";
   const throttled = { kind: "throttled", scope: "recipient", retryAfterMs: 5, providerCode: "sim-012" };
   assert.deepEqual((await play({ recipient, attempt: 1 })).outcome, throttled);
@@ -107,7 +107,7 @@ test("a throttle is about the recipient, names a time, and ends with the third a
   assert.deepEqual(third.statuses, ["delivered"]);
 });
 
-test("an unknown outcome is resolved by a receipt with our reference and the carrier's id", async () => {
+test("a receipt with our reference and the carrier id resolves an unknown outcome", async () => {
   const { message, outcome, receipts } = await play({ recipient: "+15005550013" });
   assert.equal(outcome.kind, "unknown");
   assert.equal(receipts.length, 1);
@@ -117,7 +117,7 @@ test("an unknown outcome is resolved by a receipt with our reference and the car
 });
 
 for (const channel of ["sms", "whatsapp"] as const) {
-  test(`${channel}: a reply is to the sender of what it answers, names it, and comes after its receipts`, async () => {
+  test(`${channel}: a reply goes to the sender of the message, refers to the message, and follows its receipts`, async () => {
     const message = outgoing({ recipient: "+15005550008", sender: "+14155550100", channel });
     let outcome: SendOutcome | undefined;
     const order: string[] = [];
@@ -132,10 +132,10 @@ for (const channel of ["sms", "whatsapp"] as const) {
     assert.deepEqual(order, channel === "sms" ? ["delivered", "reply"] : ["delivered", "read", "reply"]);
     const [reply, ...more] = host.messages;
     assert.deepEqual(more, []);
-    const { providerMessageId, ...said } = reply ?? assert.fail("no reply");
+    const { providerMessageId, ...fields } = reply ?? assert.fail("no reply");
     assert.match(providerMessageId ?? "", /^sim_[0-9A-Za-z]{20}$/);
     assert.notEqual(providerMessageId, outcome.providerMessageId);
-    assert.deepEqual(said, {
+    assert.deepEqual(fields, {
       channel,
       from: "+15005550008",
       to: "+14155550100",
@@ -145,14 +145,14 @@ for (const channel of ["sms", "whatsapp"] as const) {
   });
 }
 
-test("replies that were refused are passed again, none twice and none lost, and receipts do not wait for them", async () => {
+test("replies that the host refused are passed again, none twice and none lost, and receipts do not wait for them", async () => {
   const host = new RecordingHost();
   const take = host.receiveMessages.bind(host);
   let refusals = 0;
   host.receiveMessages = async (messages) => {
     if (refusals < 3) {
       refusals += 1;
-      throw new Error("the database is away");
+      throw new Error("the database is unavailable");
     }
     await take(messages);
   };
@@ -169,13 +169,13 @@ test("replies that were refused are passed again, none twice and none lost, and 
   assert.equal(host.receipts.length, 150);
 });
 
-test("a message of unknown outcome is answered all the same, by the carrier's id that its receipt tells", async () => {
+test("a reply to a message of unknown outcome refers to the carrier id in its receipt", async () => {
   const message = outgoing({ recipient: "+15005550008" });
   const host = await onLink(1, async (connection) => {
     const limit = new AbortController();
     const sent = connection.send(message, limit.signal);
     limit.abort();
-    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+    assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
   });
   assert.deepEqual(
     host.receipts.map(({ reference, status }) => [reference, status]),
@@ -187,7 +187,7 @@ test("a message of unknown outcome is answered all the same, by the carrier's id
   );
 });
 
-test("closing fast-forwards replies too", async () => {
+test("closing passes all pending replies at once", async () => {
   const host = new RecordingHost();
   const connection = await simulator.open({ speed: STANDSTILL }, host);
   const sent = connection.send(outgoing({ recipient: "+15005550008" }), never);
@@ -196,13 +196,13 @@ test("closing fast-forwards replies too", async () => {
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
 });
 
-test("a send given up in mid-air is unknown; the carrier has it all the same, and says so by our reference", async () => {
+test("a send that is aborted before the response is unknown, and a receipt with our reference follows", async () => {
   const message = outgoing({ recipient: "+15005550006" });
   const host = await onLink(1, async (connection) => {
     const limit = new AbortController();
     const sent = connection.send(message, limit.signal);
     limit.abort();
-    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+    assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
   });
   assert.deepEqual(
     host.receipts.map(({ reference, status }) => [reference, status]),
@@ -210,26 +210,26 @@ test("a send given up in mid-air is unknown; the carrier has it all the same, an
   );
 });
 
-test("a send given up before it began never reaches the carrier", async () => {
+test("a send that is aborted before it starts never reaches the carrier", async () => {
   const host = await onLink(FAST, async (connection) => {
     const sent = connection.send(outgoing({ recipient: "+15005550006" }), AbortSignal.abort());
-    assert.equal((await settled(sent, "a send given up")).kind, "unknown");
+    assert.equal((await settled(sent, "an aborted send")).kind, "unknown");
   });
   assert.deepEqual(host.receipts, []);
 });
 
-test("at full speed an answer comes with the next turns of the event loop", async () => {
+test("at full speed a response comes within two turns of the event loop", async () => {
   await onLink(1_000_000, async (connection) => {
-    let isAnswered = false;
-    void connection.send(outgoing({ recipient: "+15005550006" }), never).then(() => (isAnswered = true));
-    assert.equal(isAnswered, false);
+    let hasResponse = false;
+    void connection.send(outgoing({ recipient: "+15005550006" }), never).then(() => (hasResponse = true));
+    assert.equal(hasResponse, false);
     await turn();
     await turn();
-    assert.equal(isAnswered, true);
+    assert.equal(hasResponse, true);
   });
 });
 
-test("at speed 1 an answer takes some milliseconds and a receipt about a second", async () => {
+test("at speed 1 a response takes some milliseconds and a receipt about a second", async () => {
   await onLink(1, async (connection, host) => {
     const message = outgoing({ recipient: "+15005550006" });
     const startedAt = performance.now();
@@ -240,11 +240,11 @@ test("at speed 1 an answer takes some milliseconds and a receipt about a second"
   });
 });
 
-test("a speed that is not above zero is refused", async () => {
+test("a speed that is not a finite number above zero is refused", async () => {
   for (const speed of [0, -1, NaN, Infinity]) await assert.rejects(simulator.open({ speed }, new RecordingHost()), /speed/);
 });
 
-test("closing fast-forwards: what the carrier has still to say, it says at once and in order", async () => {
+test("closing passes all pending responses and receipts at once and in order", async () => {
   const host = new RecordingHost();
   const connection = await simulator.open({ speed: STANDSTILL }, host);
   const messages = Array.from({ length: 3 }, () => outgoing({ recipient: "+15005550006", channel: "whatsapp" }));
@@ -255,7 +255,7 @@ test("closing fast-forwards: what the carrier has still to say, it says at once 
   assert.deepEqual(statuses, ["delivered", "delivered", "delivered", "read", "read", "read"]);
 });
 
-test("a closed link takes nothing any more, and says that a later try may do better", async () => {
+test("a closed link sends nothing and asks for a later attempt", async () => {
   const connection = await simulator.open({ speed: FAST }, new RecordingHost());
   await connection.close();
   const outcome = await connection.send(outgoing({ recipient: "+15005550006" }), never);
@@ -274,7 +274,7 @@ test("receipts that are due together are passed in few calls of limited size, ea
   for (const call of host.calls) assert.ok(call.length <= 500);
 });
 
-test("receipts that were refused are passed again in their order, none twice, none lost", async () => {
+test("receipts that the host refused are passed again in order, none twice and none lost", async () => {
   const host = await onLink(FAST, async (connection, recording) => {
     recording.behave("rejects");
     const message = outgoing({ recipient: "+15005550011", channel: "whatsapp" });
@@ -289,14 +289,14 @@ test("receipts that were refused are passed again in their order, none twice, no
   );
 });
 
-test("a link whose receipts nobody takes throttles in the end, and recovers when they are taken", async () => {
+test("a link whose receipts the host does not take throttles in the end, and recovers when the host takes them", async () => {
   let release = (): void => undefined;
-  const away = new Promise<void>((resolve) => (release = resolve));
+  const isAvailable = new Promise<void>((resolve) => (release = resolve));
   const host = new RecordingHost();
-  const taken = host.receive.bind(host);
-  host.receive = (receipts) => away.then(() => taken(receipts));
+  const receive = host.receive.bind(host);
+  host.receive = (receipts) => isAvailable.then(() => receive(receipts));
   const connection = await simulator.open({ speed: 1_000_000 }, host);
-  // Four receipts each.
+  // Each message has four receipts.
   const round = (): Promise<SendOutcome[]> =>
     Promise.all(
       Array.from({ length: connection.window }, () => connection.send(outgoing({ recipient: "+15005550011", channel: "whatsapp" }), never)),

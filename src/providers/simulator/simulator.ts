@@ -1,29 +1,29 @@
-/** A carrier that is not there: messages go through the real pipeline and reach nobody. What becomes of one is written in
- *  `scenarios.ts`, by its recipient. */
+/** A simulated carrier: messages go through the real pipeline and reach no phone. `scenarios.ts` defines the fate of a message by its
+ *  recipient. */
 import { assert } from "../../lib/assert.ts";
 import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import { within } from "../../lib/wait.ts";
 import { notSent, type Connection, type Host, type InboundMessage, type Outgoing, type Provider } from "../provider.ts";
 import type { Receipt, ReceiptStatus, SendOutcome } from "../provider.ts";
-import { Feed } from "./feed.ts";
-import { scenarioFor, type Scenario, type Step } from "./scenarios.ts";
-import { Wheel } from "./wheel.ts";
+import { ReportQueue } from "./report-queue.ts";
+import { scenarioFor, type Scenario, type ScriptedReceipt } from "./scenarios.ts";
+import { TimerWheel } from "./timer-wheel.ts";
 
-/** `speed` divides every delay: at 100, what takes a second takes ten milliseconds. */
+/** `speed` divides every delay: at 100, a second becomes ten milliseconds. */
 export type SimulatorSettings = { speed: number };
 
 const WINDOW = 1_000;
-const ANSWER_MS = 20;
-// A send that is answered sooner than this looks at its signal then; only slower ones pay for a listener.
+const RESPONSE_MS = 20;
+// A send with a shorter delay checks its signal when the response is due; only a slower one pays for a listener.
 const PROMPT_MS = 50;
-// What is kept of a message is a few hundred bytes. Past this many the receipts are not being taken, and sending more would
-// only fill the memory.
-const MAX_HELD = 200_000;
+// A pending item has a few hundred bytes. Beyond this number the host does not store the receipts, and further messages would only
+// fill the memory.
+const MAX_PENDING = 200_000;
 const OVERLOAD_WAIT_MS = 1_000;
 const REPLY_AFTER_MS = 500;
 
-/** The carrier's own words, after those of SMPP. */
-const CARRIER_WORDS: Readonly<Record<ReceiptStatus, string>> = {
+/** The carrier's own names of the statuses, like those of SMPP. */
+const RAW_STATUSES: Readonly<Record<ReceiptStatus, string>> = {
   sent: "ENROUTE",
   delivered: "DELIVRD",
   read: "READ",
@@ -32,63 +32,63 @@ const CARRIER_WORDS: Readonly<Record<ReceiptStatus, string>> = {
   failed: "REJECTD",
 };
 
-const UNSENT: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
-const UNHEARD: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
+const ABORTED: SendOutcome = { kind: "unknown", detail: "given up before it was sent" };
+const NO_RESPONSE: SendOutcome = { kind: "unknown", detail: "given up before the carrier's answer came" };
 const OVERLOADED: SendOutcome = { kind: "throttled", scope: "link", retryAfterMs: OVERLOAD_WAIT_MS, providerCode: "sim-busy" };
 const CLOSED = notSent("link_closed");
 
-type Unanswered = {
-  kind: "answer";
+type PendingSend = {
+  kind: "response";
   message: Outgoing;
   scenario: Scenario;
   signal: AbortSignal;
-  answer: (outcome: SendOutcome) => void;
+  respond: (outcome: SendOutcome) => void;
   stopListening: (() => void) | null;
 };
-type Pending = Unanswered | { kind: "receipt"; receipt: Receipt } | { kind: "reply"; reply: InboundMessage };
+type Pending = PendingSend | { kind: "receipt"; receipt: Receipt } | { kind: "reply"; reply: InboundMessage };
 
 class SimulatedLink implements Connection {
   readonly window = WINDOW;
   readonly isReady = true;
   readonly #speed: number;
-  readonly #receipts: Feed<Receipt>;
-  readonly #replies: Feed<InboundMessage>;
-  readonly #wheel = new Wheel<Pending>((items) => this.#settle(items));
-  // Random, since a link that is opened again, or on another node, must not give an id a second time.
+  readonly #receipts: ReportQueue<Receipt>;
+  readonly #replies: ReportQueue<InboundMessage>;
+  readonly #wheel = new TimerWheel<Pending>((items) => this.#settle(items));
+  // Random, since a link that is opened again, or on another node, must not use an id twice.
   readonly #idPrefix = `sim_${randomBase62(12)}`;
   #count = 0;
-  /** Answers and receipts still to come, those of unanswered messages included. */
-  #coming = 0;
+  /** Responses, receipts and replies to come, including those of messages without a response. */
+  #pending = 0;
   #isClosed = false;
 
   constructor({ speed }: SimulatorSettings, host: Host) {
     this.#speed = speed;
-    this.#receipts = new Feed("receipts", host.log, (receipts) => host.receive(receipts));
-    this.#replies = new Feed("replies", host.log, async (replies) => {
-      // Nobody answers what has not reached them; but who does not hear of the one may still hear of the other.
-      await within(this.#receipts.taken, REPLY_AFTER_MS);
+    this.#receipts = new ReportQueue("receipts", host.log, (receipts) => host.receive(receipts));
+    this.#replies = new ReportQueue("replies", host.log, async (replies) => {
+      // A person replies after the delivery, so receipts go first. A host that does not store receipts still gets the replies.
+      await within(this.#receipts.drained, REPLY_AFTER_MS);
       await host.receiveMessages(replies);
     });
   }
 
   async send(message: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
     if (this.#isClosed) return CLOSED;
-    if (signal.aborted) return UNSENT;
-    if (this.#coming + this.#receipts.waiting + this.#replies.waiting >= MAX_HELD) return OVERLOADED;
+    if (signal.aborted) return ABORTED;
+    if (this.#pending + this.#receipts.size + this.#replies.size >= MAX_PENDING) return OVERLOADED;
     const scenario = scenarioFor(message);
-    this.#coming += 1 + scenario.receipts.length + (scenario.replies?.length ?? 0);
-    const delayMs = ANSWER_MS / this.#speed;
-    return new Promise((answer) => {
-      const stopListening = delayMs > PROMPT_MS ? onAbort(signal, () => answer(UNHEARD)) : null;
-      this.#wheel.add({ kind: "answer", message, scenario, signal, answer, stopListening }, delayMs);
+    this.#pending += 1 + scenario.receipts.length + (scenario.replies?.length ?? 0);
+    const delayMs = RESPONSE_MS / this.#speed;
+    return new Promise((respond) => {
+      const stopListening = delayMs > PROMPT_MS ? onAbort(signal, () => respond(NO_RESPONSE)) : null;
+      this.#wheel.add({ kind: "response", message, scenario, signal, respond, stopListening }, delayMs);
     });
   }
 
-  /** Nobody waits for the clock of a carrier that is closed: what it has still to say, it says now. */
+  /** Passes all pending responses, receipts and replies at once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let items = this.#wheel.drain(); items.length > 0; items = this.#wheel.drain()) this.#settle(items);
-    // Together: who takes neither is waited for once.
+    // At the same time, so that a host that stores neither is waited for once.
     await Promise.all([this.#receipts.close(), this.#replies.close()]);
   }
 
@@ -96,33 +96,33 @@ class SimulatedLink implements Connection {
     const receipts: Receipt[] = [];
     const replies: InboundMessage[] = [];
     for (const item of items) {
-      this.#coming -= 1;
-      if (item.kind === "answer") this.#answer(item);
+      this.#pending -= 1;
+      if (item.kind === "response") this.#respond(item);
       else if (item.kind === "receipt") receipts.push(item.receipt);
       else replies.push(item.reply);
     }
-    if (receipts.length > 0) this.#receipts.pass(receipts);
-    if (replies.length > 0) this.#replies.pass(replies);
+    if (receipts.length > 0) this.#receipts.add(receipts);
+    if (replies.length > 0) this.#replies.add(replies);
   }
 
-  #answer({ message, scenario, signal, answer, stopListening }: Unanswered): void {
+  #respond({ message, scenario, signal, respond, stopListening }: PendingSend): void {
     stopListening?.();
     const id = this.#nextId();
-    const outcome = signal.aborted ? UNHEARD : this.#outcome(scenario, id);
-    answer(outcome);
-    // Like most carriers, it names a message by its own id. Whoever did not hear that needs the reference.
+    const outcome = signal.aborted ? NO_RESPONSE : this.#outcome(scenario, id);
+    respond(outcome);
+    // Like most carriers, the simulator identifies a message by its own id. A caller without the response needs the reference.
     const reference = outcome.kind === "accepted" ? null : message.id;
-    for (const step of scenario.receipts)
-      this.#wheel.add({ kind: "receipt", receipt: receiptOf(step, id, reference) }, step.afterMs / this.#speed);
+    for (const scripted of scenario.receipts)
+      this.#wheel.add({ kind: "receipt", receipt: toReceipt(scripted, id, reference) }, scripted.afterMs / this.#speed);
     for (const { afterMs, text } of scenario.replies ?? [])
       this.#wheel.add({ kind: "reply", reply: this.#replyTo(message, id, text) }, afterMs / this.#speed);
   }
 
-  #outcome({ answer }: Scenario, providerMessageId: string): SendOutcome {
-    if (answer.kind === "accepted") return { kind: "accepted", providerMessageId };
-    if (answer.kind !== "throttled") return answer;
-    // Scoped to the recipient: what else is on the link goes on.
-    return { ...answer, scope: "recipient", retryAfterMs: Math.ceil(answer.retryAfterMs / this.#speed) };
+  #outcome({ response }: Scenario, providerMessageId: string): SendOutcome {
+    if (response.kind === "accepted") return { kind: "accepted", providerMessageId };
+    if (response.kind !== "throttled") return response;
+    // Scoped to the recipient, so that the other messages of the link continue.
+    return { ...response, scope: "recipient", retryAfterMs: Math.ceil(response.retryAfterMs / this.#speed) };
   }
 
   #replyTo({ channel, recipient, sender }: Outgoing, inReplyTo: string, text: string): InboundMessage {
@@ -140,14 +140,14 @@ function onAbort(signal: AbortSignal, run: () => void): () => void {
   return () => signal.removeEventListener("abort", run);
 }
 
-const receiptOf = ({ status, error }: Step, providerMessageId: string, reference: string | null): Receipt => ({
+const toReceipt = ({ status, error }: ScriptedReceipt, providerMessageId: string, reference: string | null): Receipt => ({
   providerMessageId,
   reference,
   status,
   error,
   raw: {
     id: providerMessageId,
-    status: CARRIER_WORDS[status],
+    status: RAW_STATUSES[status],
     ...(error === null ? {} : { error: error.providerCode ?? error.code }),
   },
 });

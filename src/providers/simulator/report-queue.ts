@@ -1,55 +1,55 @@
-/** Hands over what a carrier has to say, one batch at a time and in order, and again until it is taken: a carrier repeats what is
- *  not acknowledged. */
+/** Reports of the simulated carrier. Passes them to the host one batch at a time and in order, and repeats a batch until the host has
+ *  stored it, since a carrier repeats an unacknowledged report. */
 import { backoffMs } from "../../lib/backoff.ts";
-import { pause, within } from "../../lib/wait.ts";
 import { errorFields, type Log } from "../../lib/log.ts";
+import { pause, within } from "../../lib/wait.ts";
 
-// A batch costs one commit. This many keep up with thousands of receipts a second even when a commit is slow.
+// A batch costs one commit. Batches of this size keep up with thousands of receipts a second even when a commit is slow.
 const MAX_BATCH = 100;
-// A database that restarts is back within seconds: ask soon, then every second.
+// A database that restarts is available again within seconds: retry soon, then every second.
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 1_000;
 // `Connection.close` has seconds, not minutes.
 const CLOSE_LIMIT_MS = 5_000;
 
-export class Feed<Item> {
-  readonly #what: string;
+export class ReportQueue<Item> {
+  readonly #name: string;
   readonly #log: Log;
-  readonly #hand: (items: readonly Item[]) => Promise<void>;
+  readonly #store: (items: readonly Item[]) => Promise<void>;
   readonly #waiting: Item[] = [];
   readonly #stop = new AbortController();
   #isPassing = false;
   #passing: Promise<void> = Promise.resolve();
 
-  /** `what` is handed over, for the log. */
-  constructor(what: string, log: Log, hand: (items: readonly Item[]) => Promise<void>) {
-    this.#what = what;
+  /** `name` is the name of the items in the log. */
+  constructor(name: string, log: Log, store: (items: readonly Item[]) => Promise<void>) {
+    this.#name = name;
     this.#log = log;
-    this.#hand = hand;
+    this.#store = store;
   }
 
-  /** What is not taken yet. */
-  get waiting(): number {
+  /** The number of items that are not stored yet. */
+  get size(): number {
     return this.#waiting.length;
   }
 
-  /** Resolves when what was passed so far is taken, or given up. */
-  get taken(): Promise<void> {
+  /** Resolves when all items added so far are stored or dropped. */
+  get drained(): Promise<void> {
     return this.#passing;
   }
 
-  pass(items: readonly Item[]): void {
+  add(items: readonly Item[]): void {
     for (const item of items) this.#waiting.push(item);
     if (!this.#isPassing) this.#passing = this.#passAll();
   }
 
-  /** Waits until everything is taken, within the limit. After that nothing is handed over, and no timer is left. */
+  /** Waits until everything is stored, within the limit. Afterwards nothing is passed to the host, and no timer is left. */
   async close(): Promise<void> {
     await within(this.#passing, CLOSE_LIMIT_MS);
     this.#stop.abort();
     if (this.#waiting.length > 0)
       this.#log.warn(
-        { event: "simulator.reports_dropped", [this.#what]: this.#waiting.length },
+        { event: "simulator.reports_dropped", [this.#name]: this.#waiting.length },
         "the simulated carrier dropped reports that were not stored",
       );
   }
@@ -67,10 +67,10 @@ export class Feed<Item> {
   async #passBatch(): Promise<boolean> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
     try {
-      await this.#hand(batch);
+      await this.#store(batch);
     } catch (error) {
       this.#log.warn(
-        { event: "providers.receive_failed", provider: "simulator", [this.#what]: batch.length, ...errorFields(error) },
+        { event: "providers.receive_failed", provider: "simulator", [this.#name]: batch.length, ...errorFields(error) },
         "a report of the simulated carrier was not stored: the carrier sends it again",
       );
       return false;

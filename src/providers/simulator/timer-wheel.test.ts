@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import { poll } from "../../lib/wait.ts";
-import { Wheel } from "./wheel.ts";
+import { TimerWheel } from "./timer-wheel.ts";
 
-/** A wheel that takes down what came, call by call. */
+/** A wheel that records the items of each call. */
 function start() {
   const calls: string[][] = [];
-  const wheel = new Wheel<string>((items) => calls.push([...items]));
+  const wheel = new TimerWheel<string>((items) => calls.push([...items]));
   const until = async (count: number): Promise<string[]> => {
     const all = await poll(async () => (calls.flat().length >= count ? calls.flat() : undefined), { timeoutMs: 10_000, everyMs: 1 });
     assert.ok(all !== undefined, `only ${calls.flat().length} of ${count} came`);
@@ -16,7 +16,7 @@ function start() {
   return { wheel, calls, until };
 }
 
-test("what is due at once comes together in the next turn of the event loop, not in this one", async () => {
+test("items that are due at once come together in the next turn of the event loop", async () => {
   const { wheel, calls } = start();
   for (const item of ["a", "b", "c"]) wheel.add(item, 0);
   assert.deepEqual(calls, []);
@@ -24,7 +24,7 @@ test("what is due at once comes together in the next turn of the event loop, not
   assert.deepEqual(calls.flat(), ["a", "b", "c"]);
 });
 
-test("items come in the order of their times, not of their adding", async () => {
+test("items come in the order of their times, whatever the order of their adding", async () => {
   const { wheel, until } = start();
   wheel.add("late", 60);
   wheel.add("early", 10);
@@ -32,7 +32,7 @@ test("items come in the order of their times, not of their adding", async () => 
   assert.deepEqual(await until(3), ["early", "middle", "late"]);
 });
 
-test("an item waits for its time, give or take a tick", async () => {
+test("an item comes at its time, at most one tick early", async () => {
   const { wheel, until } = start();
   const startedAt = performance.now();
   wheel.add("a", 50);
@@ -40,9 +40,9 @@ test("an item waits for its time, give or take a tick", async () => {
   assert.ok(performance.now() - startedAt >= 45);
 });
 
-test("an item that is added while others come, comes after them", async () => {
+test("an item that is added in the callback comes after the items of that callback", async () => {
   const seen: string[] = [];
-  const wheel: Wheel<string> = new Wheel((items) => {
+  const wheel: TimerWheel<string> = new TimerWheel((items) => {
     seen.push(...items);
     if (items.includes("a")) wheel.add("b", 0);
     assert.ok(!(items.includes("a") && items.includes("b")));
@@ -52,7 +52,7 @@ test("an item that is added while others come, comes after them", async () => {
   assert.deepEqual(seen, ["a", "b"]);
 });
 
-test("draining gives everything, the farthest future included, and nothing comes after it", async () => {
+test("draining returns all items, also those of the far future, and no item comes later", async () => {
   const { wheel, calls } = start();
   wheel.add("never", Infinity);
   wheel.add("in a year", 31_536_000_000);
@@ -64,7 +64,7 @@ test("draining gives everything, the farthest future included, and nothing comes
   assert.deepEqual(calls, []);
 });
 
-test("a time beyond what a timer can wait for is not now", async () => {
+test("an item beyond the range of a timer does not come at once", async () => {
   const { wheel, calls } = start();
   wheel.add("in a year", 31_536_000_000);
   wheel.add("soon", 20);
@@ -73,7 +73,7 @@ test("a time beyond what a timer can wait for is not now", async () => {
   wheel.drain();
 });
 
-test("a wheel that was drained turns again", async () => {
+test("a drained wheel accepts items again", async () => {
   const { wheel, until } = start();
   wheel.add("a", 1_000);
   wheel.drain();

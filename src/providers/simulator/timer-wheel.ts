@@ -1,25 +1,25 @@
-/** Things that are due later, for thousands of them a second: one timer for all, and what is due together comes together. */
+/** Items that are due later, for thousands of them a second: one timer for all items, and one call for all that are due in a tick. */
 
-// Timers of their own would wake the process for each thing; a few milliseconds too early is nothing to a simulated carrier.
+// A timer for each item would wake the process for each. A simulated carrier may be a few milliseconds early.
 const TICK_MS = 5;
-// The longest time a timer of Node's can wait; a longer one would go off at once.
+// The longest time that a timer of Node.js can wait; a longer one would fire at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const tickAt = (timeMs: number): number => Math.floor(timeMs / TICK_MS);
 
-export class Wheel<Item> {
+export class TimerWheel<Item> {
   readonly #buckets = new Map<number, Item[]>();
   readonly #onDue: (items: readonly Item[]) => void;
   #armedFor = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
 
-  /** `onDue` gets what is due in the order of its time, and may add more. */
+  /** `onDue` gets the due items in the order of their times, and may add further items. */
   constructor(onDue: (items: readonly Item[]) => void) {
     this.#onDue = onDue;
   }
 
-  /** What is due within this tick comes in the next turn of the event loop, never in this one. */
+  /** An item that is due within this tick comes in the next turn of the event loop, never in the current one. */
   add(item: Item, afterMs: number): void {
     const tick = tickAt(performance.now() + afterMs);
     const bucket = this.#buckets.get(tick);
@@ -31,7 +31,7 @@ export class Wheel<Item> {
     if (tick < this.#armedFor) this.#arm(tick);
   }
 
-  /** Everything that waits, due or not, in the order of its time. Nothing waits any more after that. */
+  /** Removes and returns all items, due or not, in the order of their times. */
   drain(): Item[] {
     this.#arm(Infinity);
     return this.#take(Infinity);
