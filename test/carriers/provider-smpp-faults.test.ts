@@ -141,7 +141,7 @@ describe("a connection", () => {
     }));
 
   test("whose carrier does not answer enquire_link is given up", () =>
-    withLink({ enquire: "silence" }, { times: { enquireMs: 20, enquireAnswerMs: 20 } }, async ({ smsc }) => {
+    withLink({ enquire: "silence" }, { times: { enquireMs: 20, enquireResponseMs: 20 } }, async ({ smsc }) => {
       const [first] = smsc.sessions;
       await until("the first is closed", () => first?.isClosed === true);
       assert.ok(first?.heard.some(({ command }) => command === "enquire_link"));
@@ -149,7 +149,7 @@ describe("a connection", () => {
     }));
 
   test("whose carrier answers enquire_link stays, and its own questions are answered", () =>
-    withLink({}, { times: { enquireMs: 10, enquireAnswerMs: 2_000 } }, async ({ smsc, link }) => {
+    withLink({}, { times: { enquireMs: 10, enquireResponseMs: 2_000 } }, async ({ smsc, link }) => {
       await until("it asked five times", () => smsc.session.heard.filter(({ command }) => command === "enquire_link").length >= 5);
       assert.equal((await smsc.session.ask({ command: "enquire_link" }))?.command, "enquire_link_resp");
       assert.equal(smsc.sessions.length, 1);

@@ -241,7 +241,7 @@ describe("a rate that long texts take a while at", () => {
   const TWELVE = "a".repeat(153 * 11 + 1);
 
   test("begins only what can end in time: no message is left half sent, and what has to wait has not left", () =>
-    withLink({}, { partsPerSecond: 40, times: { turnMs: 300, begunMs: 500 } }, async ({ smsc, link }) => {
+    withLink({}, { partsPerSecond: 40, times: { turnMs: 300, finishMs: 500 } }, async ({ smsc, link }) => {
       // Ten of them are three seconds' worth; each has half of that.
       const limit = AbortSignal.timeout(1_500);
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => sendOne(link, { body: TWELVE }, limit)));

@@ -1,12 +1,12 @@
-/** Keeps one connection bound: connects, binds, and does it again when it ends. */
+/** Keeps one connection bound: connects, binds, and repeats both when the connection ends. */
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Log } from "../../lib/log.ts";
 import { pause } from "../../lib/wait.ts";
 import type { LinkState } from "../provider.ts";
-import { STATUS, type Short } from "./pdu.ts";
+import { STATUS, type ShortMessage } from "./pdu.ts";
 import { Session } from "./session.ts";
-import { timesOf, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { statusCode } from "./status.ts";
 
 export type BindMode = "transceiver" | "transmitter" | "receiver";
@@ -15,17 +15,20 @@ export type BindParts = {
   mode: BindMode;
   settings: SmppSettings;
   log: Log;
-  deliver: (short: Short) => Promise<number>;
-  unheard: (short: Short) => void;
-  /** The session that is bound, or undefined when there is none any more. */
-  use: (session: Session | undefined) => void;
+  deliver: (short: ShortMessage) => Promise<number>;
+  onNotAcknowledged: (short: ShortMessage) => void;
+  /** Called with the bound session, and with undefined when it ends. */
+  onSession: (session: Session | undefined) => void;
   changed: () => void;
 };
 
-/** Our name or password is refused, or all binds: asking again soon does not help. */
-const REFUSALS: ReadonlySet<number> = new Set([STATUS.bindFailed, STATUS.invalidPassword, STATUS.invalidSystemId]);
+/** The carrier refuses the system id, the password or every bind: another attempt soon does not help. */
+const LASTING_REFUSALS: ReadonlySet<number> = new Set([STATUS.bindFailed, STATUS.invalidPassword, STATUS.invalidSystemId]);
 
-type Try = { kind: "ended"; lastedMs: number; reason: string } | { kind: "failed"; reason: string } | { kind: "refused"; status: number };
+type BindOutcome =
+  | { kind: "ended"; lastedMs: number; reason: string }
+  | { kind: "failed"; reason: string }
+  | { kind: "refused"; status: number };
 
 export class Bind {
   readonly #parts: BindParts;
@@ -38,7 +41,7 @@ export class Bind {
 
   constructor(parts: BindParts) {
     this.#parts = parts;
-    this.#times = timesOf(parts.settings);
+    this.#times = smppTimes(parts.settings);
     this.#running = this.#run();
   }
 
@@ -46,7 +49,7 @@ export class Bind {
     return this.#state;
   }
 
-  /** Ends in the carrier's manner. */
+  /** Unbinds. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#session?.unbind();
@@ -55,51 +58,59 @@ export class Bind {
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      const outcome = await this.#once();
+      const outcome = await this.#connect();
       if (this.#stop.signal.aborted) return;
       await pause(this.#waitAfter(outcome), this.#stop.signal);
     }
   }
 
-  async #once(): Promise<Try> {
-    const { mode, settings, log, deliver, unheard, use } = this.#parts;
+  async #connect(): Promise<BindOutcome> {
+    const { mode, settings, log, deliver, onNotAcknowledged, onSession } = this.#parts;
     const socket = await openSocket(settings, this.#times.connectMs, this.#stop.signal);
     if (typeof socket === "string") return { kind: "failed", reason: socket };
-    const leaving = (): void => {
-      use(undefined);
-      if (this.#state.kind === "connected") this.#become({ kind: "connecting", reason: "the connection ends" });
+    const onClosing = (): void => {
+      onSession(undefined);
+      if (this.#state.kind === "connected") this.#setState({ kind: "connecting", reason: "the connection ends" });
     };
-    const session = new Session({ socket, times: this.#times, log, deliver, unheard, leaving, maxSilences: settings.window });
+    const session = new Session({
+      socket,
+      times: this.#times,
+      log,
+      deliver,
+      onNotAcknowledged,
+      onClosing,
+      maxTimeouts: settings.window,
+    });
     this.#session = session;
     const refused = await this.#bind(session);
     if (refused !== undefined) return refused;
     const boundAt = performance.now();
     log.info({ mode }, "smpp: bound");
-    use(session);
-    this.#become({ kind: "connected", reason: null });
+    onSession(session);
+    this.#setState({ kind: "connected", reason: null });
     const reason = await session.ended;
     return { kind: "ended", lastedMs: performance.now() - boundAt, reason };
   }
 
-  async #bind(session: Session): Promise<Try | undefined> {
+  async #bind(session: Session): Promise<BindOutcome | undefined> {
     const { mode, settings } = this.#parts;
     const { systemId, password, systemType, addressRange } = settings;
     const bind = { systemId, password, systemType, addressRange };
     const limits = { limitMs: this.#times.bindMs, signal: this.#stop.signal };
-    const answer = await session.request({ command: `bind_${mode}`, bind }, limits);
-    const isBound = answer.kind === "answer" && answer.pdu.status === STATUS.ok && answer.pdu.command === `bind_${mode}_resp`;
+    const outcome = await session.request({ command: `bind_${mode}`, bind }, limits);
+    const isBound = outcome.kind === "response" && outcome.pdu.status === STATUS.ok && outcome.pdu.command === `bind_${mode}_resp`;
     if (isBound && session.isOpen) return undefined;
     session.end("not bound");
-    if (answer.kind === "answer" && answer.pdu.status !== STATUS.ok) return { kind: "refused", status: answer.pdu.status };
-    return { kind: "failed", reason: "detail" in answer ? answer.detail : "the bind was not answered as one" };
+    if (outcome.kind === "response" && outcome.pdu.status !== STATUS.ok) return { kind: "refused", status: outcome.pdu.status };
+    return { kind: "failed", reason: "detail" in outcome ? outcome.detail : "the bind was not answered as one" };
   }
 
-  /** Every wait is random, so that links that fell together do not come back together. */
-  #waitAfter(outcome: Try): number {
+  /** Every wait is random, so that links that failed together do not reconnect together. */
+  #waitAfter(outcome: BindOutcome): number {
     const { firstReconnectMs, maxReconnectMs, refusedMs, stableMs } = this.#times;
-    const isLasting = outcome.kind === "refused" && REFUSALS.has(outcome.status);
+    const isLasting = outcome.kind === "refused" && LASTING_REFUSALS.has(outcome.status);
     const reason = outcome.kind === "refused" ? `bind refused with ${statusCode(outcome.status)}` : outcome.reason;
-    this.#become({ kind: isLasting ? "paused" : "connecting", reason });
+    this.#setState({ kind: isLasting ? "paused" : "connecting", reason });
     if (isLasting) {
       this.#parts.log.error(
         { event: "smpp.bind_refused", mode: this.#parts.mode, status: statusCode(outcome.status) },
@@ -112,17 +123,18 @@ export class Bind {
     return fullJitter(this.#failures, firstReconnectMs, maxReconnectMs);
   }
 
-  #become(state: LinkState): void {
+  #setState(state: LinkState): void {
     this.#state = state;
     this.#parts.changed();
   }
 }
 
-/** Anything up to a time that doubles; not quite nothing, or a run of luck would be a tight loop. */
+/** A random time up to a limit that doubles with each failure. It has a minimum, so that small values in a row do not make a busy
+ *  loop. */
 const fullJitter = (failures: number, firstMs: number, mostMs: number): number =>
   Math.max(firstMs / 4, Math.random() * Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20)));
 
-/** The socket when it is connected, or why it is not. */
+/** Resolves with the connected socket, or with the reason of a failure. */
 function openSocket(settings: SmppSettings, limitMs: number, stop: AbortSignal): Promise<Socket | string> {
   const { host, port, tls, tlsServerName, tlsCa } = settings;
   if (stop.aborted) return Promise.resolve("the link is closed");
@@ -131,14 +143,14 @@ function openSocket(settings: SmppSettings, limitMs: number, stop: AbortSignal):
   return new Promise((resolve) => {
     const settle = (outcome: Socket | string): void => {
       clearTimeout(timer);
-      stop.removeEventListener("abort", giveUp);
+      stop.removeEventListener("abort", abort);
       socket.removeAllListeners("error");
       if (typeof outcome === "string") socket.on("error", () => undefined).destroy();
       resolve(outcome);
     };
-    const giveUp = (): void => settle("the link is closed");
+    const abort = (): void => settle("the link is closed");
     const timer = setTimeout(() => settle("no connection in time"), limitMs);
-    stop.addEventListener("abort", giveUp, { once: true });
+    stop.addEventListener("abort", abort, { once: true });
     socket.once("error", (error: NodeJS.ErrnoException) => settle(error.code ?? "no connection"));
     socket.once(tls ? "secureConnect" : "connect", () => {
       socket.setNoDelay(true);

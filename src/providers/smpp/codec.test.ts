@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { BadFrame, Frames } from "./frames.ts";
-import { COMMAND, HEADER_BYTES, MAX_PDU_BYTES, TLV, type Body, type CommandName, type Pdu, type Short } from "./pdu.ts";
+import { COMMAND, HEADER_BYTES, MAX_PDU_BYTES, TLV, type Body, type CommandName, type Pdu, type ShortMessage } from "./pdu.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ""), "hex");
 
-// Written by hand from the specification, so that two mistakes of ours cannot agree.
+// Written by hand from the specification, so that equal mistakes in encoder and decoder are found.
 const WIRE: readonly (readonly [what: string, bytes: string, pdu: Pdu])[] = [
   [
     "a bind",
@@ -21,10 +21,14 @@ const WIRE: readonly (readonly [what: string, bytes: string, pdu: Pdu])[] = [
     },
   ],
   ["enquire_link", "00000010 00000015 00000000 00000007", { command: "enquire_link", status: 0, sequence: 7 }],
-  ["its answer", "00000010 80000015 00000000 00000007", { command: "enquire_link_resp", status: 0, sequence: 7 }],
+  ["enquire_link_resp", "00000010 80000015 00000000 00000007", { command: "enquire_link_resp", status: 0, sequence: 7 }],
   ["a generic_nack", "00000010 80000000 00000003 00000000", { command: "generic_nack", status: 3, sequence: 0 }],
-  ["an answer with an id", "00000013 80000004 00000000 00000002 6d3100", { command: "submit_sm_resp", id: "m1", status: 0, sequence: 2 }],
-  ["an answer of an error", "00000010 80000004 0000000b 00000002", { command: "submit_sm_resp", id: "", status: 11, sequence: 2 }],
+  [
+    "a submit_sm_resp with an id",
+    "00000013 80000004 00000000 00000002 6d3100",
+    { command: "submit_sm_resp", id: "m1", status: 0, sequence: 2 },
+  ],
+  ["a submit_sm_resp with an error", "00000010 80000004 0000000b 00000002", { command: "submit_sm_resp", id: "", status: 11, sequence: 2 }],
   [
     "a submit_sm with parameters",
     `00000046 00000004 00000000 00000003 00 05 00 476f6477697400 01 01 3439313531 00 40 00 00 00
@@ -52,44 +56,44 @@ const WIRE: readonly (readonly [what: string, bytes: string, pdu: Pdu])[] = [
 ];
 
 for (const [what, bytes, pdu] of WIRE) {
-  test(`${what} is read and written as on the wire`, () => {
+  test(`${what} is decoded and encoded as on the wire`, () => {
     assert.deepEqual(decode(hex(bytes)), pdu);
     assert.equal(encode(pdu).toString("hex"), hex(bytes).toString("hex"));
     assert.equal(hex(bytes).readUInt32BE(0), hex(bytes).length);
   });
 }
 
-test("an answer without the zero at its end is read", () => {
+test("a response without the zero at its end is decoded", () => {
   const pdu = decode(hex("00000012 80000004 00000000 00000002 6d31"));
   assert.ok(pdu.command === "submit_sm_resp" && pdu.id === "m1");
 });
 
-test("a text that a PDU has no room for travels as a parameter, and is found there", () => {
+test("a text that is too long for its field is sent as a parameter and decoded from it", () => {
   const short = shortOf({ text: Buffer.alloc(300, "x") });
   const pdu = decode(encode({ command: "deliver_sm", short, status: 0, sequence: 1 }));
   assert.ok(pdu.command === "deliver_sm");
   assert.deepEqual([pdu.short.text.length, pdu.short.tlvs.get(TLV.messagePayload)?.length], [300, 300]);
 });
 
-test("a zero within a text does not shift what follows it", () => {
+test("a zero within a text does not shift the fields after it", () => {
   const pdu = decode(encode({ command: "submit_sm", short: shortOf({ serviceType: "a\0b" }), status: 0, sequence: 1 }));
   assert.ok(pdu.command === "submit_sm" && pdu.short.serviceType === "ab");
 });
 
 const MALFORMED: readonly (readonly [what: string, bytes: string])[] = [
-  ["a command that nobody knows", "00000010 00000999 00000000 00000001"],
+  ["an unknown command", "00000010 00000999 00000000 00000001"],
   ["a deliver_sm without a body", "00000010 00000005 00000000 00000001"],
   ["a text that does not end", "00000014 00000005 00000000 00000001 41414141"],
   ["a text longer than its bytes", "00000024 00000005 00000000 00000001 00 000000 000000 000000 00 00 00 00 00 00 ff 414141"],
   ["a parameter longer than its bytes", "00000026 00000005 00000000 00000001 00 000000 000000 000000 00 00 00 00 00 00 00 0424 0009 41"],
 ];
 for (const [what, bytes] of MALFORMED)
-  test(`${what} is malformed, and its header is told`, () => {
+  test(`${what} is malformed, and its header is returned`, () => {
     const pdu = decode(hex(bytes));
     assert.deepEqual([pdu.command, pdu.sequence], ["malformed", 1]);
   });
 
-function shortOf(fields: Partial<Short>): Short {
+function shortOf(fields: Partial<ShortMessage>): ShortMessage {
   return {
     serviceType: "",
     source: { ton: 0, npi: 0, text: "" },
@@ -107,14 +111,14 @@ function shortOf(fields: Partial<Short>): Short {
   };
 }
 
-/** With a prototype, as what is read has one. */
+/** Records with a prototype, as decoded PDUs have one. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(model, { noNullPrototype: true });
 const byte = fc.integer({ min: 0, max: 255 });
 const field = (maxLength: number) =>
   fc.string({ unit: fc.integer({ min: 1, max: 255 }).map((code) => String.fromCharCode(code)), maxLength });
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
 const address = record({ ton: byte, npi: byte, text: field(20) });
-// The payload is the text, wherever that stands.
+// Without message_payload, which the decoder returns as the text.
 const tlvs = fc
   .array(
     fc.tuple(
@@ -150,20 +154,20 @@ const pdus: fc.Arbitrary<Pdu> = fc
   .tuple(bodies, fc.integer({ min: 0, max: 0x7fffffff }))
   .map(([body, sequence]) => ({ ...body, status: 0, sequence }));
 
-test("what is written is read as it was", () => {
+test("a decoded PDU equals the encoded one", () => {
   fc.assert(
     fc.property(pdus, (pdu) => assert.deepEqual(decode(encode(pdu)), pdu)),
     { numRuns: 500 },
   );
 });
 
-test("a data_sm carries its text in a parameter", () => {
+test("a data_sm has its text in a parameter", () => {
   const pdu = decode(encode({ command: "data_sm", short: shortOf({ text: Buffer.from("hi"), dataCoding: 3 }), status: 0, sequence: 1 }));
   assert.ok(pdu.command === "data_sm");
   assert.deepEqual([pdu.short.text.toString(), pdu.short.dataCoding], ["hi", 3]);
 });
 
-test("PDUs come out of a stream whole, wherever it is cut", () => {
+test("a stream is split into the same PDUs, wherever it is cut", () => {
   fc.assert(
     fc.property(fc.array(pdus, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.integer({ min: 1, max: 90 })), (sent, cuts) => {
       const stream = Buffer.concat(sent.map(encode));
@@ -180,7 +184,7 @@ test("PDUs come out of a stream whole, wherever it is cut", () => {
   );
 });
 
-test("a stream of single bytes is read, up to the largest PDU", () => {
+test("a stream of single bytes is decoded, up to the largest PDU", () => {
   const frames = new Frames();
   const whole = Buffer.alloc(MAX_PDU_BYTES);
   whole.writeUInt32BE(MAX_PDU_BYTES, 0);
@@ -190,7 +194,7 @@ test("a stream of single bytes is read, up to the largest PDU", () => {
 });
 
 for (const length of [0, 1, HEADER_BYTES - 1, MAX_PDU_BYTES + 1, 0xffffffff])
-  test(`a length of ${length} is none, and is found before the rest has come`, () => {
+  test(`a length of ${length} is refused before the rest of the PDU arrives`, () => {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(length);
     assert.throws(() => new Frames().push(head), BadFrame);
@@ -206,7 +210,7 @@ const random = fc.tuple(fc.constantFrom(...Object.values(COMMAND), 0x999), bytes
   head.writeUInt32BE(command, 4);
   return Buffer.concat([head, body]);
 });
-test("whatever a PDU holds, reading it ends, and what was read can be written", () => {
+test("decoding of random bytes ends, and the decoded PDU can be encoded", () => {
   fc.assert(
     fc.property(fc.oneof(mutated, random), (wire) => {
       const pdu = decode(wire);

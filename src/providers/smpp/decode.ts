@@ -1,7 +1,7 @@
-/** PDUs out of bytes. Takes whatever a peer sends: what cannot be read is said to be malformed, and is never an exception. */
+/** Decodes PDUs. Accepts any bytes of a peer: an unreadable PDU is returned as malformed and never throws. */
 import { unreachable } from "../../lib/assert.ts";
-import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type Bind, type Body, type CommandName } from "./pdu.ts";
-import type { Malformed, Pdu, Short, Tlvs } from "./pdu.ts";
+import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type BindFields, type Body, type CommandName } from "./pdu.ts";
+import type { Malformed, Pdu, ShortMessage, Tlvs } from "./pdu.ts";
 
 const NAMES: ReadonlyMap<number, CommandName> = new Map(Object.entries(COMMAND).map(([name, id]) => [id, name as CommandName]));
 
@@ -21,7 +21,8 @@ class Reader {
     return this.#bytes.readUInt8(this.#at++);
   }
 
-  /** Text that ends in a zero; of so many bytes at most, that included. Peers are lax about lengths, so are we, within reason. */
+  /** Reads a text that ends with a zero and has at most `most` bytes with it. The limits are larger than the standard's, since peers
+   *  exceed those. */
   text(most: number): string {
     const end = this.#bytes.indexOf(0, this.#at);
     if (end === -1) throw new Unreadable("a text does not end");
@@ -31,7 +32,7 @@ class Reader {
     return text;
   }
 
-  /** The text that a response ends with: some peers leave out its zero, and some the text. */
+  /** Reads the text at the end of a response. Some peers leave out its zero, and some the whole text. */
   lastText(most: number): string {
     const end = this.#bytes.indexOf(0, this.#at);
     const text = this.#bytes.toString("latin1", this.#at, end === -1 ? this.#bytes.length : end);
@@ -46,7 +47,7 @@ class Reader {
     return bytes;
   }
 
-  /** Fewer bytes than a parameter's head at the end are a peer's slip, and nothing. */
+  /** Reads the optional parameters. Fewer bytes at the end than a parameter's head are ignored as a peer's mistake. */
   tlvs(): Tlvs {
     const tlvs = new Map<number, Buffer>();
     while (this.#bytes.length - this.#at >= 4) {
@@ -63,7 +64,7 @@ class Reader {
   }
 }
 
-/** One whole PDU, whose length was checked by whoever cut it out of the stream. */
+/** Decodes one complete PDU. `Frames` has checked its length. */
 export function decode(bytes: Buffer): Pdu | Malformed {
   const commandId = bytes.readUInt32BE(4);
   const status = bytes.readUInt32BE(8);
@@ -95,7 +96,7 @@ function decodeBody(command: CommandName, status: number, reader: Reader): Body 
     case "submit_sm_resp":
     case "deliver_sm_resp":
     case "data_sm_resp":
-      // What follows an error is nobody's name, whatever it is.
+      // The bytes after an error status are not an id.
       return { command, id: status === STATUS.ok ? reader.lastText(MAX_ID) : "" };
     case "unbind":
     case "unbind_resp":
@@ -112,22 +113,22 @@ function decodeBody(command: CommandName, status: number, reader: Reader): Body 
   }
 }
 
-// The standard says 65; some carriers write more.
+// The standard allows 65 bytes. Some carriers write more.
 const MAX_ID = 256;
 const MAX_ADDRESS = 66;
 
-function decodeBind(reader: Reader): Bind {
+function decodeBind(reader: Reader): BindFields {
   const systemId = reader.text(64);
   const password = reader.text(64);
   const systemType = reader.text(64);
-  // The version, and the form of the address range.
+  // Skips the version, and type of number and numbering plan of the address range.
   reader.bytes(3);
   return { systemId, password, systemType, addressRange: reader.lastText(MAX_ADDRESS) };
 }
 
 const decodeAddress = (reader: Reader): Address => ({ ton: reader.int8(), npi: reader.int8(), text: reader.text(MAX_ADDRESS) });
 
-function decodeShort(reader: Reader): Short {
+function decodeShort(reader: Reader): ShortMessage {
   const serviceType = reader.text(16);
   const source = decodeAddress(reader);
   const destination = decodeAddress(reader);
@@ -154,7 +155,7 @@ function decodeShort(reader: Reader): Short {
   return { ...fields, text: text.length > 0 ? text : (tlvs.get(TLV.messagePayload) ?? text), tlvs };
 }
 
-function decodeData(reader: Reader): Short {
+function decodeData(reader: Reader): ShortMessage {
   const serviceType = reader.text(16);
   const source = decodeAddress(reader);
   const destination = decodeAddress(reader);

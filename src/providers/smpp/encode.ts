@@ -1,6 +1,6 @@
-/** PDUs to bytes. */
+/** Encodes PDUs as bytes. */
 import { assert } from "../../lib/assert.ts";
-import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type Body, type Pdu, type Short, type Tlvs } from "./pdu.ts";
+import { COMMAND, HEADER_BYTES, STATUS, TLV, type Address, type Body, type Pdu, type ShortMessage, type Tlvs } from "./pdu.ts";
 
 export function encode(pdu: Pdu): Buffer {
   const body = Buffer.concat(encodeBody(pdu));
@@ -12,7 +12,7 @@ export function encode(pdu: Pdu): Buffer {
   return Buffer.concat([header, body]);
 }
 
-// A zero ends a text: one inside it would shift every field after it.
+// A zero ends a text, so a zero inside the text would shift all following fields.
 const text = (value: string): Buffer => Buffer.from(`${value.replaceAll("\0", "")}\0`, "latin1");
 const int8s = (...values: number[]): Buffer => Buffer.from(values);
 const address = ({ ton, npi, text: value }: Address): Buffer[] => [int8s(ton, npi), text(value)];
@@ -29,10 +29,10 @@ function encodeBody(pdu: Body & { status: number }): Buffer[] {
   return [];
 }
 
-// The length of a text is one byte; what is longer travels as a parameter.
+// The length of a text has one byte. A longer text is sent as a parameter.
 const MAX_TEXT = 254;
 
-function encodeShort(short: Short): Buffer[] {
+function encodeShort(short: ShortMessage): Buffer[] {
   const { serviceType, source, destination, esmClass, protocolId, priority, scheduledFor, validFor, registeredDelivery, dataCoding } =
     short;
   const isLong = short.text.length > MAX_TEXT || short.tlvs.has(TLV.messagePayload);
@@ -51,7 +51,16 @@ function encodeShort(short: Short): Buffer[] {
   ];
 }
 
-function encodeData({ serviceType, source, destination, esmClass, registeredDelivery, dataCoding, text: bytes, tlvs }: Short): Buffer[] {
+function encodeData({
+  serviceType,
+  source,
+  destination,
+  esmClass,
+  registeredDelivery,
+  dataCoding,
+  text: bytes,
+  tlvs,
+}: ShortMessage): Buffer[] {
   const head = [text(serviceType), ...address(source), ...address(destination), int8s(esmClass, registeredDelivery, dataCoding)];
   return [...head, ...encodeTlvs(new Map([...tlvs, [TLV.messagePayload, bytes] as const]))];
 }

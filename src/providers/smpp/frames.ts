@@ -1,19 +1,19 @@
-/** PDUs out of a stream: TCP splits and joins them as it likes. */
+/** Splits a stream into PDUs, which TCP may split and join. */
 import { HEADER_BYTES, MAX_PDU_BYTES } from "./pdu.ts";
 
-/** The peer says a length that no PDU has: what follows cannot be told apart any more. */
+/** The peer sent a length that no PDU has, so the rest of the stream cannot be split. */
 export class BadFrame extends Error {
   override name = "BadFrame";
 }
 
-// A peer that sends byte by byte makes a chunk of each; past this many they are joined, or their heads would be most of the memory.
+// A peer that sends single bytes makes a chunk of each. More chunks are joined, since small buffers take mostly overhead.
 const MAX_CHUNKS = 64;
 
 export class Frames {
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** The whole PDUs that are there with this chunk. Throws a BadFrame where the stream makes no sense. */
+  /** Adds a chunk. Returns the PDUs that are complete. Throws a BadFrame for an invalid length. */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
@@ -23,7 +23,7 @@ export class Frames {
     return frames;
   }
 
-  /** Undefined while not even the length is there. */
+  /** The length of the next PDU; undefined while the length field is incomplete. */
   #nextSize(): number | undefined {
     if (this.#length < 4) return undefined;
     const size = this.#head(4).readUInt32BE(0);
@@ -31,7 +31,7 @@ export class Frames {
     return size;
   }
 
-  /** The first chunk, with so many bytes at least. */
+  /** The first chunk, joined with others if it has fewer bytes than `least`. */
   #head(least: number): Buffer {
     const [first] = this.#chunks;
     if (first !== undefined && first.length >= least) return first;

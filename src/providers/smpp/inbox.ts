@@ -1,23 +1,23 @@
-/** What the carrier delivers: receipts and messages. Each is acknowledged when the host has committed it; what it did not commit
- *  the carrier is asked to send again. */
+/** Receipts and messages that the carrier delivers. Each is acknowledged when the host has committed it. The carrier is asked to send
+ *  again what the host did not commit. */
 import { errorFields } from "../../lib/log.ts";
 import type { Host, InboundMessage, Receipt } from "../provider.ts";
-import { numberOf } from "./address.ts";
+import { toNumber } from "./address.ts";
 import { MessageIds } from "./ids.ts";
-import { partOf } from "./parts.ts";
-import { STATUS, type Short } from "./pdu.ts";
-import { Reassembly, type PartText, type Whole } from "./reassembly.ts";
-import { receiptOf } from "./receipt.ts";
+import { parsePart } from "./inbound-part.ts";
+import { STATUS, type ShortMessage } from "./pdu.ts";
+import { Reassembly, type MessagePart, type ReassembledMessage } from "./reassembly.ts";
+import { parseReceipt } from "./receipt.ts";
 import { Repeats } from "./repeats.ts";
-import { timesOf, type SmppSettings, type SmppTimes } from "./settings.ts";
+import { smppTimes, type SmppSettings, type SmppTimes } from "./settings.ts";
 import { decodeText } from "./text.ts";
 
-// Receipts that come together are committed together; more than this many are another commit.
+// The largest number of receipts in one commit.
 const MAX_BATCH = 100;
-/** Stands where a part is missing that never came. */
-const MISSING = "[…]";
+/** Replaces a part that never came. */
+const MISSING_PART = "[…]";
 
-type Batch = { receipts: Receipt[]; taken: Promise<boolean> };
+type Batch = { receipts: Receipt[]; stored: Promise<boolean> };
 
 export class Inbox {
   readonly ids: MessageIds;
@@ -26,92 +26,93 @@ export class Inbox {
   readonly #host: Host;
   readonly #reassembly: Reassembly;
   readonly #repeats = new Repeats();
-  /** Calls of the host that are not answered. */
-  readonly #underWay = new Set<Promise<unknown>>();
-  readonly #giveUps = new Set<() => void>();
+  /** Calls of the host that are running. */
+  readonly #calls = new Set<Promise<unknown>>();
+  readonly #aborts = new Set<() => void>();
   #batch: Batch | undefined;
   #isClosing = false;
   #isClosed = false;
 
   constructor(settings: SmppSettings, host: Host) {
     this.#settings = settings;
-    this.#times = timesOf(settings);
+    this.#times = smppTimes(settings);
     this.#host = host;
-    this.ids = new MessageIds(settings.receiptIds ?? "learn", (again) => this.pass(again));
-    this.#reassembly = new Reassembly({ waitMs: this.#times.partsWaitMs, pass: (whole) => this.#passMessage(whole) });
+    this.ids = new MessageIds(settings.receiptIds ?? "learn", (receipts) => this.forward(receipts));
+    this.#reassembly = new Reassembly({ waitMs: this.#times.partsWaitMs, store: (message) => this.#storeMessage(message) });
   }
 
-  /** The status to answer with. Never rejects. */
-  async take(short: Short): Promise<number> {
+  /** Stores a receipt or message. Resolves with the status of the response; never rejects. */
+  async receive(short: ShortMessage): Promise<number> {
     if (this.#isClosing) return STATUS.temporaryError;
-    const receipt = receiptOf(short);
+    const receipt = parseReceipt(short);
     if (receipt === "unreadable") {
-      // To have it sent again would help nobody.
+      // The carrier would send the same receipt again, so it is acknowledged.
       this.#host.log.warn({ event: "smpp.receipt_without_id", esm_class: short.esmClass }, "smpp: a receipt names no message");
       return STATUS.ok;
     }
-    const isTaken = await (receipt === undefined ? this.#takeMessage(short) : this.#takeReceipt(this.ids.named(receipt)));
-    return isTaken ? STATUS.ok : STATUS.temporaryError;
+    const isStored = await (receipt === undefined ? this.#receiveMessage(short) : this.#receiveReceipt(this.ids.normalize(receipt)));
+    return isStored ? STATUS.ok : STATUS.temporaryError;
   }
 
-  /** It was taken, and the carrier was not told. Of a part that comes again the reassembly knows, and receipts may come twice. */
-  unheard(short: Short): void {
-    const { place, text } = partOf(short);
-    if (place !== null || receiptOf(short) !== undefined) return;
+  /** Expects the repetition of a stored message whose acknowledgement could not be written. `Reassembly` recognises a repeated part, and
+   *  receipts may come twice. */
+  expectRepeat(short: ShortMessage): void {
+    const { position, text } = parsePart(short);
+    if (position !== null || parseReceipt(short) !== undefined) return;
     const { source, destination, dataCoding } = short;
-    const from = numberOf(source);
-    const to = numberOf(destination);
-    const message = this.#messageOf({ from, to, runs: [{ from, to, dataCoding, text }] });
+    const from = toNumber(source);
+    const to = toNumber(destination);
+    const message = this.#toMessage({ from, to, runs: [{ from, to, dataCoding, text }] });
     this.#repeats.expect(message, Promise.resolve(true), performance.now());
   }
 
-  /** Receipts that the carrier has no answer to wait for. */
-  pass(receipts: readonly Receipt[]): void {
-    for (const receipt of receipts) void this.#takeReceipt(receipt);
+  /** Stores receipts for which the carrier waits for no acknowledgement. */
+  forward(receipts: readonly Receipt[]): void {
+    for (const receipt of receipts) void this.#receiveReceipt(receipt);
   }
 
-  /** Nothing is taken any more; what is under way is waited for, within the limit. After that the host is not called. */
+  /** Accepts nothing more, and waits for the running calls, within the limit. Afterwards the host is not called. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#within(this.#settle(), this.#times.drainMs);
+    await this.#within(this.#drain(), this.#times.drainMs);
     this.#isClosed = true;
-    for (const giveUp of this.#giveUps) giveUp();
+    for (const abort of this.#aborts) abort();
     this.#reassembly.abandon();
   }
 
-  async #settle(): Promise<void> {
+  async #drain(): Promise<void> {
     await this.#reassembly.close();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#calls);
   }
 
-  #takeReceipt(receipt: Receipt): Promise<boolean> {
+  #receiveReceipt(receipt: Receipt): Promise<boolean> {
     if (this.#batch === undefined || this.#batch.receipts.length >= MAX_BATCH) {
       const receipts: Receipt[] = [];
-      this.#batch = { receipts, taken: this.#call(() => this.#receiveBatch(receipts)) };
+      this.#batch = { receipts, stored: this.#call(() => this.#storeBatch(receipts)) };
     }
     this.#batch.receipts.push(receipt);
-    return this.#batch.taken;
+    return this.#batch.stored;
   }
 
-  async #receiveBatch(receipts: readonly Receipt[]): Promise<void> {
-    // Those that came with the same bytes are in it by then.
+  async #storeBatch(receipts: readonly Receipt[]): Promise<void> {
+    // The receipts of one read of the socket join the batch meanwhile.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#batch?.receipts === receipts) this.#batch = undefined;
     if (this.#isClosed) throw new Error("the link is closed");
     await this.#host.receive(receipts);
   }
 
-  async #takeMessage(short: Short): Promise<boolean> {
-    const { place, text } = partOf(short);
-    const part: PartText = { from: numberOf(short.source), to: numberOf(short.destination), dataCoding: short.dataCoding, text };
-    if (place === null) return this.#passMessage({ from: part.from, to: part.to, runs: [part] });
-    // A carrier may wait for the answer to one part before it sends the next. So this one is acknowledged soon, though a crash
-    // would lose it; mostly the others come at once, and all are committed before any is acknowledged.
-    return (await this.#within(this.#reassembly.add(place, part), this.#times.partAckMs)) ?? !this.#isClosed;
+  async #receiveMessage(short: ShortMessage): Promise<boolean> {
+    const { position, text } = parsePart(short);
+    const part: MessagePart = { from: toNumber(short.source), to: toNumber(short.destination), dataCoding: short.dataCoding, text };
+    if (position === null) return this.#storeMessage({ from: part.from, to: part.to, runs: [part] });
+    // A carrier may wait for the response to one part before it sends the next. So a part is acknowledged soon, though a crash would
+    // lose it. Mostly the others come at once, and all are committed before any is acknowledged.
+    return (await this.#within(this.#reassembly.add(position, part), this.#times.partAckMs)) ?? !this.#isClosed;
   }
 
-  async #passMessage(whole: Whole): Promise<boolean> {
-    const message = this.#messageOf(whole);
+  async #storeMessage(reassembled: ReassembledMessage): Promise<boolean> {
+    const message = this.#toMessage(reassembled);
     const earlier = this.#repeats.take(message, performance.now());
     const isStored = earlier === undefined ? false : await this.#within(earlier, this.#times.hostMs);
     if (isStored === true) return true;
@@ -126,31 +127,31 @@ export class Inbox {
     }, expect);
   }
 
-  #messageOf({ from, to, runs }: Whole): InboundMessage {
+  #toMessage({ from, to, runs }: ReassembledMessage): InboundMessage {
     const { alphabet } = this.#settings;
-    const text = runs.map((run) => (run === "missing" ? MISSING : decodeText(run.text, run.dataCoding, alphabet))).join("");
+    const text = runs.map((run) => (run === "missing" ? MISSING_PART : decodeText(run.text, run.dataCoding, alphabet))).join("");
     return { providerMessageId: null, channel: "sms", from, to, text, inReplyTo: null };
   }
 
-  /** Undefined when it takes longer, or when the link is closed first: no timer outlives that. */
+  /** Resolves with undefined after the limit, or when the link is closed: no timer remains then. */
   #within<T>(promise: Promise<T>, limitMs: number): Promise<T | undefined> {
     return new Promise((resolve) => {
       const settle = (value: T | undefined): void => {
         clearTimeout(timer);
-        this.#giveUps.delete(giveUp);
+        this.#aborts.delete(abort);
         resolve(value);
       };
-      const giveUp = (): void => settle(undefined);
-      const timer = setTimeout(giveUp, limitMs);
-      this.#giveUps.add(giveUp);
+      const abort = (): void => settle(undefined);
+      const timer = setTimeout(abort, limitMs);
+      this.#aborts.add(abort);
       void promise.then(settle);
     });
   }
 
-  /** Whether it succeeded in time. What takes longer may be committed all the same, and the carrier brings it again: `tooLong` is told
-   *  how it ends. Of receipts the host knows repetitions. */
-  async #call(run: () => Promise<void>, tooLong: (isCommitted: Promise<boolean>) => void = () => undefined): Promise<boolean> {
-    const succeeded = run().then(
+  /** Returns whether the call succeeded in time. A call that takes longer may still commit, and the carrier sends the message again:
+   *  `onTimeout` gets the promise of its result. The host recognises repeated receipts itself. */
+  async #call(run: () => Promise<void>, onTimeout: (isCommitted: Promise<boolean>) => void = () => undefined): Promise<boolean> {
+    const isCommitted = run().then(
       () => true,
       (error: unknown) => {
         if (!this.#isClosed)
@@ -161,12 +162,12 @@ export class Inbox {
         return false;
       },
     );
-    const limited = this.#within(succeeded, this.#times.hostMs).then((isTaken) => {
-      if (isTaken === undefined) tooLong(succeeded);
-      return isTaken ?? false;
+    const limited = this.#within(isCommitted, this.#times.hostMs).then((inTime) => {
+      if (inTime === undefined) onTimeout(isCommitted);
+      return inTime ?? false;
     });
-    this.#underWay.add(limited);
-    void limited.finally(() => this.#underWay.delete(limited));
+    this.#calls.add(limited);
+    void limited.finally(() => this.#calls.delete(limited));
     return limited;
   }
 }

@@ -1,4 +1,4 @@
-/** The PDUs of SMPP 3.4 that a client meets, and the numbers that stand for things in them. */
+/** The PDUs of SMPP 3.4 that a client handles, and their numeric codes. */
 
 export const COMMAND = {
   bind_receiver: 0x00000001,
@@ -41,7 +41,7 @@ export const STATUS = {
   unknownError: 0xff,
 } as const;
 
-/** Optional parameters by their tags. */
+/** Optional parameters by tag. */
 export type Tlvs = ReadonlyMap<number, Buffer>;
 
 export const TLV = {
@@ -57,10 +57,10 @@ export const TLV = {
 /** An address with its type of number and numbering plan. */
 export type Address = { ton: number; npi: number; text: string };
 
-export type Bind = { systemId: string; password: string; systemType: string; addressRange: string };
+export type BindFields = { systemId: string; password: string; systemType: string; addressRange: string };
 
-/** What submit_sm, deliver_sm and data_sm have in common; data_sm carries its text in a TLV. */
-export type Short = {
+/** The common fields of submit_sm, deliver_sm and data_sm. A data_sm has its text in a TLV. */
+export type ShortMessage = {
   serviceType: string;
   source: Address;
   destination: Address;
@@ -76,8 +76,8 @@ export type Short = {
 };
 
 export type Body =
-  | { command: "bind_receiver" | "bind_transmitter" | "bind_transceiver"; bind: Bind }
-  | { command: "submit_sm" | "deliver_sm" | "data_sm"; short: Short }
+  | { command: "bind_receiver" | "bind_transmitter" | "bind_transceiver"; bind: BindFields }
+  | { command: "submit_sm" | "deliver_sm" | "data_sm"; short: ShortMessage }
   | {
       command:
         | "bind_receiver_resp"
@@ -103,14 +103,14 @@ export type Body =
 
 export type Pdu = Body & { status: number; sequence: number };
 
-/** What is there of the header is told, so that the peer can be answered. */
+/** A PDU that cannot be read, with its header, which the response needs. */
 export type Malformed = { command: "malformed"; commandId: number; status: number; sequence: number; reason: string };
 
 export const HEADER_BYTES = 16;
-/** Far more than any PDU of a sane peer: an optional parameter has 65,535 bytes at most. */
+/** Far more than any valid PDU needs: an optional parameter has at most 65,535 bytes. */
 export const MAX_PDU_BYTES = 131_072;
 
 export const isResponse = (commandId: number): boolean => commandId >= 0x80000000;
 
-/** Sequence numbers go from one to this, and around. */
+/** Sequence numbers go from one to this, and start again. */
 export const MAX_SEQUENCE = 0x7fffffff;

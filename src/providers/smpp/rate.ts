@@ -1,23 +1,22 @@
-/** Parts a second, as a bucket of tokens. When the carrier says that it is too much, the rate is cut to a part of what it was,
- *  and grows again step by step. */
+/** The rate in parts a second, as a token bucket. The rate is cut when the carrier throttles, and grows again step by step. */
 
-// Carriers count by the second: a bucket that holds a second's worth would let twice the rate through in one.
+// Carriers count by the second: a bucket with the tokens of a second would allow twice the rate in one second.
 const BURST_SECONDS = 0.1;
 const CUT = 0.5;
 const LEAST_PER_SECOND = 1;
-// A step a second: from half the rate back to all of it in ten.
+// The share of the full rate that is regained each second: from half the rate to the full rate in ten seconds.
 const STEP = 0.05;
-// Of a link without a limit: the cut rate is forgotten when it has grown to so many times what was too much.
+// A link without a limit has none again when the cut rate has grown to this multiple of the throttled rate.
 const FORGOTTEN_AT = 2;
 
 export class Rate {
   readonly #limit: number | null;
-  /** Now in force; null: none. */
+  /** The current rate; null: no limit. */
   #perSecond: number | null;
   #ceiling: number;
   #tokens = 1;
   #at: number;
-  /** What went through in the second before this one, and in this one. */
+  /** `#count` has the parts of the current second, `#before` those of the second before. */
   #second = 0;
   #before = 0;
   #count = 0;
@@ -33,7 +32,7 @@ export class Rate {
     return this.#perSecond;
   }
 
-  /** How long the next part has to wait; 0 when it was let through. */
+  /** Takes a token for a part. Returns 0, or the time to wait where there is no token. */
   take(nowMs: number): number {
     this.#grow(nowMs);
     if (this.#perSecond !== null) {
@@ -53,7 +52,7 @@ export class Rate {
     this.#tokens = Math.min(this.#tokens, 1);
   }
 
-  /** Refills the bucket, and raises the rate where it was cut. */
+  /** Refills the bucket, and raises a cut rate. */
   #grow(nowMs: number): void {
     const seconds = Math.max(0, nowMs - this.#at) / 1_000;
     this.#at = nowMs;

@@ -1,131 +1,139 @@
-/** Inbound messages that come in parts, in any order: held until they are whole. One of which parts never come is passed on with
- *  what is there, and a mark for what is not. */
-import type { Place } from "./parts.ts";
+/** Inbound messages that come in parts, in any order. A message is stored when it is complete. After a time limit it is stored with a
+ *  mark for each missing part. */
+import type { PartPosition } from "./inbound-part.ts";
 
-/** A part: from whom to whom, and its bytes in their coding. */
-export type PartText = { from: string; to: string; dataCoding: number; text: Buffer };
-/** The parts in their order; neighbours of one coding are joined. */
-export type Whole = { from: string; to: string; runs: readonly (PartText | "missing")[] };
+/** A part, with its text as bytes in their coding. */
+export type MessagePart = { from: string; to: string; dataCoding: number; text: Buffer };
+/** The parts in order. Adjacent parts with the same coding are joined. */
+export type ReassembledMessage = { from: string; to: string; runs: readonly (MessagePart | "missing")[] };
 
-type Collected = {
+type PartialMessage = {
   key: string;
   total: number;
-  parts: Map<number, PartText>;
+  parts: Map<number, MessagePart>;
   bytes: number;
   timer: NodeJS.Timeout;
-  /** While it is being passed: one try at a time. */
-  passing: Promise<boolean> | undefined;
+  /** The running attempt to store the message: one at a time. */
+  storing: Promise<boolean> | undefined;
   committed: PromiseWithResolvers<boolean>;
 };
 
-// Past this someone sends beginnings only: the oldest are passed as they are.
-const MAX_COLLECTED = 1_000;
-const MAX_LEFTOVERS = 100;
+// More would mean a sender of incomplete messages: the oldest is stored incomplete.
+const MAX_PARTIAL = 1_000;
+const MAX_EXPIRED = 100;
 const MAX_BYTES = 8 * 1_048_576;
-// A part whose acknowledgement was lost comes once more, when its message is whole already.
+// A part whose acknowledgement was lost may come again after its message is complete.
 const MAX_DONE = 200;
-// What is incomplete and could not be committed is tried again, since its parts were acknowledged long ago.
-const AGAIN_MS = 10_000;
+// An incomplete message that could not be committed is stored again, since its parts were acknowledged long ago.
+const RETRY_MS = 10_000;
 
 export type ReassemblyOptions = {
   waitMs: number;
-  /** True when it is committed. Never rejects. */
-  pass: (message: Whole) => Promise<boolean>;
+  /** Resolves with whether the message is committed. Never rejects. */
+  store: (message: ReassembledMessage) => Promise<boolean>;
 };
 
 export class Reassembly {
   readonly #options: ReassemblyOptions;
-  readonly #collected = new Map<string, Collected>();
-  /** Those that were given up, and are not committed yet. Others may have begun under their references. */
-  readonly #leftovers = new Set<Collected>();
-  readonly #done = new Map<string, ReadonlyMap<number, PartText>>();
+  readonly #partial = new Map<string, PartialMessage>();
+  /** Messages that exceeded the time limit and are not committed yet. New messages may have the same references. */
+  readonly #expired = new Set<PartialMessage>();
+  readonly #done = new Map<string, ReadonlyMap<number, MessagePart>>();
   #bytes = 0;
 
   constructor(options: ReassemblyOptions) {
     this.#options = options;
   }
 
-  /** Messages of which something is held. */
+  /** The number of messages that are not stored yet. */
   get size(): number {
-    return this.#collected.size + this.#leftovers.size;
+    return this.#partial.size + this.#expired.size;
   }
 
-  /** Resolves with whether the whole message is committed, which may take as long as the others do to come. */
-  async add(place: Place, part: PartText): Promise<boolean> {
-    const key = `${part.from} ${part.to} ${place.reference} ${place.total}`;
-    if (this.#done.get(key)?.get(place.number)?.text.equals(part.text) === true) return true;
+  /** Adds a part. Resolves with whether the whole message is committed, which may take until the other parts come. */
+  async add(position: PartPosition, part: MessagePart): Promise<boolean> {
+    const key = `${part.from} ${part.to} ${position.reference} ${position.total}`;
+    if (this.#done.get(key)?.get(position.number)?.text.equals(part.text) === true) return true;
     this.#done.delete(key);
-    const collected = this.#collected.get(key) ?? this.#begin(key, place.total);
-    const growth = part.text.length - (collected.parts.get(place.number)?.text.length ?? 0);
-    collected.parts.set(place.number, part);
-    collected.bytes += growth;
+    const message = this.#partial.get(key) ?? this.#begin(key, position.total);
+    const growth = part.text.length - (message.parts.get(position.number)?.text.length ?? 0);
+    message.parts.set(position.number, part);
+    message.bytes += growth;
     this.#bytes += growth;
-    return collected.parts.size < collected.total ? collected.committed.promise : this.#pass(collected);
+    return message.parts.size < message.total ? message.committed.promise : this.#store(message);
   }
 
-  /** Everything that waits is passed as it is. */
+  /** Stores all messages, also incomplete ones. */
   async close(): Promise<void> {
-    await Promise.all(Array.from([...this.#collected.values(), ...this.#leftovers], (collected) => this.#pass(collected)));
+    await Promise.all(Array.from([...this.#partial.values(), ...this.#expired], (message) => this.#store(message)));
   }
 
-  /** Nothing waits any more, and no timer is left. */
+  /** Drops all messages and timers. */
   abandon(): void {
-    for (const collected of [...this.#collected.values(), ...this.#leftovers]) this.#forget(collected);
+    for (const message of [...this.#partial.values(), ...this.#expired]) this.#forget(message);
   }
 
-  #begin(key: string, total: number): Collected {
-    const isFull = this.#collected.size >= MAX_COLLECTED || this.#bytes >= MAX_BYTES;
-    if (isFull) for (const oldest of this.#collected.values().take(1)) this.#giveUp(oldest);
-    const timer = setTimeout(() => this.#giveUp(collected), this.#options.waitMs);
-    const collected: Collected = { key, total, timer, parts: new Map(), bytes: 0, passing: undefined, committed: Promise.withResolvers() };
-    this.#collected.set(key, collected);
-    return collected;
+  #begin(key: string, total: number): PartialMessage {
+    const isFull = this.#partial.size >= MAX_PARTIAL || this.#bytes >= MAX_BYTES;
+    if (isFull) for (const oldest of this.#partial.values().take(1)) this.#expire(oldest);
+    const timer = setTimeout(() => this.#expire(message), this.#options.waitMs);
+    const message: PartialMessage = {
+      key,
+      total,
+      timer,
+      parts: new Map(),
+      bytes: 0,
+      storing: undefined,
+      committed: Promise.withResolvers(),
+    };
+    this.#partial.set(key, message);
+    return message;
   }
 
-  #giveUp(collected: Collected): void {
-    clearTimeout(collected.timer);
-    if (this.#collected.get(collected.key) === collected) this.#collected.delete(collected.key);
-    // What nobody takes is lost in the end, the oldest first.
-    const isFull = this.#leftovers.size >= MAX_LEFTOVERS || this.#bytes >= MAX_BYTES;
-    if (isFull) for (const oldest of this.#leftovers.values().take(1)) this.#forget(oldest);
-    this.#leftovers.add(collected);
-    collected.timer = setTimeout(() => this.#giveUp(collected), AGAIN_MS);
-    void this.#pass(collected);
+  #expire(message: PartialMessage): void {
+    clearTimeout(message.timer);
+    if (this.#partial.get(message.key) === message) this.#partial.delete(message.key);
+    // Messages that cannot be stored are dropped in the end, the oldest first.
+    const isFull = this.#expired.size >= MAX_EXPIRED || this.#bytes >= MAX_BYTES;
+    if (isFull) for (const oldest of this.#expired.values().take(1)) this.#forget(oldest);
+    this.#expired.add(message);
+    message.timer = setTimeout(() => this.#expire(message), RETRY_MS);
+    void this.#store(message);
   }
 
-  #pass(collected: Collected): Promise<boolean> {
-    collected.passing ??= this.#options.pass(wholeOf(collected)).then((isCommitted) => {
-      collected.passing = undefined;
-      if (isCommitted) this.#finish(collected);
+  #store(message: PartialMessage): Promise<boolean> {
+    message.storing ??= this.#options.store(joinParts(message)).then((isCommitted) => {
+      message.storing = undefined;
+      if (isCommitted) this.#finish(message);
       return isCommitted;
     });
-    return collected.passing;
+    return message.storing;
   }
 
-  #finish(collected: Collected): void {
-    this.#forget(collected);
+  #finish(message: PartialMessage): void {
+    this.#forget(message);
     if (this.#done.size >= MAX_DONE) for (const oldest of this.#done.keys().take(1)) this.#done.delete(oldest);
-    if (collected.parts.size === collected.total) this.#done.set(collected.key, collected.parts);
-    collected.committed.resolve(true);
+    if (message.parts.size === message.total) this.#done.set(message.key, message.parts);
+    message.committed.resolve(true);
   }
 
-  #forget(collected: Collected): void {
-    clearTimeout(collected.timer);
-    if (this.#collected.get(collected.key) === collected) this.#collected.delete(collected.key);
-    this.#leftovers.delete(collected);
-    this.#bytes -= collected.bytes;
-    collected.bytes = 0;
+  #forget(message: PartialMessage): void {
+    clearTimeout(message.timer);
+    if (this.#partial.get(message.key) === message) this.#partial.delete(message.key);
+    this.#expired.delete(message);
+    this.#bytes -= message.bytes;
+    message.bytes = 0;
   }
 }
 
-function wholeOf({ parts, total }: Collected): Whole {
+function joinParts({ parts, total }: PartialMessage): ReassembledMessage {
   const [first] = parts.values();
-  const runs: (PartText | "missing")[] = [];
+  const runs: (MessagePart | "missing")[] = [];
   for (let number = 1; number <= total; number += 1) {
     const part = parts.get(number) ?? "missing";
     const last = runs.at(-1);
     if (part === "missing" && last === "missing") continue;
-    // What careless senders cut in two, a pair or an escape, is read as one.
+    // A sender may have cut a surrogate pair or an escape sequence in two. Joined, it is read correctly.
     const isNeighbour = part !== "missing" && last !== undefined && last !== "missing" && last.dataCoding === part.dataCoding;
     if (isNeighbour) runs[runs.length - 1] = { ...last, text: Buffer.concat([last.text, part.text]) };
     else runs.push(part);

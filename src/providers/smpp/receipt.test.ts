@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Receipt, ReceiptStatus } from "../provider.ts";
-import { TLV, type Short } from "./pdu.ts";
-import { receiptOf } from "./receipt.ts";
+import { TLV, type ShortMessage } from "./pdu.ts";
+import { parseReceipt } from "./receipt.ts";
 
-const short = (esmClass: number, text: string | Buffer, tlvs: readonly (readonly [number, string])[] = []): Short => ({
+const short = (esmClass: number, text: string | Buffer, tlvs: readonly (readonly [number, string])[] = []): ShortMessage => ({
   serviceType: "",
   source: { ton: 1, npi: 1, text: "4915112345678" },
   destination: { ton: 1, npi: 1, text: "14155550100" },
@@ -22,7 +22,7 @@ const short = (esmClass: number, text: string | Buffer, tlvs: readonly (readonly
 const hexOf = (text: string): string => Buffer.from(`${text}\0`).toString("hex");
 
 const receipt = (...given: Parameters<typeof short>): Receipt => {
-  const found = receiptOf(short(...given));
+  const found = parseReceipt(short(...given));
   assert.ok(typeof found === "object", JSON.stringify(found));
   return found;
 };
@@ -30,7 +30,7 @@ const receipt = (...given: Parameters<typeof short>): Receipt => {
 type Row = readonly [what: string, esmClass: number, text: string, id: string, status: ReceiptStatus, providerCode: string | null];
 const TEXTS: readonly Row[] = [
   [
-    "the custom",
+    "the usual form",
     4,
     "id:0123456789 sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:DELIVRD err:000 text:Hello",
     "0123456789",
@@ -80,15 +80,15 @@ const TEXTS: readonly Row[] = [
   ["a state of unknown fate", 4, "id:42 stat:UNKNOWN err:001", "42", "undelivered", "001"],
   ["accepted", 4, "id:42 stat:ACCEPTD", "42", "sent", null],
   ["under way", 4, "id:42 stat:ENROUTE", "42", "sent", null],
-  ["buffered, which the standard has not", 4, "id:42 stat:BUFFERD", "42", "sent", null],
-  ["a word that nobody knows", 4, "id:42 stat:WHATEVR", "42", "sent", null],
+  ["buffered, which is not in the standard", 4, "id:42 stat:BUFFERD", "42", "sent", null],
+  ["an unknown name", 4, "id:42 stat:WHATEVR", "42", "sent", null],
   ["no state", 4, "id:42", "42", "sent", null],
   ["dates of some other form", 4, "id:42 submit date:2026-11-15T12:00 done date:never stat:DELIVRD", "42", "delivered", null],
   ["an id of 65 characters", 4, `id:${"f".repeat(65)} stat:DELIVRD`, "f".repeat(65), "delivered", null],
   ["a receipt in the text", 4, "id:1 stat:DELIVRD text:id:2 stat:UNDELIV err:9", "1", "delivered", null],
   ["other bits of esm_class", 0x44 | 0x80, "id:42 stat:DELIVRD", "42", "delivered", null],
   ["an intermediate flag", 0x20, "id:42 stat:UNDELIV err:001", "42", "sent", null],
-  ["an intermediate flag on the best of news", 0x20, "id:42 stat:DELIVRD", "42", "delivered", null],
+  ["an intermediate flag on a delivery", 0x20, "id:42 stat:DELIVRD", "42", "delivered", null],
   ["no flag", 0, "id:42 sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:DELIVRD err:000 text:", "42", "delivered", null],
 ];
 for (const [what, esmClass, text, id, status, providerCode] of TEXTS)
@@ -121,7 +121,7 @@ for (const [number, status] of STATES.entries())
     assert.deepEqual([found.providerMessageId, found.status], ["abc", status]);
   });
 
-test("parameters are believed before the text", () => {
+test("parameters take precedence over the text", () => {
   const found = receipt(4, "id:1 stat:UNDELIV err:5", [
     [TLV.receiptedMessageId, hexOf("2")],
     [TLV.messageState, "02"],
@@ -129,13 +129,13 @@ test("parameters are believed before the text", () => {
   assert.deepEqual([found.providerMessageId, found.status, found.error], ["2", "delivered", null]);
 });
 
-test("the network's error is the carrier's code, where it is told", () => {
+test("the network error is the carrier's code, where there is one", () => {
   const found = receipt(4, "id:1 stat:UNDELIV err:5", [[TLV.networkError, "03001b"]]);
   assert.equal(found.error?.providerCode, "3:27");
   assert.deepEqual(found.raw, { stat: "UNDELIV", err: "5", id: "1", network_error: "3:27" });
 });
 
-test("the parameters alone are a receipt also without the flag", () =>
+test("the parameters make a receipt without the flag", () =>
   assert.equal(
     receipt(0, "", [
       [TLV.receiptedMessageId, hexOf("2")],
@@ -144,24 +144,24 @@ test("the parameters alone are a receipt also without the flag", () =>
     "delivered",
   ));
 
-test("a text of two bytes a character is read", () => {
+test("a text in UTF-16 is parsed", () => {
   const text = Buffer.from("id:42 stat:DELIVRD", "utf16le").swap16();
   assert.equal(receipt(4, text).providerMessageId, "42");
 });
 
 const MESSAGES = ["STOP", "", "id:", "my id: 42 please", "id:42", "id:42 stat:DELIVRD", "stat:DELIVRD"];
 for (const text of MESSAGES)
-  test(`${JSON.stringify(text)} without the flag is what someone wrote`, () => assert.equal(receiptOf(short(0, text)), undefined));
+  test(`${JSON.stringify(text)} without the flag is an inbound message`, () => assert.equal(parseReceipt(short(0, text)), undefined));
 
-test("a flagged one that names nothing is a receipt that cannot be read", () =>
-  assert.equal(receiptOf(short(4, "nonsense")), "unreadable"));
-test("acknowledgements by phones are no receipts", () => assert.equal(receiptOf(short(0x08, "id:42 stat:DELIVRD dlvrd:1")), undefined));
+test("a flagged deliver_sm without an id is an unreadable receipt", () => assert.equal(parseReceipt(short(4, "nonsense")), "unreadable"));
+test("an acknowledgement of a phone is not a receipt", () =>
+  assert.equal(parseReceipt(short(0x08, "id:42 stat:DELIVRD dlvrd:1")), undefined));
 
-test("whatever it holds, reading it ends, and quickly", () => {
+test("parsing of random texts ends", () => {
   const word = fc.constantFrom("id:", "stat:", "text:", "submit date:", "err:", " ", "\0", "a", "1", ";", "DELIVRD", ":");
   fc.assert(
     fc.property(fc.string({ unit: word, maxLength: 2_000, size: "max" }), fc.integer({ min: 0, max: 255 }), (text, esmClass) => {
-      const found = receiptOf(short(esmClass, text));
+      const found = parseReceipt(short(esmClass, text));
       if (typeof found === "object") assert.ok(found.providerMessageId !== null && found.providerMessageId.length <= 255);
     }),
     { numRuns: 200 },

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { InboundMessage } from "../provider.ts";
 import { Repeats } from "./repeats.ts";
 
-const written = (text: string, fields: Partial<InboundMessage> = {}): InboundMessage => ({
+const inbound = (text: string, fields: Partial<InboundMessage> = {}): InboundMessage => ({
   providerMessageId: null,
   channel: "sms",
   from: "+4915112345678",
@@ -14,20 +14,20 @@ const written = (text: string, fields: Partial<InboundMessage> = {}): InboundMes
 });
 const stored = Promise.resolve(true);
 
-test("what is awaited is known when it comes, once, and nothing else is", async () => {
+test("an expected message is recognised once, and no other message is", async () => {
   const repeats = new Repeats();
-  repeats.expect(written("YES"), stored, 0);
-  for (const other of [written("NO"), written("YES", { from: "+4915112345679" }), written("YES", { to: "+14155550101" })])
+  repeats.expect(inbound("YES"), stored, 0);
+  for (const other of [inbound("NO"), inbound("YES", { from: "+4915112345679" }), inbound("YES", { to: "+14155550101" })])
     assert.equal(repeats.take(other, 1), undefined);
-  assert.equal(await repeats.take(written("YES"), 1), true);
-  assert.equal(repeats.take(written("YES"), 1), undefined, "people write the same thing twice");
+  assert.equal(await repeats.take(inbound("YES"), 1), true);
+  assert.equal(repeats.take(inbound("YES"), 1), undefined, "a person may write the same text twice");
 });
 
-test("it is awaited for ten minutes, and only so many are", () => {
+test("a message is expected for ten minutes, and at most 1,000 are", () => {
   const repeats = new Repeats();
-  repeats.expect(written("old"), stored, 0);
-  assert.equal(repeats.take(written("old"), 600_000), undefined);
-  for (let count = 0; count < 1_001; count += 1) repeats.expect(written(`text ${count}`), stored, 0);
-  assert.equal(repeats.take(written("text 0"), 1), undefined, "the oldest is forgotten");
-  assert.ok(repeats.take(written("text 1"), 1));
+  repeats.expect(inbound("old"), stored, 0);
+  assert.equal(repeats.take(inbound("old"), 600_000), undefined);
+  for (let count = 0; count < 1_001; count += 1) repeats.expect(inbound(`text ${count}`), stored, 0);
+  assert.equal(repeats.take(inbound("text 0"), 1), undefined, "the oldest is dropped");
+  assert.ok(repeats.take(inbound("text 1"), 1));
 });

@@ -1,30 +1,30 @@
-/** Messages that people wrote and that may be stored without the carrier knowing it: their commit took too long, or the connection
- *  ended before the answer. The carrier brings them again, under no name, and once is enough. People do write the same thing
- *  twice: so only what is awaited is taken for a repetition, and each once. */
+/** Inbound messages that may be stored without an acknowledgement: the commit took too long, or the connection ended before the
+ *  response. The carrier sends such a message again, without an id, and it must be stored once. A person may also write the same text
+ *  twice, so only an expected message counts as a repetition, and only once. */
 import type { InboundMessage } from "../provider.ts";
 
-// Carriers bring again what was not acknowledged when they are bound again, or within minutes.
-const AWAITED_MS = 600_000;
-const MAX_AWAITED = 1_000;
+// Carriers repeat an unacknowledged message after the next bind, or within minutes.
+const EXPECTED_MS = 600_000;
+const MAX_EXPECTED = 1_000;
 
-type Awaited = { isCommitted: Promise<boolean>; untilMs: number };
+type Expected = { isCommitted: Promise<boolean>; untilMs: number };
 
-const keyOf = ({ from, to, text }: InboundMessage): string => JSON.stringify([from, to, text]);
+const messageKey = ({ from, to, text }: InboundMessage): string => JSON.stringify([from, to, text]);
 
 export class Repeats {
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #expected = new Map<string, Expected>();
 
-  /** It is to come again, though it may be stored: `isCommitted` tells. */
+  /** Expects a message to come again. `isCommitted` resolves with whether it is stored. */
   expect(message: InboundMessage, isCommitted: Promise<boolean>, nowMs: number): void {
-    if (this.#awaited.size >= MAX_AWAITED) for (const oldest of this.#awaited.keys().take(1)) this.#awaited.delete(oldest);
-    this.#awaited.set(keyOf(message), { isCommitted, untilMs: nowMs + AWAITED_MS });
+    if (this.#expected.size >= MAX_EXPECTED) for (const oldest of this.#expected.keys().take(1)) this.#expected.delete(oldest);
+    this.#expected.set(messageKey(message), { isCommitted, untilMs: nowMs + EXPECTED_MS });
   }
 
-  /** Whether what has come is stored already, where it was awaited; undefined where it was not. */
+  /** Resolves with whether an expected message is stored. Undefined where the message was not expected. */
   take(message: InboundMessage, nowMs: number): Promise<boolean> | undefined {
-    const key = keyOf(message);
-    const found = this.#awaited.get(key);
-    this.#awaited.delete(key);
+    const key = messageKey(message);
+    const found = this.#expected.get(key);
+    this.#expected.delete(key);
     return found !== undefined && nowMs < found.untilMs ? found.isCommitted : undefined;
   }
 }

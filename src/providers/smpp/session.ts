@@ -1,5 +1,4 @@
-/** One connection to the carrier: requests and their answers, in both directions. Ends once, and then every request has its
- *  outcome. */
+/** One connection to the carrier: requests and responses in both directions. A session ends once; then every request has an outcome. */
 import type { Socket } from "node:net";
 import { errorFields, type Log } from "../../lib/log.ts";
 import type { EventOf } from "../../lib/log-events.ts";
@@ -7,116 +6,116 @@ import { within } from "../../lib/wait.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { BadFrame, Frames } from "./frames.ts";
-import { COMMAND, isResponse, STATUS, type Body, type Malformed, type Pdu, type Short } from "./pdu.ts";
-import { Requests, type Answer, type Waiting } from "./requests.ts";
+import { COMMAND, isResponse, STATUS, type Body, type Malformed, type Pdu, type ShortMessage } from "./pdu.ts";
+import { PendingRequests, type RequestLimits, type RequestOutcome } from "./pending-requests.ts";
 import type { SmppTimes } from "./settings.ts";
 
 export type SessionParts = {
   socket: Socket;
   times: SmppTimes;
   log: Log;
-  /** The status to answer with. */
-  deliver: (short: Short) => Promise<number>;
-  /** The answer to what was taken could not be given: the carrier brings it again. */
-  unheard: (short: Short) => void;
-  /** Nothing more can be asked of it, though answers may still come. */
-  leaving: () => void;
-  /** So many requests without an answer, one after the other, and the carrier counts as gone. */
-  maxSilences: number;
+  /** Stores a deliver_sm. Resolves with the status of the response. */
+  deliver: (short: ShortMessage) => Promise<number>;
+  /** Called for a stored deliver_sm whose response could not be written: the carrier sends it again. */
+  onNotAcknowledged: (short: ShortMessage) => void;
+  /** Called when no more requests can be made, though responses may still come. */
+  onClosing: () => void;
+  /** The session ends after this number of requests in a row without a response. */
+  maxTimeouts: number;
 };
 
-// deliver_sm that wait for the host. More than carriers send at a time: beyond it the socket is not read.
+// The number of deliver_sm that may wait for the host. Carriers send fewer at a time. At this number the socket is not read any more.
 const MAX_DELIVERING = 100;
-// A peer that asks and does not read the answers must not fill our memory.
-const MAX_UNREAD_BYTES = 1_048_576;
-// Enough to see what a peer does wrong, without a line for each.
-const MAX_COMPLAINTS = 10;
+// A peer that sends requests and does not read our responses must not fill the memory.
+const MAX_UNSENT_BYTES = 1_048_576;
+// Enough to show the errors of a peer, without a log line for each.
+const MAX_WARNINGS = 10;
 
 export class Session {
   readonly #parts: SessionParts;
   readonly #frames = new Frames();
-  readonly #requests: Requests;
+  readonly #requests: PendingRequests;
   readonly #ended = Promise.withResolvers<string>();
-  readonly #enquiring: NodeJS.Timeout;
-  #heardAt = performance.now();
+  readonly #enquireTimer: NodeJS.Timeout;
+  #receivedAt = performance.now();
   #isEnquiring = false;
   #delivering = 0;
-  /** Malformed PDUs, answers to nothing and the like. */
-  #complaints = 0;
-  #isLeaving = false;
+  /** Counts malformed PDUs, unexpected responses and the like. */
+  #warnings = 0;
+  #isClosing = false;
   #isEnded = false;
   #isCorked = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
     const { socket, times } = parts;
-    this.#requests = new Requests(parts.maxSilences, () => this.end("the carrier does not answer"));
-    this.#enquiring = setInterval(() => void this.#enquire(), Math.max(1, times.enquireMs / 2));
+    this.#requests = new PendingRequests(parts.maxTimeouts, () => this.end("the carrier does not answer"));
+    this.#enquireTimer = setInterval(() => void this.#enquire(), Math.max(1, times.enquireMs / 2));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("error", (error: NodeJS.ErrnoException) => this.end(error.code ?? "socket error"));
     socket.on("close", () => this.end("the carrier closed the connection"));
   }
 
-  /** Resolves with the reason. */
+  /** Resolves with the reason of the end. */
   get ended(): Promise<string> {
     return this.#ended.promise;
   }
 
-  /** Requests can be made. */
+  /** Whether requests can be made. */
   get isOpen(): boolean {
-    return !this.#isLeaving && !this.#isEnded;
+    return !this.#isClosing && !this.#isEnded;
   }
 
-  /** Asks, and always has an outcome. */
-  request(body: Body, waiting: Waiting): Promise<Answer> {
+  /** Sends a request. Always resolves with an outcome. */
+  request(body: Body, limits: RequestLimits): Promise<RequestOutcome> {
     if (!this.isOpen) return Promise.resolve({ kind: "unsent" });
-    return this.#ask(body, waiting);
+    return this.#send(body, limits);
   }
 
-  /** Nothing new; what is under way is waited for. Then unbinds, and reads on until the carrier agrees. */
+  /** Starts no new request and waits for the pending ones. Then unbinds, and reads on until the carrier responds. */
   async unbind(): Promise<void> {
     const { drainMs, unbindMs } = this.#parts.times;
     if (this.#isEnded) return;
-    this.#leave();
-    await within(this.#requests.settled(), drainMs);
-    if (!this.#isEnded) await this.#ask({ command: "unbind" }, { limitMs: unbindMs });
+    this.#startClosing();
+    await within(this.#requests.drained(), drainMs);
+    if (!this.#isEnded) await this.#send({ command: "unbind" }, { limitMs: unbindMs });
     this.end("unbound");
   }
 
   end(reason: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    clearInterval(this.#enquiring);
-    this.#leave();
-    // The last word, where there is one, still leaves.
+    clearInterval(this.#enquireTimer);
+    this.#startClosing();
+    // Flushes a last PDU.
     if (this.#isCorked) this.#parts.socket.uncork();
     this.#parts.socket.destroy();
-    this.#requests.lose(reason);
+    this.#requests.disconnect(reason);
     this.#ended.resolve(reason);
   }
 
-  #ask(body: Body, waiting: Waiting): Promise<Answer> {
-    return this.#requests.begin(waiting, (sequence) => this.#write({ ...body, status: STATUS.ok, sequence }));
+  #send(body: Body, limits: RequestLimits): Promise<RequestOutcome> {
+    return this.#requests.begin(limits, (sequence) => this.#write({ ...body, status: STATUS.ok, sequence }));
   }
 
-  #leave(): void {
-    if (this.#isLeaving) return;
-    this.#isLeaving = true;
-    this.#parts.leaving();
+  #startClosing(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#parts.onClosing();
   }
 
-  /** False when there is nobody to write to any more. */
+  /** Returns false when the connection has ended. */
   #write(pdu: Pdu): boolean {
     const { socket } = this.#parts;
     if (this.#isEnded || !socket.writable) return false;
-    this.#gather();
+    this.#batchWrites();
     socket.write(encode(pdu));
-    if (socket.writableLength > MAX_UNREAD_BYTES) this.end("the carrier does not read");
+    if (socket.writableLength > MAX_UNSENT_BYTES) this.end("the carrier does not read");
     return true;
   }
 
-  /** What is written in one go leaves in one call: submits come in bunches, as many as a commit has put on record. */
-  #gather(): void {
+  /** Writes all PDUs of one turn of the event loop in one call: submits come in groups, since one commit covers several messages. */
+  #batchWrites(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
     this.#parts.socket.cork();
@@ -127,36 +126,36 @@ export class Session {
   }
 
   #read(chunk: Buffer): void {
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     try {
       for (const frame of this.#frames.push(chunk)) {
         if (this.#isEnded) return;
-        this.#take(decode(frame));
+        this.#handle(decode(frame));
       }
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error;
-      // Where the next PDU begins nobody can tell.
-      this.#complain({ event: "smpp.malformed_pdu", reason: error.message }, "a length that no PDU has");
+      // The start of the next PDU is unknown.
+      this.#warn({ event: "smpp.malformed_pdu", reason: error.message }, "a length that no PDU has");
       this.#nack(0, STATUS.invalidLength);
       this.end(error.message);
     }
   }
 
-  #take(pdu: Pdu | Malformed): void {
+  #handle(pdu: Pdu | Malformed): void {
     const { command, status, sequence } = pdu;
-    if (command === "malformed") this.#takeMalformed(pdu);
+    if (command === "malformed") this.#handleMalformed(pdu);
     else if (isResponse(COMMAND[command])) {
-      if (!this.#requests.answer(pdu)) this.#complain({ event: "smpp.unexpected_response", command, status }, "a response to no request");
+      if (!this.#requests.receive(pdu)) this.#warn({ event: "smpp.unexpected_response", command, status }, "a response to no request");
     } else if (command === "enquire_link") this.#write({ command: "enquire_link_resp", status: STATUS.ok, sequence });
     else if (command === "deliver_sm" || command === "data_sm") void this.#deliver(command, pdu.short, sequence);
-    else if (command === "unbind") void this.#beUnbound(sequence);
-    // To this one no answer is foreseen, and to anything else no other.
+    else if (command === "unbind") void this.#acceptUnbind(sequence);
+    // An alert_notification has no response. Every other command is refused.
     else if (command !== "alert_notification") this.#nack(sequence, STATUS.invalidCommand);
   }
 
-  #takeMalformed({ commandId, status, sequence, reason }: Malformed): void {
-    this.#complain({ event: "smpp.malformed_pdu", command_id: commandId, reason }, "a malformed PDU");
-    if (isResponse(commandId)) this.#requests.garble(sequence, `its answer, status ${status}, could not be read`);
+  #handleMalformed({ commandId, status, sequence, reason }: Malformed): void {
+    this.#warn({ event: "smpp.malformed_pdu", command_id: commandId, reason }, "a malformed PDU");
+    if (isResponse(commandId)) this.#requests.receiveUnreadable(sequence, `its answer, status ${status}, could not be read`);
     else this.#nack(sequence, reason === "unknown command" ? STATUS.invalidCommand : STATUS.invalidLength);
   }
 
@@ -164,45 +163,45 @@ export class Session {
     this.#write({ command: "generic_nack", status, sequence });
   }
 
-  async #deliver(command: "deliver_sm" | "data_sm", short: Short, sequence: number): Promise<void> {
-    const { socket, deliver, unheard } = this.#parts;
+  async #deliver(command: "deliver_sm" | "data_sm", short: ShortMessage, sequence: number): Promise<void> {
+    const { socket, deliver, onNotAcknowledged } = this.#parts;
     this.#delivering += 1;
     if (this.#delivering >= MAX_DELIVERING) socket.pause();
     const status = await deliver(short).catch((error: unknown) => {
-      this.#complain({ event: "providers.receive_failed", provider: "smpp", ...errorFields(error) }, "a delivery could not be processed");
+      this.#warn({ event: "providers.receive_failed", provider: "smpp", ...errorFields(error) }, "a delivery could not be processed");
       return STATUS.systemError;
     });
     this.#delivering -= 1;
     if (this.#delivering < MAX_DELIVERING / 2 && socket.isPaused()) {
-      this.#heardAt = performance.now();
+      this.#receivedAt = performance.now();
       socket.resume();
     }
-    const isTold = this.#write({ command: `${command}_resp`, id: "", status, sequence });
-    if (!isTold && status === STATUS.ok) unheard(short);
+    const isAcknowledged = this.#write({ command: `${command}_resp`, id: "", status, sequence });
+    if (!isAcknowledged && status === STATUS.ok) onNotAcknowledged(short);
   }
 
-  /** The carrier wants to end. The answers it still has for us are worth a moment. */
-  async #beUnbound(sequence: number): Promise<void> {
+  /** Responds to the carrier's unbind, after a moment for its outstanding responses. */
+  async #acceptUnbind(sequence: number): Promise<void> {
     const { drainMs, unbindMs } = this.#parts.times;
-    this.#leave();
-    await within(this.#requests.settled(), drainMs);
+    this.#startClosing();
+    await within(this.#requests.drained(), drainMs);
     this.#write({ command: "unbind_resp", status: STATUS.ok, sequence });
     await within(this.ended, unbindMs);
     this.end("the carrier unbound");
   }
 
-  /** Only when nothing was heard: any PDU shows that the carrier is there. */
+  /** Sends an enquire_link if nothing was received for a while: any PDU shows that the connection works. */
   async #enquire(): Promise<void> {
-    const { enquireMs, enquireAnswerMs } = this.#parts.times;
-    if (this.#isEnquiring || this.#parts.socket.isPaused() || performance.now() - this.#heardAt < enquireMs) return;
+    const { enquireMs, enquireResponseMs } = this.#parts.times;
+    if (this.#isEnquiring || this.#parts.socket.isPaused() || performance.now() - this.#receivedAt < enquireMs) return;
     this.#isEnquiring = true;
-    const { kind } = await this.#ask({ command: "enquire_link" }, { limitMs: enquireAnswerMs });
+    const { kind } = await this.#send({ command: "enquire_link" }, { limitMs: enquireResponseMs });
     this.#isEnquiring = false;
-    if (kind === "silence" && !this.#parts.socket.isPaused()) this.end("enquire_link was not answered");
+    if (kind === "timeout" && !this.#parts.socket.isPaused()) this.end("enquire_link was not answered");
   }
 
-  #complain(facts: { event: EventOf<"warn">; [field: string]: unknown }, what: string): void {
-    this.#complaints += 1;
-    if (this.#complaints <= MAX_COMPLAINTS) this.#parts.log.warn({ ...facts, count: this.#complaints }, `smpp: ${what}`);
+  #warn(fields: { event: EventOf<"warn">; [field: string]: unknown }, message: string): void {
+    this.#warnings += 1;
+    if (this.#warnings <= MAX_WARNINGS) this.#parts.log.warn({ ...fields, count: this.#warnings }, `smpp: ${message}`);
   }
 }

@@ -1,18 +1,18 @@
-/** What a link is told about its carrier, and how long it waits for what. */
+/** The settings of an SMPP link, and its time limits. */
 
-/** What data_coding 0 means at the other end: GSM 03.38 a septet a byte, Latin-1, or IA5. */
+/** The carrier's meaning of data_coding 0: GSM 03.38 with one septet in a byte, Latin-1, or IA5. */
 export type Alphabet = "gsm7" | "latin1" | "ascii";
-/** How a text that is too long for one part travels: with a header of ours (an 8 or a 16 bit reference), with the three `sar_`
- *  parameters, or whole in `message_payload`. */
+/** How a text that is too long for one part is sent: in parts with a user data header (with a reference of 8 or 16 bits), in parts with
+ *  the three `sar_` parameters, or whole in `message_payload`. */
 export type LongText = "udh8" | "udh16" | "sar" | "payload";
-/** How a carrier writes an id in a receipt, against how it wrote it in its answer. */
+/** The form of a carrier id in a receipt, relative to its form in the response. */
 export type ReceiptIds = "learn" | "same" | "decimal" | "hex";
 
 export type SmppSettings = {
   host: string;
   port: number;
   tls: boolean;
-  /** The name in the carrier's certificate, where that is not the host. */
+  /** The name in the carrier's certificate, if it is not the host. */
   tlsServerName?: string | null;
   /** A certificate in PEM to trust in place of the well-known ones. */
   tlsCa?: string | null;
@@ -20,9 +20,9 @@ export type SmppSettings = {
   password: string;
   systemType: string;
   bindMode: "transceiver" | "pair";
-  /** submit_sm without an answer at one time. */
+  /** The number of submit_sm that may wait for their responses at a time. */
   window: number;
-  /** Parts, not messages: so do carriers count. Null: as fast as the window allows. */
+  /** The rate in parts, as carriers count it. Null: as fast as the window allows. */
   partsPerSecond: number | null;
   enquireSeconds: number;
   responseSeconds: number;
@@ -36,13 +36,13 @@ export type SmppSettings = {
   serviceType: string;
   registeredDelivery: number;
   addressRange: string;
-  /** `learn` unless given. `decimal`: answers are in hexadecimal, receipts in decimal; `hex` is the opposite. */
+  /** The default is `learn`. `decimal`: responses are in hexadecimal, receipts in decimal; `hex` is the opposite. */
   receiptIds?: ReceiptIds;
-  /** For tests, which do not wait. */
+  /** Shorter times for tests. */
   times?: Partial<SmppTimes>;
 };
 
-/** What a link has when nobody says otherwise; the address and the account have no default. */
+/** The defaults. The address and the account have none. */
 export const SMPP_DEFAULTS = {
   tls: false,
   tlsServerName: null,
@@ -67,40 +67,40 @@ export const SMPP_DEFAULTS = {
 
 export type SmppTimes = {
   connectMs: number;
-  /** From the connection to the answer to the bind. */
+  /** From the connection to the response to the bind. */
   bindMs: number;
   enquireMs: number;
-  enquireAnswerMs: number;
+  enquireResponseMs: number;
   responseMs: number;
   firstReconnectMs: number;
   maxReconnectMs: number;
-  /** Between two tries when the carrier refuses our name or password: it is for people to mend, and carriers lock accounts that
-   *  knock too often. */
+  /** Between two attempts when the carrier refuses the system id or the password. A person must act, and carriers lock accounts after
+   *  too many attempts. */
   refusedMs: number;
-  /** A bind that lasted so long was no failure. */
+  /** A bind that lasted this long does not count as a failure. */
   stableMs: number;
   firstPauseMs: number;
   maxPauseMs: number;
-  /** For answers that are still to come when a connection is to end. */
+  /** The wait for outstanding responses before a connection is closed. */
   drainMs: number;
   unbindMs: number;
-  /** How long the host may take to commit; less than carriers wait for an answer. */
+  /** How long the host may take to commit; less than carriers wait for a response. */
   hostMs: number;
   /** How long an inbound part waits for the others before it is acknowledged. */
   partAckMs: number;
-  /** How long a message of which parts are missing waits for them. */
+  /** How long a message waits for its missing parts. */
   partsWaitMs: number;
-  /** How long a message waits for its turn, before anything of it has left. */
+  /** How long a message waits for its turn, before its first part has left. */
   turnMs: number;
-  /** What has begun has so long to end: no more is begun than the rate lets through in this time. */
-  begunMs: number;
+  /** How long a started message may take: no more messages are started than the rate allows to finish in this time. */
+  finishMs: number;
 };
 
-export const timesOf = ({ enquireSeconds, responseSeconds, times }: SmppSettings): SmppTimes => ({
+export const smppTimes = ({ enquireSeconds, responseSeconds, times }: SmppSettings): SmppTimes => ({
   connectMs: 10_000,
   bindMs: 15_000,
   enquireMs: enquireSeconds * 1_000,
-  enquireAnswerMs: 15_000,
+  enquireResponseMs: 15_000,
   responseMs: responseSeconds * 1_000,
   firstReconnectMs: 1_000,
   maxReconnectMs: 60_000,
@@ -114,6 +114,6 @@ export const timesOf = ({ enquireSeconds, responseSeconds, times }: SmppSettings
   partAckMs: 1_000,
   partsWaitMs: 600_000,
   turnMs: 10_000,
-  begunMs: 20_000,
+  finishMs: 20_000,
   ...times,
 });

@@ -8,24 +8,24 @@ import type { SmppSettings } from "./settings.ts";
 
 export const smpp: Provider<SmppSettings> = {
   name: "smpp",
-  // An account has one bind, or as many as the carrier sold, and one rate.
+  // The carrier limits the binds and the rate of an account.
   isExclusive: true,
-  /** Does not wait for the carrier, who may be away: the link is ready when it is bound. */
+  /** Does not wait for the carrier, which may be unavailable: the link is ready when it is bound. */
   async open(settings, host: LeasedHost) {
     assert(Number.isSafeInteger(settings.window) && settings.window > 0, "the window of an SMPP link is above zero");
     assert(settings.partsPerSecond === null || settings.partsPerSecond > 0, "the rate of an SMPP link is above zero");
-    return new SmppLink(settings, host, await namesBefore(host));
+    return new SmppLink(settings, host, await readRecentIds(host));
   },
 };
 
-const NAMES_LIMIT_MS = 3_000;
+const RECENT_IDS_LIMIT_MS = 3_000;
 
-/** Receipts of what another node sent come to this one. Without the names it can be that nobody here knows how the carrier writes
- *  them: then a receipt waits until that is learnt. */
-async function namesBefore(host: LeasedHost): Promise<readonly string[]> {
-  const names = host.recentCarrierIds?.().catch((error: unknown) => {
+/** The carrier ids of the last messages of all nodes. Receipts of messages from another node arrive at this one. Without these ids the
+ *  form of the ids in receipts may be unknown: then a receipt waits until the link has learnt the form. */
+async function readRecentIds(host: LeasedHost): Promise<readonly string[]> {
+  const ids = host.recentCarrierIds?.().catch((error: unknown) => {
     host.log.warn({ event: "smpp.ids_not_read", ...errorFields(error) }, "smpp: the ids of earlier messages could not be read");
     return [];
   });
-  return (names && (await within(names, NAMES_LIMIT_MS))) ?? [];
+  return (ids && (await within(ids, RECENT_IDS_LIMIT_MS))) ?? [];
 }

@@ -1,10 +1,10 @@
-/** What a command_status means for the message. */
+/** The meaning of a command_status for the message. */
 import type { SendOutcome } from "../provider.ts";
 import { STATUS } from "./pdu.ts";
 
 type Refusal = { code: string; message: string };
 
-/** Those that say more than no. */
+/** Statuses with a specific reason. */
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   0x01: { code: "message_too_long", message: "The carrier finds the message too long" },
   0x0a: { code: "invalid_sender", message: "The carrier does not take this sender" },
@@ -16,7 +16,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
 };
 const REFUSED: Refusal = { code: "rejected_by_carrier", message: "The carrier refused the message" };
 
-/** No fault of the message: the carrier's own trouble, or the connection's state. */
+/** Statuses that concern the carrier or the connection, not the message. */
 const TRANSIENT: ReadonlySet<number> = new Set([
   STATUS.bindStatus,
   STATUS.alreadyBound,
@@ -27,15 +27,15 @@ const TRANSIENT: ReadonlySet<number> = new Set([
 ]);
 const TRANSIENT_REFUSAL: Refusal = { code: "carrier_unavailable", message: "The carrier cannot take the message just now" };
 
-/** `0x0B`, as carriers write it in their lists. */
+/** `0x0B`: the form in carriers' documentation. */
 export const statusCode = (status: number): string => `0x${status.toString(16).toUpperCase().padStart(2, "0")}`;
 
-export const isThrottle = (status: number): boolean => status === STATUS.throttled || status === STATUS.queueFull;
+export const isThrottling = (status: number): boolean => status === STATUS.throttled || status === STATUS.queueFull;
 
 export type Refused = Extract<SendOutcome, { kind: "refused" }>;
 
-/** Of any status that is neither a yes nor about the rate. */
-export function refusedBy(status: number): Refused {
+/** The refusal of any status that is neither success nor throttling. */
+export function toRefusal(status: number): Refused {
   const isPermanent = !TRANSIENT.has(status);
   const refusal = isPermanent ? (REFUSALS[status] ?? REFUSED) : TRANSIENT_REFUSAL;
   return { kind: "refused", ...refusal, providerCode: statusCode(status), isPermanent };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { partOf } from "./parts.ts";
-import type { Short } from "./pdu.ts";
+import { parsePart } from "./inbound-part.ts";
+import type { ShortMessage } from "./pdu.ts";
 import type { Alphabet, LongText } from "./settings.ts";
 import { decodeText, encodeText, type Part } from "./text.ts";
 
@@ -16,10 +16,10 @@ const CODINGS: readonly (readonly [text: string, alphabet: Alphabet, dataCoding:
   ["é", "latin1", 0, "e9"],
   ["Hi @", "ascii", 0, "48692040"],
   ["é", "ascii", 3, "e9"],
-  // A letter of GSM's that the carrier's alphabet has not.
+  // A character of the GSM alphabet that the carrier's alphabet lacks.
   ["Δ", "latin1", 8, "0394"],
   ["€", "ascii", 8, "20ac"],
-  // Of Latin-1 and not of GSM's: phones would get another letter.
+  // A character of Latin-1 outside the GSM alphabet: phones would show another one.
   ["ç", "gsm7", 8, "00e7"],
   ["ç", "latin1", 8, "00e7"],
   ["ж😀", "gsm7", 8, "0436d83dde00"],
@@ -27,7 +27,7 @@ const CODINGS: readonly (readonly [text: string, alphabet: Alphabet, dataCoding:
   ["", "gsm7", 0, ""],
 ];
 for (const [text, alphabet, dataCoding, hex] of CODINGS)
-  test(`${JSON.stringify(text)} to a carrier of ${alphabet} has data_coding ${dataCoding}`, () => {
+  test(`${JSON.stringify(text)} has data_coding ${dataCoding} for the alphabet ${alphabet}`, () => {
     const [part] = encode(text, alphabet);
     assert.deepEqual([part?.dataCoding, part?.text.toString("hex"), part?.esmClass], [dataCoding, hex, 0]);
   });
@@ -52,22 +52,22 @@ for (const [text, longText, bytes] of LENGTHS)
       bytes,
     ));
 
-test("more parts than a byte can count are too many", () => {
+test("a text with more parts than a byte can count is refused", () => {
   assert.equal(encode("a".repeat(153 * 255)).length, 255);
   assert.equal(encodeText("a".repeat(153 * 255 + 1), { alphabet: "gsm7", longText: "udh8" }, 1), undefined);
   assert.equal(encodeText("ж".repeat(32_768), { alphabet: "gsm7", longText: "payload" }, 1), undefined);
 });
 
-/** As the carrier would hand them to a phone, and a phone to its reader. */
+/** Decodes the parts as a phone does. */
 const readBack = (parts: readonly Part[], alphabet: Alphabet): string[] =>
   parts.map((part) => {
-    const { text } = partOf({ ...part } as Short);
+    const { text } = parsePart({ ...part } as ShortMessage);
     return decodeText(text, part.dataCoding, alphabet);
   });
 
 const LONG_TEXTS = ["udh8", "udh16", "sar", "payload"] as const;
 const unit = fc.constantFrom("a", "€", "[", "é", "Δ", "ж", "😀", "ç", "\n");
-test("a text is read as it was written, in every alphabet and manner, and no character is cut in two", () => {
+test("a decoded text equals the encoded one in every alphabet and form, and no character is cut in two", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ unit, maxLength: 400 }), fc.string({ unit: fc.constantFrom("a", "€"), maxLength: 400, size: "max" })),
@@ -80,7 +80,7 @@ test("a text is read as it was written, in every alphabet and manner, and no cha
         for (const each of texts) assert.ok(each.isWellFormed());
         if (parts.length > 1)
           assert.deepEqual(
-            parts.map((part) => partOf({ ...part } as Short).place?.number),
+            parts.map((part) => parsePart({ ...part } as ShortMessage).position?.number),
             parts.map((_, index) => index + 1),
           );
       },
@@ -106,9 +106,9 @@ const INBOUND: readonly (readonly [what: string, hex: string, dataCoding: number
   ["something reserved", "41", 0x80, "gsm7", "A"],
 ];
 for (const [what, hex, dataCoding, alphabet, text] of INBOUND)
-  test(`inbound text in ${what} is read`, () => assert.equal(decodeText(Buffer.from(hex, "hex"), dataCoding, alphabet), text));
+  test(`inbound text in ${what} is decoded`, () => assert.equal(decodeText(Buffer.from(hex, "hex"), dataCoding, alphabet), text));
 
-const HEADERS: readonly (readonly [what: string, hex: string, place: object | null, rest: string])[] = [
+const HEADERS: readonly (readonly [what: string, hex: string, position: object | null, rest: string])[] = [
   ["an 8 bit reference", "050003070201 41", { reference: "8:7", total: 2, number: 1 }, "A"],
   ["a 16 bit reference", "06080401020302 41", { reference: "16:258", total: 3, number: 2 }, "A"],
   ["something else before it", "0b 0504 00000000 0003 070202 41", { reference: "8:7", total: 2, number: 2 }, "A"],
@@ -118,16 +118,20 @@ const HEADERS: readonly (readonly [what: string, hex: string, place: object | nu
   ["a header longer than the text", "ff4142", null, "\u00ffAB"],
   ["a header and nothing else", "050003070201", { reference: "8:7", total: 2, number: 1 }, ""],
 ];
-for (const [what, hex, place, rest] of HEADERS)
-  test(`a header with ${what} is understood`, () => {
-    const found = partOf({ esmClass: 0x40, text: Buffer.from(hex.replaceAll(" ", ""), "hex"), tlvs: new Map() } as unknown as Short);
-    assert.deepEqual([found.place, found.text.toString("latin1")], [place, rest]);
+for (const [what, hex, position, rest] of HEADERS)
+  test(`a header with ${what} is parsed`, () => {
+    const found = parsePart({
+      esmClass: 0x40,
+      text: Buffer.from(hex.replaceAll(" ", ""), "hex"),
+      tlvs: new Map(),
+    } as unknown as ShortMessage);
+    assert.deepEqual([found.position, found.text.toString("latin1")], [position, rest]);
   });
 
-test("whatever stands before a text, reading it ends", () => {
+test("decoding of random headers ends", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 0, max: 255 }), (array, dataCoding) => {
-      const { text } = partOf({ esmClass: 0x40, text: Buffer.from(array), tlvs: new Map() } as unknown as Short);
+      const { text } = parsePart({ esmClass: 0x40, text: Buffer.from(array), tlvs: new Map() } as unknown as ShortMessage);
       assert.equal(typeof decodeText(text, dataCoding, "gsm7"), "string");
     }),
     { numRuns: 1_000 },

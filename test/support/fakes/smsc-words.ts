@@ -1,11 +1,11 @@
 /** What a carrier says: receipts and messages as deliver_sm, and what becomes of a message by its recipient. */
-import { STATUS, TLV, type Short } from "../../../src/providers/smpp/pdu.ts";
+import { STATUS, TLV, type ShortMessage } from "../../../src/providers/smpp/pdu.ts";
 import type { Script, SmscSession, Submit } from "./smsc.ts";
 
 const international = (text: string) => ({ ton: 1, npi: 1, text });
 
 /** A deliver_sm; from the phone 4915112345678 to our number 14155550100, unless it says otherwise. */
-export const deliverSm = (fields: Partial<Short>): Short => ({
+export const deliverSm = (fields: Partial<ShortMessage>): ShortMessage => ({
   serviceType: "",
   source: international("4915112345678"),
   destination: international("14155550100"),
@@ -24,11 +24,11 @@ export const deliverSm = (fields: Partial<Short>): Short => ({
 const receiptText = (id: string, stat: string, err = "000"): string =>
   `id:${id} sub:001 dlvrd:001 submit date:2611151200 done date:2611151201 stat:${stat} err:${err} text:Your code is`;
 
-export const receiptSm = (id: string, stat = "DELIVRD", err = "000"): Short =>
+export const receiptSm = (id: string, stat = "DELIVRD", err = "000"): ShortMessage =>
   deliverSm({ esmClass: 0x04, text: Buffer.from(receiptText(id, stat, err), "latin1") });
 
 /** With the optional parameters only. */
-export const receiptByTlvs = (id: string, state: number): Short =>
+export const receiptByTlvs = (id: string, state: number): ShortMessage =>
   deliverSm({
     esmClass: 0x04,
     tlvs: new Map([

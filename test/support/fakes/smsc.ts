@@ -7,7 +7,15 @@ import { poll, within } from "../../../src/lib/wait.ts";
 import { decode } from "../../../src/providers/smpp/decode.ts";
 import { encode } from "../../../src/providers/smpp/encode.ts";
 import { Frames } from "../../../src/providers/smpp/frames.ts";
-import { COMMAND, STATUS, type Bind, type Body, type Malformed, type Pdu, type Short } from "../../../src/providers/smpp/pdu.ts";
+import {
+  COMMAND,
+  STATUS,
+  type BindFields,
+  type Body,
+  type Malformed,
+  type Pdu,
+  type ShortMessage,
+} from "../../../src/providers/smpp/pdu.ts";
 import { LIMIT_MS } from "../expect.ts";
 
 const DELIVER_AGAIN_MS = 20;
@@ -16,7 +24,7 @@ const DELIVER_AGAIN_MS = 20;
 type Reply = number | "silence";
 
 export type Script = {
-  bind?: (bind: Bind, session: SmscSession) => Reply;
+  bind?: (bind: BindFields, session: SmscSession) => Reply;
   /** What it does with a submit_sm; it answers itself. Accepts it, unless given. */
   submit?: ((submit: Submit, session: SmscSession) => void) | undefined;
   /** What it does when it is asked whether it is there, or to unbind. Answers, unless given. */
@@ -25,7 +33,7 @@ export type Script = {
   tls?: { key: string; cert: string };
 };
 
-export type Submit = { short: Short; sequence: number; atMs: number };
+export type Submit = { short: ShortMessage; sequence: number; atMs: number };
 
 const isAnswer = (pdu: Pdu | Malformed): boolean => (pdu.command === "malformed" ? pdu.commandId : COMMAND[pdu.command]) >= 0x80000000;
 
@@ -81,12 +89,12 @@ export class SmscSession {
     return within(answer, limitMs);
   }
 
-  async deliver(short: Short): Promise<number | undefined> {
+  async deliver(short: ShortMessage): Promise<number | undefined> {
     return (await this.ask({ command: "deliver_sm", short }))?.status;
   }
 
   /** Again and again, as long as it is not acknowledged. */
-  async deliverUntilTaken(short: Short): Promise<void> {
+  async deliverUntilTaken(short: ShortMessage): Promise<void> {
     while (!this.isClosed && (await this.deliver(short)) !== STATUS.ok)
       await new Promise((resolve) => setTimeout(resolve, DELIVER_AGAIN_MS));
   }
@@ -132,7 +140,7 @@ export class Smsc {
   readonly sessions: SmscSession[] = [];
   /** Of all sessions, in order. */
   readonly submits: Submit[] = [];
-  readonly binds: (Bind & { command: string; atMs: number })[] = [];
+  readonly binds: (BindFields & { command: string; atMs: number })[] = [];
   script: Script;
   /** The most binds there were at one time. */
   mostBound = 0;
