@@ -1,6 +1,6 @@
 /** Checks of the links for `godwit doctor`: whether their hosts can be reached from here, and the state that the nodes report. Doctor
  *  never binds to a carrier: an additional bind could end the connection of a running service. */
-import { reach, type Address } from "../lib/reach.ts";
+import { reach, type TcpAddress } from "../lib/reach.ts";
 import type { Link } from "../links/link.ts";
 import type { LinkRecord } from "../links/link-record.ts";
 import { listLinks } from "../links/link-record.ts";
@@ -36,7 +36,7 @@ async function readRecords(links: readonly Link[], db: Queryable | undefined): P
 }
 
 /** Returns the address of the link's carrier. Undefined for the simulator, which has none. */
-function linkAddress({ provider, settings }: Link): Address | undefined {
+function linkAddress({ provider, settings }: Link): TcpAddress | undefined {
   if (provider === "simulator") return undefined;
   const { host, port, tls, tlsServerName, tlsCa, baseUrl } = settings as Record<string, string | number | boolean | null | undefined>;
   if (typeof host === "string")
@@ -59,7 +59,7 @@ const UP: ReadonlySet<string> = new Set(["connected", "throttled"]);
 
 function toCheck(
   { name: link, provider }: Link,
-  address: Address | undefined,
+  address: TcpAddress | undefined,
   problem: string | undefined,
   record: LinkRecord | undefined,
 ): Check {

@@ -54,10 +54,10 @@ for (const [address, isMember] of MEMBERS) {
   test(`"${address}" is ${isMember ? "in" : "not in"} the set`, () => assert.equal(set.has(address), isMember));
 }
 
-test("a set without blocks is empty and has nobody", () => {
-  const nobody = addressSet([]);
-  assert.equal(nobody.isEmpty, true);
-  assert.equal(nobody.has("127.0.0.1"), false);
+test("a set without blocks is empty and contains no address", () => {
+  const empty = addressSet([]);
+  assert.equal(empty.isEmpty, true);
+  assert.equal(empty.has("127.0.0.1"), false);
   assert.equal(set.isEmpty, false);
 });
 

@@ -7,8 +7,8 @@ const until = async (condition: () => boolean): Promise<void> => {
   assert.ok(await poll(async () => condition() || undefined, { timeoutMs: 5_000, everyMs: 2 }));
 };
 
-test("a turn is run again after the pause it asks for, and never beside itself", async () => {
-  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
+test("a turn runs again after the pause that it returns, and never twice at a time", async () => {
+  const job = new RepeatingJob({ onError: () => assert.fail("no error is expected") });
   let count = 0;
   let running = 0;
   let most = 0;
@@ -25,8 +25,8 @@ test("a turn is run again after the pause it asks for, and never beside itself",
   assert.equal(most, 1);
 });
 
-test("a turn that asks for a long pause has one", async () => {
-  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
+test("a turn that returns a long pause gets it", async () => {
+  const job = new RepeatingJob({ onError: () => assert.fail("no error is expected") });
   let [quick, slow] = [0, 0];
   job.repeat(async () => {
     slow += 1;
@@ -41,24 +41,24 @@ test("a turn that asks for a long pause has one", async () => {
   assert.equal(slow, 1);
 });
 
-test("trouble is told, and the turn comes again a second later", async () => {
-  const told: unknown[] = [];
-  const job = new RepeatingJob({ onError: (error) => told.push(error) });
+test("an error is reported, and the turn runs again a second later", async () => {
+  const reported: unknown[] = [];
+  const job = new RepeatingJob({ onError: (error) => reported.push(error) });
   const startedAt = performance.now();
   let count = 0;
   job.repeat(async () => {
     count += 1;
-    if (count === 1) throw new Error("the database is away");
+    if (count === 1) throw new Error("the database is unavailable");
     return 60_000;
   });
   await until(() => count === 2);
   assert.ok(performance.now() - startedAt >= 990);
-  assert.deepEqual(told.map(String), ["Error: the database is away"]);
+  assert.deepEqual(reported.map(String), ["Error: the database is unavailable"]);
   await job.stop();
 });
 
-test("a stop waits for the turn under way, and no other begins", async () => {
-  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
+test("a stop waits for the running turn, and no other turn begins", async () => {
+  const job = new RepeatingJob({ onError: () => assert.fail("no error is expected") });
   const { promise, resolve } = Promise.withResolvers<number>();
   let count = 0;
   job.repeat(() => {
@@ -78,7 +78,7 @@ test("a stop waits for the turn under way, and no other begins", async () => {
 });
 
 test("a stop does not wait for a pause", async () => {
-  const job = new RepeatingJob({ onError: () => assert.fail("no trouble") });
+  const job = new RepeatingJob({ onError: () => assert.fail("no error is expected") });
   let count = 0;
   job.repeat(async () => {
     count += 1;

@@ -23,7 +23,7 @@ export type RepeatingJobOptions = {
 
 const AFTER_ERROR_MS = 1_000;
 
-/** Runs each of its turns again and again. Turns are independent of each other: a slow one delays no other. */
+/** Runs each of its turns repeatedly. Turns are independent of each other: a slow one delays no other. */
 export class RepeatingJob implements BackgroundJob {
   readonly #options: RepeatingJobOptions;
   readonly #stopping = new AbortController();
@@ -31,7 +31,7 @@ export class RepeatingJob implements BackgroundJob {
 
   constructor(options: RepeatingJobOptions) {
     this.#options = options;
-    // Every turn that pauses listens to it, and a job may have more turns than Node expects listeners.
+    // Every pausing turn listens to the signal, and a job may have more turns than Node.js expects listeners.
     setMaxListeners(0, this.#stopping.signal);
   }
 

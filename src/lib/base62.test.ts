@@ -21,7 +21,7 @@ for (const [value, length, text] of TABLE) {
   test(`${value} in ${length} base-62 digits is ${text}`, () => assert.equal(toBase62(value, length), text));
 }
 
-test("six digits hold every number of 32 bits, each another text", () => {
+test("six digits hold every number of 32 bits, each with a different text", () => {
   const fromBase62 = (text: string): number => Array.from(text).reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
   fc.assert(
     fc.property(fc.nat(2 ** 32 - 1), (value) => {
@@ -32,7 +32,7 @@ test("six digits hold every number of 32 bits, each another text", () => {
   );
 });
 
-test("random digits have the length asked for", () => {
+test("random digits have the requested length", () => {
   fc.assert(fc.property(fc.nat(100), (length) => assert.match(randomBase62(length), new RegExp(`^[0-9A-Za-z]{${length}}$`))));
 });
 

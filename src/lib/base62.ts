@@ -1,16 +1,16 @@
-/** Digits and letters only: survives double-click, URLs and shell words without quoting. */
+/** Base 62 has only digits and letters: a double click selects all of it, and URLs and shells need no quoting. */
 import { randomInt } from "node:crypto";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** `length` digits, each drawn without bias: about 5.95 bits apiece. */
+/** `length` random digits without bias, each with about 5.95 bits. */
 export function randomBase62(length: number): string {
   let text = "";
   for (let index = 0; index < length; index += 1) text += ALPHABET.charAt(randomInt(ALPHABET.length));
   return text;
 }
 
-/** A non-negative integer in exactly `length` digits, with leading zeros. */
+/** Writes a non-negative integer with exactly `length` digits, with leading zeros. */
 export function toBase62(value: number, length: number): string {
   let rest = value;
   let text = "";

@@ -57,12 +57,12 @@ for (const [name, character] of LOOK_ALIKES) {
   });
 }
 
-test("a line end in the text hides nothing after it", () => {
+test("the characters after a line break are checked too", () => {
   assert.equal(isGsm7("first\nж"), false);
   assert.equal(isGsm7("ж\nlast"), false);
 });
 
-test("every character has the code that the standard gives it", () => {
+test("every character has the code of the standard", () => {
   BASIC_ROWS.forEach((row, high) => {
     // The escape has no character, so the second row has one less.
     const codes = Array.from({ length: 16 }, (_, low) => high * 16 + low).filter((code) => code !== 0x1b);
@@ -71,9 +71,9 @@ test("every character has the code that the standard gives it", () => {
   assert.equal(toGsm7(EXTENDED).toString("hex"), "1b0a1b141b281b291b2f1b3c1b3d1b3e1b401b65");
 });
 
-test("what was written is read again", () => assert.equal(fromGsm7(toGsm7(basic + EXTENDED)), basic + EXTENDED));
+test("a decoded text equals the encoded one", () => assert.equal(fromGsm7(toGsm7(basic + EXTENDED)), basic + EXTENDED));
 
-test("what nobody can have written is read as well as it can be", () => {
+test("invalid codes are decoded as well as possible", () => {
   const rows: readonly (readonly [bytes: number[], text: string])[] = [
     [[0x1b], " "],
     [[0x1b, 0x1b], " "],
@@ -84,4 +84,4 @@ test("what nobody can have written is read as well as it can be", () => {
   for (const [bytes, text] of rows) assert.equal(fromGsm7(Buffer.from(bytes)), text, bytes.join());
 });
 
-test("a character that the alphabet has not becomes a question mark", () => assert.equal(toGsm7("ж😀").toString(), "??"));
+test("a character outside the alphabet becomes a question mark", () => assert.equal(toGsm7("ж😀").toString(), "??"));

@@ -25,11 +25,11 @@ for (const [suffix, uuid] of VECTORS) {
 
 const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => uuidFromBytes(Buffer.from(bytes)));
 
-test("every sixteen bytes survive the way out and back", () => {
+test("a decoded id equals the encoded one", () => {
   fc.assert(fc.property(uuids, (uuid) => assert.deepEqual(decodeId("acct", encodeId("acct", toId("acct", uuid))), uuid)));
 });
 
-test("ids sort as their bytes do", () => {
+test("ids sort like their bytes", () => {
   fc.assert(
     fc.property(uuids, uuids, (a, b) => {
       const [left, right] = [encodeId("msg", toId("msg", a)), encodeId("msg", toId("msg", b))];
@@ -43,7 +43,7 @@ test("the compiler refuses an id of another kind", () => {
   assert.match(encodeId("evt", newId("msg", 1)), /^evt_/);
 });
 
-test("an id that names nothing is smaller than any other", () => {
+test("the empty id is not larger than any other", () => {
   fc.assert(fc.property(uuids, (uuid) => assert.ok(Buffer.compare(NO_ID, uuid) <= 0)));
 });
 
@@ -78,15 +78,15 @@ const REFUSED: readonly (readonly [why: string, text: string])[] = [
   ["a letter beyond ASCII", `msg_${GOOD.slice(0, -1)}é`],
   ["a character beyond Latin-1", `msg_${GOOD.slice(0, -1)}€`],
   ["a full-width digit", `msg_${GOOD.slice(0, -1)}１`],
-  ["nothing at all", ""],
-  ["the prefix alone", "msg_"],
+  ["no characters", ""],
+  ["only the prefix", "msg_"],
 ];
 
 for (const [why, text] of REFUSED) {
   test(`an id with ${why} is refused`, () => assert.equal(decodeId("msg", text), undefined));
 }
 
-test("a text is refused or is exactly what its bytes would be written as", () => {
+test("a text is refused, or equals the encoding of its bytes", () => {
   const digits = fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzABCé_");
   fc.assert(
     fc.property(fc.string({ unit: digits, minLength: 26, maxLength: 26 }), (suffix) => {

@@ -1,11 +1,11 @@
-/** Ids: a type for each noun, and their public form: a prefix that says what the id names, and a UUID in TypeID form (`msg_01k…`,
- *  Crockford base 32). Written here because the published package makes ids from its own clock and through strings; ours carry the
- *  database's time and stay bytes until the edge. The format is held to the published TypeID vectors by a test. */
+/** Ids: a type for each noun, and their public form: a prefix for the noun, and a UUID in TypeID form (`msg_01k…`, Crockford base 32).
+ *  The published package is not used, since it creates ids with its own clock and as strings: our ids have the database's time and stay
+ *  bytes until the edge. A test checks the format with the published TypeID vectors. */
 import { newUuid, NIL_UUID, uuidFromBytes, type Uuid } from "./uuid.ts";
 
 export type IdPrefix = "msg" | "evt" | "acct" | "batch" | "key" | "req" | "whe" | "dlv" | "tmpl" | "sup" | "ver";
 
-/** A UUID that names one kind of thing. The compiler refuses it where the id of another kind is expected. */
+/** The UUID of one kind of record. The compiler refuses it where the id of another kind is expected. */
 export type Id<P extends IdPrefix> = Uuid & { readonly noun: { readonly [Noun in P]: true } };
 
 export type AccountId = Id<"acct">;
@@ -32,22 +32,22 @@ for (let value = 0; value < ENCODE.length; value += 1) DECODE[ENCODE.readUInt8(v
 
 const scratch = Buffer.alloc(SUFFIX_LENGTH);
 
-/** Names nothing, of whatever kind. Smaller than every id. */
+/** The id of no record, of any kind. Smaller than every other id. */
 export const NO_ID = NIL_UUID as Id<IdPrefix>;
 
-/** States what a UUID names. */
+/** Declares the kind of record that a UUID belongs to. */
 export const toId = <P extends IdPrefix>(_prefix: P, uuid: Uuid): Id<P> => uuid as Id<P>;
 
-/** An id for a record, later than those before it. Called with the database's time. */
+/** Creates the id of a record with the database's time, larger than the ids before it. */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number): Id<P> => toId(prefix, newUuid(nowMs));
 
-/** The first event of a message, and of a suppression, has the id of its record: where the record is known, so is its event. */
+/** The first event of a message or suppression has the id of its record, so that it can be found from the record. */
 export const firstEventId = (id: MessageId | SuppressionId): EventId => toId("evt", id);
 
 /** The id as the key of a Map or a Set, which compare buffers by identity. */
 export const idKey = (id: Uuid): string => id.toString("latin1");
 
-/** 128 bits need 26 digits of five; the first digit carries only three bits, so it is 7 at most. */
+/** Encodes 128 bits as 26 digits of five bits. The first digit has only three bits, so it is at most 7. */
 export function encodeId<P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>>): IdText<P> {
   const first = id.readUInt8(0);
   scratch[0] = digit(first >> 5);
@@ -58,7 +58,7 @@ export function encodeId<P extends IdPrefix>(prefix: P, id: Id<NoInfer<P>>): IdT
   return `${prefix}_${scratch.toString("latin1")}`;
 }
 
-/** Undefined for anything that is not exactly the text `encodeId` writes for that prefix. */
+/** Undefined for any text that `encodeId` does not write for that prefix. */
 export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | undefined {
   const start = prefix.length + 1;
   if (text.length !== start + SUFFIX_LENGTH || !text.startsWith(`${prefix}_`)) return undefined;
@@ -69,7 +69,7 @@ export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | u
   for (let index = 0; index < SUFFIX_LENGTH; index += 1) {
     const value = DECODE[text.charCodeAt(start + index)] ?? INVALID;
     if (value === INVALID || (index === 0 && value > 7)) return undefined;
-    // The first digit has three bits, every other one five.
+    // The first digit has three bits, all others have five.
     bits = ((bits << 5) | value) & 0xfff;
     held += index === 0 ? 3 : 5;
     if (held >= 8) {
@@ -83,7 +83,7 @@ export function decodeId<P extends IdPrefix>(prefix: P, text: string): Id<P> | u
 
 const digit = (value: number): number => ENCODE[value & 0x1f] as number;
 
-/** Eight base-32 digits of forty bits, from five bytes. */
+/** Encodes five bytes as eight base-32 digits. */
 function encodeFive(bytes: Buffer, from: number, out: Buffer, to: number): void {
   const high = bytes.readUInt16BE(from);
   const low = bytes.readUIntBE(from + 2, 3);

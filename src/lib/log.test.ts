@@ -27,7 +27,7 @@ test("the causes of an error are logged with their own names and codes", () => {
   assert.deepEqual([first?.cause?.message, first?.cause?.code], ["connection refused", "ECONNREFUSED"]);
 });
 
-test("a chain of causes that never ends is cut", () => {
+test("an endless chain of causes is cut", () => {
   const error = new Error("again");
   error.cause = error;
   let depth = 0;
@@ -35,7 +35,7 @@ test("a chain of causes that never ends is cut", () => {
   assert.equal(depth, 5);
 });
 
-test("a database error is logged with its SQLSTATE, and without what quotes a row", () => {
+test("a database error is logged with its SQLSTATE and without the fields that quote a row", () => {
   const fields = logged(databaseError('new row violates check constraint "no_owls"', "23514"));
   assert.deepEqual([fields.message, fields.code], ['new row violates check constraint "no_owls"', "23514"]);
   assert.ok(!JSON.stringify(fields).includes("the text"));
@@ -56,17 +56,17 @@ for (const [what, error] of QUOTING) {
   });
 }
 
-test("the size of what is logged has a bound", () => {
+test("the size of a logged error is limited", () => {
   const error = new Error("x".repeat(100_000), { cause: "y".repeat(100_000) });
   error.stack = `Error\n${"    at somewhere\n".repeat(100_000)}`;
   assert.ok(JSON.stringify(logged(Object.assign(error, { code: "Z".repeat(100_000) }))).length < 10_000);
 });
 
-test("anything that was thrown can be logged", () => {
+test("any thrown value can be logged", () => {
   assert.deepEqual(logged("no"), { name: "string", message: "no" });
   assert.deepEqual(logged(undefined), { name: "undefined", message: "" });
   assert.deepEqual(logged(Object.create(null)), { name: "object", message: "" });
-  // Its code is a number.
+  // An error whose code is a number.
   assert.equal(logged(AbortSignal.abort().reason).name, "AbortError");
 });
 

@@ -1,4 +1,4 @@
-/** The log: JSON lines, or a line a person reads. Never a body, a full number or a secret: callers log ids and codes. */
+/** The log: JSON lines, or readable lines. Callers log ids and codes, and never a body, a full number or a secret. */
 import { Writable } from "node:stream";
 import pino, { type DestinationStream } from "pino";
 import type { EventOf } from "./log-events.ts";
@@ -11,12 +11,12 @@ export type Log = {
   info(fields: object, message: string): void;
   warn(fields: { event: EventOf<"warn">; [field: string]: unknown }, message: string): void;
   error(fields: { event: EventOf<"error">; [field: string]: unknown }, message: string): void;
-  /** A log whose lines have these fields too. */
+  /** Returns a log whose lines also have these fields. */
   child(fields: object): Log;
 };
 export type LogStyle = "json" | "pretty" | "silent";
 
-/** Lines are written in blocks, so a busy service makes few system calls; `flush` empties the buffer before an exit. */
+/** Lines are written in blocks, so that a busy service makes few system calls. `flush` empties the buffer before an exit. */
 const BUFFER_BYTES = 16_000;
 const FLUSH_INTERVAL_MS = 250;
 // A stalled reader of standard output must not fill the memory: beyond this size, lines are dropped and counted.
@@ -26,7 +26,7 @@ const LINES_DROPPED: EventOf<"warn"> = "log.lines_dropped";
 
 export type LogOutput = {
   log: Log;
-  /** A line of fields that need no escaping, written as it is: for the one line that every request writes. */
+  /** Writes a line of fields that need no escaping, unchanged: for the line of each request. */
   writeLine: (fields: string) => void;
   flush: () => void;
 };
@@ -56,7 +56,7 @@ const INFO = 30;
 
 /** A log of JSON lines on any stream; `flush` empties the stream's own buffer. */
 export function logTo(stream: DestinationStream, flush: () => void = () => undefined): LogOutput {
-  // Lines of one turn of the event loop go to the stream as one.
+  // Lines of one turn of the event loop are written to the stream together.
   let pending = "";
   const writePending = (): void => {
     stream.write(pending);
@@ -75,7 +75,7 @@ export function logTo(stream: DestinationStream, flush: () => void = () => undef
   };
 }
 
-// Enough for the frames that V8 keeps. The sizes bound a line, whatever an error says.
+// Enough for the frames that V8 keeps. The sizes limit the line of any error.
 const MAX_MESSAGE = 1_000;
 const MAX_STACK = 4_000;
 const MAX_CODE = 64;
@@ -94,7 +94,7 @@ export type LoggedError = {
 /** An error as fields of a log line. Only these members: PostgreSQL's `detail` and `where` quote rows. */
 export const errorFields = (error: unknown): { error: LoggedError } => ({ error: toLogged(error, MAX_CAUSES) });
 
-/** For work in the background: a function that logs its error. */
+/** Returns a function that logs the error of background work. */
 export const reportError =
   (log: Log, event: EventOf<"error">, message: string) =>
   (error: unknown): void =>
@@ -115,7 +115,7 @@ function toLogged(error: unknown, causes: number): LoggedError {
   };
 }
 
-/** Without full phone numbers. */
+/** The message with a limited length and without full phone numbers. */
 const bounded = (message: string): string => message.replaceAll(/\+\d{7,15}/g, "+…").slice(0, MAX_MESSAGE);
 
 const framesOf = (stack: string): string | undefined => {
@@ -125,7 +125,7 @@ const framesOf = (stack: string): string | undefined => {
 
 const timestamp = (): string => `,"time":"${isoTime(Date.now())}"`;
 
-/** `12:01:07 info  listening url=http://127.0.0.1:8080` */
+/** Formats a line: `12:01:07 info  listening url=http://127.0.0.1:8080` */
 function prettyLine(line: string): string {
   const { level, time, msg, error, ...rest } = JSON.parse(line) as Record<string, unknown> & { error?: LoggedError };
   const label = pino.levels.labels[Number(level)] ?? "info";

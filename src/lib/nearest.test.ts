@@ -12,7 +12,7 @@ const MEANT: readonly (readonly [word: string, meant: string | undefined])[] = [
   ["environment", "environments"],
   ["env", "environments"],
   ["snd", "send"],
-  // Two begin so: neither is meant more than the other.
+  // Two commands start with it.
   ["se", undefined],
   ["fly", undefined],
   ["x", undefined],
@@ -20,5 +20,6 @@ const MEANT: readonly (readonly [word: string, meant: string | undefined])[] = [
 ];
 
 for (const [word, meant] of MEANT) {
-  test(`${word === "" ? "nothing" : word} means ${meant ?? "nothing that is known"}`, () => assert.equal(nearest(word, COMMANDS), meant));
+  test(`the nearest command to ${word === "" ? "an empty word" : word} is ${meant ?? "none"}`, () =>
+    assert.equal(nearest(word, COMMANDS), meant));
 }

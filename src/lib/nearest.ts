@@ -1,16 +1,16 @@
-/** The word that was probably meant by one that nobody knows. */
+/** The known word that is nearest to a mistyped one. */
 
-/** Undefined where nothing is near: a wrong guess is worse than none. */
+/** Undefined where no word is near: a wrong guess is worse than none. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const begun = word.length < 2 ? [] : known.filter((each) => each.startsWith(word));
-  if (begun.length === 1) return begun[0];
-  const ranked = known.map((each) => ({ each, distance: distanceOf(word, each) })).toSorted((a, b) => a.distance - b.distance);
+  const completions = word.length < 2 ? [] : known.filter((each) => each.startsWith(word));
+  if (completions.length === 1) return completions[0];
+  const ranked = known.map((each) => ({ each, distance: editDistance(word, each) })).toSorted((a, b) => a.distance - b.distance);
   const [best] = ranked;
   return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.each : undefined;
 }
 
-/** How many letters are to be put in, left out, changed, or swapped with their neighbour. */
-function distanceOf(a: string, b: string): number {
+/** The number of letters to insert, delete, change, or swap with their neighbours (Damerau-Levenshtein). */
+function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,5 +1,5 @@
-/** Recipients, and whether a phone number can exist: E.164 in form, and of a length that its country has. Possible, not valid:
- *  numbering plans change faster than any table of them. */
+/** Recipients, and whether a phone number is possible: E.164 in form, with a length that exists in its country. A possible number need
+ *  not be valid: numbering plans change faster than any table of them. */
 import {
   getCountries,
   getCountryCallingCode,
@@ -9,7 +9,7 @@ import {
   type CountryCode,
 } from "libphonenumber-js/min";
 
-/** The address of a person. `links/address.ts` makes it from a request, or from an inbound message. A message is sent only to an
+/** The address of a person. `links/address.ts` creates it from a request or from an inbound message. A message is sent only to an
  *  address from a request, which is an E.164 number. */
 export type Recipient = string & { readonly recipient: unique symbol };
 
@@ -18,7 +18,7 @@ export const E164_PATTERN = "^\\+[1-9]\\d{6,14}$";
 // Calling codes that belong to no country: satellite phones, toll-free, premium.
 const WORLDWIDE_CODES = ["800", "808", "870", "878", "881", "882", "883", "888", "979"];
 
-/** Calling code → the lengths that its national numbers can have. */
+/** The possible lengths of national numbers, by calling code. */
 const possibleLengths = readPlans();
 
 function readPlans(): Map<string, ReadonlySet<number>> {
@@ -26,7 +26,7 @@ function readPlans(): Map<string, ReadonlySet<number>> {
   const codes = new Set<string>([...getCountries().map((country) => getCountryCallingCode(country)), ...WORLDWIDE_CODES]);
   const plans = new Map<string, ReadonlySet<number>>();
   for (const code of codes) {
-    // The types know only countries here; the function takes calling codes as well.
+    // The type allows only countries; the function accepts calling codes as well.
     metadata.selectNumberingPlan(code as CountryCode);
     plans.set(code, new Set(metadata.numberingPlan?.possibleLengths()));
   }
@@ -35,8 +35,8 @@ function readPlans(): Map<string, ReadonlySet<number>> {
 
 const CODE_LENGTHS = [1, 2, 3] as const;
 
-/** The library's own check parses the number, which takes longer than the rest of the validation together; so its table
- *  of lengths is asked first, and the parser only about the numbers that this would refuse. */
+/** The library's own check parses the number, which takes longer than all other validation. So the table of lengths is used first, and
+ *  the parser only for numbers that the table refuses. */
 export function isPossibleNumber(e164: string): boolean {
   for (const length of CODE_LENGTHS) {
     const lengths = possibleLengths.get(e164.slice(1, 1 + length));
@@ -45,7 +45,7 @@ export function isPossibleNumber(e164: string): boolean {
   return false;
 }
 
-/** The country of a recipient, as two letters; undefined where its numbering plan does not tell. */
+/** The country of a recipient, as two letters; undefined where the numbering plan does not determine it. */
 export const countryOf = (recipient: Recipient): string | undefined => parsePhoneNumberFromString(recipient)?.country;
 
 /** The number without its plus, as some carriers write it. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isPublicAddress } from "./public-address.ts";
 
-/** Ranges that are not public: the first and the last address, and the public ones just outside, where there are any. */
+/** Ranges that are not public: the first and the last address, and public neighbours, if there are any. */
 const RANGES: readonly (readonly [range: string, first: string, last: string, ...neighbours: string[]])[] = [
   ["0/8", "0.0.0.0", "0.255.255.255", "1.0.0.0"],
   ["10/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"],
@@ -19,7 +19,7 @@ const RANGES: readonly (readonly [range: string, first: string, last: string, ..
   ["203.0.113/24", "203.0.113.0", "203.0.113.255", "203.0.112.255", "203.0.114.0"],
   ["224/4", "224.0.0.0", "239.255.255.255", "223.255.255.255"],
   ["240/4", "240.0.0.0", "255.255.255.255"],
-  // Beside most of these there is nothing public either.
+  // Most of these have no public neighbours.
   ["::/128", "::", "0:0:0:0:0:0:0:0"],
   ["::1/128", "::1", "0:0:0:0:0:0:0:1"],
   ["fe80::/10", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
@@ -31,8 +31,8 @@ const RANGES: readonly (readonly [range: string, first: string, last: string, ..
   ["2001:10::/28", "2001:10::", "2001:1f:ffff:ffff:ffff:ffff:ffff:ffff", "2001:f:ffff:ffff:ffff:ffff:ffff:ffff"],
   ["2001:20::/28", "2001:20::", "2001:2f:ffff:ffff:ffff:ffff:ffff:ffff", "2001:30::"],
   ["3fff::/20", "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"],
-  ["what lies below 2000::/3", "100::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2000::"],
-  ["what lies above 2000::/3", "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+  ["the range below 2000::/3", "100::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2000::"],
+  ["the range above 2000::/3", "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
 ];
 
 for (const [range, first, last, ...neighbours] of RANGES) {
@@ -45,10 +45,10 @@ for (const [range, first, last, ...neighbours] of RANGES) {
 type Octets = readonly [number, number, number, number];
 const pair = (high: number, low: number): string => ((high << 8) | low).toString(16);
 const hex = ([a, b, c, d]: Octets): string => `${pair(a, b)}:${pair(c, d)}`;
-const turned = ([a, b, c, d]: Octets): Octets => [a ^ 0xff, b ^ 0xff, c ^ 0xff, d ^ 0xff];
+const inverted = ([a, b, c, d]: Octets): Octets => [a ^ 0xff, b ^ 0xff, c ^ 0xff, d ^ 0xff];
 const PUBLIC: Octets = [8, 8, 4, 4];
 
-/** Ways to write an IPv4 address into an IPv6 one. */
+/** The forms of an IPv4 address inside an IPv6 address. */
 const FORMS: readonly (readonly [form: string, wrap: (octets: Octets) => string])[] = [
   ["mapped, with dots", (octets) => `::ffff:${octets.join(".")}`],
   ["mapped, in hex", (octets) => `::ffff:${hex(octets)}`],
@@ -61,8 +61,8 @@ const FORMS: readonly (readonly [form: string, wrap: (octets: Octets) => string]
   ["NAT64, in hex", (octets) => `64:ff9b::${hex(octets)}`],
   ["6to4", (octets) => `2002:${hex(octets)}::1`],
   ["6to4 with a network and a host", (octets) => `2002:${hex(octets)}:7:808:808:808:808`],
-  ["Teredo client", (octets) => `2001:0:${hex(PUBLIC)}:8000:63bf:${hex(turned(octets))}`],
-  ["Teredo server", (octets) => `2001:0:${hex(octets)}:8000:63bf:${hex(turned(PUBLIC))}`],
+  ["Teredo client", (octets) => `2001:0:${hex(PUBLIC)}:8000:63bf:${hex(inverted(octets))}`],
+  ["Teredo server", (octets) => `2001:0:${hex(octets)}:8000:63bf:${hex(inverted(PUBLIC))}`],
 ];
 
 const WRAPPED: readonly (readonly [octets: Octets, isPublic: boolean])[] = [
@@ -77,7 +77,7 @@ const WRAPPED: readonly (readonly [octets: Octets, isPublic: boolean])[] = [
   [[172, 32, 0, 0], true],
 ];
 
-describe("an IPv4 address inside an IPv6 one is judged by itself", () => {
+describe("an IPv4 address inside an IPv6 address is checked as IPv4", () => {
   for (const [form, wrap] of FORMS) {
     test(form, () => {
       for (const [octets, isPublic] of WRAPPED) {
@@ -95,17 +95,17 @@ const OTHERS: readonly (readonly [address: string, isPublic: boolean])[] = [
   ["FE80::1", false],
   ["FD12:3456::1", false],
   ["::FFFF:7F00:1", false],
-  // A zone says through which interface, and changes nothing else.
+  // A zone names the interface and changes nothing else.
   ["fe80::1%eth0", false],
   ["::1%lo", false],
   ["::ffff:127.0.0.1%1", false],
   ["127.0.0.1%lo", false],
   ["1.1.1.1%eth0", false],
-  // A NAT64 of the operator's own network, and what only looks like a wrapper.
+  // A NAT64 of a private network, and addresses that only resemble a wrapper.
   ["64:ff9b:1::808:404", false],
   ["64:ff9b::1:808:404", false],
   ["::1:ffff:8.8.4.4", false],
-  // No addresses.
+  // Not addresses.
   ["", false],
   ["localhost", false],
   ["example.com", false],

@@ -1,6 +1,5 @@
-/** Which IP addresses are the public internet's. Everything else (this machine, private networks, cloud metadata, documentation,
- *  multicast) is not, in whichever form it is written: addresses are compared as bits, and an IPv4 address that is wrapped in
- *  an IPv6 one is judged by itself. */
+/** Decides whether an IP address belongs to the public internet. This machine, private networks, cloud metadata, documentation and
+ *  multicast do not, in any notation: addresses are compared as bits, and an IPv4 address inside an IPv6 address is checked as IPv4. */
 import { isIPv4, isIPv6 } from "node:net";
 
 type Bytes = readonly number[];
@@ -29,8 +28,8 @@ const NOT_PUBLIC_IPV4 = [
   "240.0.0.0/4",
 ].map(range);
 
-// Addresses that anyone may be given begin with these bits. What lies outside is refused unseen: loopback, link-local, unique
-// local, site-local, multicast, and what is not in use yet.
+// Global unicast addresses start with these bits. All others are refused: loopback, link-local, unique local, site-local, multicast and
+// unassigned ranges.
 const GLOBAL_IPV6 = range("2000::/3");
 
 const NOT_PUBLIC_IPV6 = [
@@ -42,7 +41,7 @@ const NOT_PUBLIC_IPV6 = [
   "3fff::/20",
 ].map(range);
 
-/** IPv6 ranges that carry IPv4 addresses, and where in them. */
+/** IPv6 ranges that contain IPv4 addresses, and how to extract these. */
 const WRAPPERS: readonly { range: Range; unwrap: (bytes: Bytes) => Bytes[] }[] = [
   // Mapped, translated, compatible (with `::` and `::1`, whose tails are in 0.0.0.0/8), NAT64.
   ...["::ffff:0:0/96", "::ffff:0:0:0/96", "::/96", "64:ff9b::/96"].map((text) => ({
@@ -50,11 +49,11 @@ const WRAPPERS: readonly { range: Range; unwrap: (bytes: Bytes) => Bytes[] }[] =
     unwrap: (bytes: Bytes) => [bytes.slice(12)],
   })),
   { range: range("2002::/16"), unwrap: (bytes) => [bytes.slice(2, 6)] },
-  // Teredo: its server, and the client with every bit turned.
+  // Teredo: the server, and the client with inverted bits.
   { range: range("2001::/32"), unwrap: (bytes) => [bytes.slice(4, 8), bytes.slice(12).map((byte) => byte ^ 0xff)] },
 ];
 
-/** False also for what is no address at all. */
+/** False also for a text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return isPublicIPv4(bytesOfIPv4(address));
   const [text = ""] = address.split("%");
@@ -82,7 +81,7 @@ function bytesOfIPv4(text: string): Bytes {
   return text.split(".").map(Number);
 }
 
-/** Of a text that is known to be an IPv6 address. */
+/** The text must be a valid IPv6 address. */
 function bytesOfIPv6(text: string): Bytes {
   const [head = "", tail] = text.split("::");
   const before = groups(head);

@@ -1,19 +1,19 @@
-/** Whether something listens at an address, and can show a certificate: a connection that is closed again without a word. */
+/** Checks whether a server accepts a connection, with a valid certificate for TLS. The connection is closed without sending anything. */
 import { connect as connectPlain, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-export type Address = {
+export type TcpAddress = {
   host: string;
   port: number;
   isTls: boolean;
-  /** The name in the certificate, where that is not the host. */
+  /** The name in the certificate, if it is not the host. */
   serverName?: string | null;
   /** A certificate in PEM to trust in place of the well-known ones. */
   ca?: string | null;
 };
 
-/** Undefined when it was reached; otherwise why not. Never throws. */
-export function reach({ host, port, isTls, serverName, ca }: Address, timeoutMs: number): Promise<string | undefined> {
+/** Resolves with undefined when the server was reached, otherwise with the reason. Never rejects. */
+export function reach({ host, port, isTls, serverName, ca }: TcpAddress, timeoutMs: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const name = serverName ?? (isIP(host) === 0 ? host : undefined);
     const secure = { ...(name === undefined ? {} : { servername: name }), ...(ca ? { ca } : {}) };

@@ -1,12 +1,12 @@
-/** A question that is asked by many and answered once in a while: whoever comes in between gets the same answer. */
-export function remembered<T>(trustMs: number, ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  let askedAt = 0;
+/** Wraps `load` so that calls within `trustMs` share one result, also while it is being loaded. */
+export function remembered<T>(trustMs: number, load: () => Promise<T>): () => Promise<T> {
+  let value: Promise<T> | undefined;
+  let loadedAt = 0;
   return () => {
-    if (answer === undefined || performance.now() - askedAt >= trustMs) {
-      askedAt = performance.now();
-      answer = ask();
+    if (value === undefined || performance.now() - loadedAt >= trustMs) {
+      loadedAt = performance.now();
+      value = load();
     }
-    return answer;
+    return value;
   };
 }

@@ -8,9 +8,9 @@ const FAMILY = "👨‍👩‍👧‍👦";
 
 type Row = readonly [what: string, text: string, count: number, encoding: Encoding, characters: number];
 const TABLE: readonly Row[] = [
-  ["nothing", "", 1, "gsm7", 0],
+  ["an empty text", "", 1, "gsm7", 0],
   ["a space", " ", 1, "gsm7", 1],
-  ["a line end", "\n", 1, "gsm7", 1],
+  ["a line break", "\n", 1, "gsm7", 1],
   ["160 septets", part(160), 1, "gsm7", 160],
   ["161 septets", part(161), 2, "gsm7", 161],
   ["two full parts", part(153 * 2), 2, "gsm7", 306],
@@ -23,8 +23,8 @@ const TABLE: readonly Row[] = [
   ["159 septets and a euro sign", `${part(159)}€`, 2, "gsm7", 160],
   ["158 septets and a euro sign", `${part(158)}€`, 1, "gsm7", 159],
   ["a form feed, which takes two septets", `${part(159)}\f`, 2, "gsm7", 160],
-  ["an escape that would straddle the first border", `${part(152)}€${part(152)}`, 3, "gsm7", 305],
-  ["an escape that ends at the first border", `${part(151)}€${part(153)}`, 2, "gsm7", 305],
+  ["an escape sequence across the first border", `${part(152)}€${part(152)}`, 3, "gsm7", 305],
+  ["an escape sequence before the first border", `${part(151)}€${part(153)}`, 2, "gsm7", 305],
   ["euro signs, of which 76 fit into a part of 153 septets", part(76 * 2 + 1, "€"), 3, "gsm7", 153],
   ["70 units", part(70, "ж"), 1, "ucs2", 70],
   ["71 units", part(71, "ж"), 2, "ucs2", 71],
@@ -32,8 +32,8 @@ const TABLE: readonly Row[] = [
   ["a unit more than two parts", part(67 * 2 + 1, "ж"), 3, "ucs2", 135],
   ["35 emoji", part(35, "😀"), 1, "ucs2", 35],
   ["36 emoji", part(36, "😀"), 2, "ucs2", 36],
-  ["a pair that would straddle the first border", `${part(66, "ж")}😀${part(66, "ж")}`, 3, "ucs2", 133],
-  ["a pair that ends at the first border", `${part(65, "ж")}😀${part(67, "ж")}`, 2, "ucs2", 133],
+  ["a surrogate pair across the first border", `${part(66, "ж")}😀${part(66, "ж")}`, 3, "ucs2", 133],
+  ["a surrogate pair before the first border", `${part(65, "ж")}😀${part(67, "ж")}`, 2, "ucs2", 133],
   ["emoji, of which 33 fit into a part of 67 units", part(33 * 2 + 1, "😀"), 3, "ucs2", 67],
   ["a family, which is seven characters in eleven units", FAMILY, 1, "ucs2", 7],
   ["six families in 66 units", part(6, FAMILY), 1, "ucs2", 42],
@@ -46,19 +46,19 @@ const TABLE: readonly Row[] = [
 ];
 
 for (const [what, text, count, encoding, characters] of TABLE) {
-  test(`${what}: ${count} of ${encoding}`, () => assert.deepEqual(segmentsOf(text), { count, encoding, characters }));
+  test(`${what}: ${count} in ${encoding}`, () => assert.deepEqual(segmentsOf(text), { count, encoding, characters }));
 }
 
 const BASIC =
   "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
 const EXTENDED = "\f^{}\\[~]|€";
 
-/** Lays the text out part by part, as the wire does. */
+/** Splits a text in the simplest way. */
 function naiveParts(text: string): { encoding: Encoding; parts: string[][] } {
   const isGsm = Array.from(text).every((character) => BASIC.includes(character) || EXTENDED.includes(character));
   const cost = (character: string): number => (isGsm ? (EXTENDED.includes(character) ? 2 : 1) : character.length);
   const sizeOf = (characters: readonly string[]): number => characters.reduce((sum, character) => sum + cost(character), 0);
-  const layOut = (capacity: number): string[][] => {
+  const split = (capacity: number): string[][] => {
     const parts: string[][] = [[]];
     for (const character of text) {
       const last = parts.at(-1) as string[];
@@ -67,8 +67,8 @@ function naiveParts(text: string): { encoding: Encoding; parts: string[][] } {
     }
     return parts;
   };
-  const single = layOut(isGsm ? 160 : 70);
-  return { encoding: isGsm ? "gsm7" : "ucs2", parts: single.length === 1 ? single : layOut(isGsm ? 153 : 67) };
+  const single = split(isGsm ? 160 : 70);
+  return { encoding: isGsm ? "gsm7" : "ucs2", parts: single.length === 1 ? single : split(isGsm ? 153 : 67) };
 }
 
 const gsm = fc.constantFrom(...BASIC, ...EXTENDED);
@@ -86,7 +86,7 @@ for (const [what, arbitrary] of [
   ["of any characters", fc.string({ unit: any, maxLength: 400, size: "max" })],
   ["of few different characters", texts],
 ] as const) {
-  test(`a text ${what} is counted as it would be laid out part by part`, () => {
+  test(`a text ${what} has as many segments as its parts`, () => {
     fc.assert(
       fc.property(arbitrary, (text) => {
         const { encoding, parts } = naiveParts(text);
@@ -102,7 +102,7 @@ for (const [what, arbitrary] of [
   ["of any characters", fc.string({ unit: any, maxLength: 400, size: "max" })],
   ["of few different characters", texts],
 ] as const) {
-  test(`a text ${what} has the parts that are counted`, () => {
+  test(`a text ${what} is split into the counted number of parts`, () => {
     fc.assert(
       fc.property(arbitrary, (text) => {
         assert.deepEqual(
@@ -116,7 +116,7 @@ for (const [what, arbitrary] of [
   });
 }
 
-test("a longer header leaves less room, and one part has none", () => {
+test("a longer header leaves less room, and a single part has no header", () => {
   assert.deepEqual(
     partsOf(part(160), "gsm7", 7).map(({ length }) => length),
     [160],
@@ -135,13 +135,13 @@ test("a longer header leaves less room, and one part has none", () => {
   );
 });
 
-test("a text of the GSM alphabet can be laid out in UCS-2", () =>
+test("a text of the GSM alphabet can be split in UCS-2", () =>
   assert.deepEqual(
     partsOf(part(71), "ucs2").map(({ length }) => length),
     [67, 4],
   ));
 
-test("with a longer header as many are counted as are laid out", () => {
+test("with a longer header the count equals the number of parts", () => {
   for (const text of [part(160), part(304), part(305), part(306), part(132, "ж"), part(133, "ж"), `${part(65, "ж")}😀${part(66, "ж")}`])
     assert.equal(segmentsOf(text, 7).count, partsOf(text, undefined, 7).length, String(text.length));
   assert.deepEqual([segmentsOf(part(306)).count, segmentsOf(part(306), 7).count], [2, 3]);

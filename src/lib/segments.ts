@@ -1,17 +1,17 @@
-/** How a text becomes parts on the wire. One part holds 160 septets or 70 UTF-16 units; of several, each gives six bytes
- *  to its header, which leaves 153 or 67; on a link with longer headers, less. Neither an escape nor a surrogate pair is ever split. */
+/** Splits a text into the parts of an SMS. A single part holds 160 septets or 70 UTF-16 units. Each of several parts has a header of six
+ *  bytes, which leaves 153 or 67, and less on a link with longer headers. No escape sequence or surrogate pair is split. */
 import { hasExtended, isGsm7, septets } from "./gsm7.ts";
 
 export type Encoding = "gsm7" | "ucs2";
 export type Segments = { count: number; encoding: Encoding; characters: number };
 
-// What a part carries in all, its header included.
+// The size of a part with its header.
 const PART_BYTES = 140;
-/** Of a header with a reference of eight bits, which most carriers want. */
+/** The header with a reference of eight bits, which most carriers require. */
 export const HEADER_BYTES = 6;
-const SINGLE = { gsm7: 160, ucs2: 70 } as const;
+const SINGLE_CAPACITY = { gsm7: 160, ucs2: 70 } as const;
 
-const capacityOf = (encoding: Encoding, headerBytes: number): number =>
+const partCapacity = (encoding: Encoding, headerBytes: number): number =>
   Math.floor(encoding === "gsm7" ? ((PART_BYTES - headerBytes) * 8) / 7 : (PART_BYTES - headerBytes) / 2);
 
 export function segmentsOf(text: string, headerBytes = HEADER_BYTES): Segments {
@@ -21,12 +21,12 @@ export function segmentsOf(text: string, headerBytes = HEADER_BYTES): Segments {
   const costs = isUniform ? undefined : Array.from(text, encoding === "gsm7" ? septets : (character) => character.length);
   const total = costs === undefined ? text.length : costs.reduce((sum, cost) => sum + cost, 0);
   const characters = costs?.length ?? text.length;
-  if (total <= SINGLE[encoding]) return { count: 1, encoding, characters };
-  const multi = capacityOf(encoding, headerBytes);
+  if (total <= SINGLE_CAPACITY[encoding]) return { count: 1, encoding, characters };
+  const multi = partCapacity(encoding, headerBytes);
   return { count: costs === undefined ? Math.ceil(total / multi) : countParts(costs, multi), encoding, characters };
 }
 
-/** Fills part after part; what does not fit whole begins the next one. */
+/** Fills part after part. A character that does not fit starts the next part. */
 function countParts(costs: readonly number[], capacity: number): number {
   let parts = 1;
   let used = 0;
@@ -40,10 +40,10 @@ function countParts(costs: readonly number[], capacity: number): number {
   return parts;
 }
 
-/** The texts of the parts, as many as `segmentsOf` counts. Carriers that need another encoding say so; then there may be more. */
+/** The texts of the parts, as many as `segmentsOf` counts. There may be more parts for a carrier that needs another encoding. */
 export function partsOf(text: string, encoding: Encoding = segmentsOf(text).encoding, headerBytes = HEADER_BYTES): string[] {
   const costOf = encoding === "gsm7" ? septets : (character: string): number => character.length;
-  const capacity = capacityOf(encoding, headerBytes);
+  const capacity = partCapacity(encoding, headerBytes);
   const parts: string[] = [];
   let total = 0;
   let part = "";
@@ -59,5 +59,5 @@ export function partsOf(text: string, encoding: Encoding = segmentsOf(text).enco
     used += cost;
     total += cost;
   }
-  return total <= SINGLE[encoding] ? [text] : [...parts, part];
+  return total <= SINGLE_CAPACITY[encoding] ? [text] : [...parts, part];
 }

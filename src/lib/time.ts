@@ -2,7 +2,7 @@
 
 const MINUTE_MS = 60_000;
 const MAX_MINUTES = 64;
-// Everything but the seconds is the same for a whole minute, and formatting a date is dear where thousands are.
+// All but the seconds is the same for a whole minute, and formatting thousands of dates is expensive.
 const prefixes = new Map<number, string>();
 
 function minutePrefix(minute: number): string {
@@ -15,7 +15,7 @@ function minutePrefix(minute: number): string {
   return prefix;
 }
 
-/** RFC 3339 in UTC with milliseconds: what `toISOString` gives. */
+/** RFC 3339 in UTC with milliseconds, the same text as `toISOString`. */
 export function isoTime(timeMs: number): string {
   const minute = Math.floor(timeMs / MINUTE_MS);
   const rest = timeMs - minute * MINUTE_MS;

@@ -8,42 +8,41 @@ const SPAN = "00f067aa0ba902b7";
 const PARENT = `00-${ID}-${SPAN}-01`;
 
 describe("a traceparent", () => {
-  const taken: readonly (readonly [what: string, header: string, kept: string])[] = [
-    ["of version 00 is taken", PARENT, PARENT],
-    ["that is not sampled is taken as such", `00-${ID}-${SPAN}-00`, `00-${ID}-${SPAN}-00`],
+  const accepted: readonly (readonly [what: string, header: string, kept: string])[] = [
+    ["of version 00 is accepted", PARENT, PARENT],
+    ["that is not sampled stays unsampled", `00-${ID}-${SPAN}-00`, `00-${ID}-${SPAN}-00`],
     ["keeps the flag of random ids", `00-${ID}-${SPAN}-03`, `00-${ID}-${SPAN}-03`],
-    ["loses flags that nobody knows", `00-${ID}-${SPAN}-fd`, PARENT],
-    ["of a later version is read as ours", `01-${ID}-${SPAN}-01`, PARENT],
-    ["of a later version may say more", `cc-${ID}-${SPAN}-01-what-the-future-brings`, PARENT],
+    ["loses unknown flags", `00-${ID}-${SPAN}-fd`, PARENT],
+    ["of a later version is read as version 00", `01-${ID}-${SPAN}-01`, PARENT],
+    ["of a later version may have more fields", `cc-${ID}-${SPAN}-01-what-the-future-brings`, PARENT],
     ["may have blanks around it", ` ${PARENT}\t`, PARENT],
   ];
-  for (const [what, traceparent, kept] of taken) test(what, () => assert.equal(readTrace({ traceparent }), kept));
+  for (const [what, traceparent, kept] of accepted) test(what, () => assert.equal(readTrace({ traceparent }), kept));
 
   const ignored: readonly (readonly [what: string, header: string])[] = [
     ["empty", ""],
     ["without flags", `00-${ID}-${SPAN}`],
-    ["in capitals", PARENT.toUpperCase()],
+    ["in upper case", PARENT.toUpperCase()],
     ["with a trace of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
     ["with a span of zeros", `00-${ID}-${"0".repeat(16)}-01`],
     ["of version ff", `ff-${ID}-${SPAN}-01`],
-    ["of version 00 that says more", `${PARENT}-more`],
-    ["of a later version that runs on", `01-${ID}-${SPAN}-01more`],
+    ["of version 00 with more fields", `${PARENT}-more`],
+    ["of a later version without a dash before more fields", `01-${ID}-${SPAN}-01more`],
     ["with a short trace", `00-${ID.slice(1)}-${SPAN}-01`],
     ["with a long trace", `00-${ID}0-${SPAN}-01`],
-    ["with what is not hexadecimal", `00-${ID.replace("4", "g")}-${SPAN}-01`],
+    ["with a character that is not hexadecimal", `00-${ID.replace("4", "g")}-${SPAN}-01`],
     ["given twice", `${PARENT}, ${PARENT}`],
     ["with another line", `${PARENT}\nx`],
   ];
-  for (const [what, traceparent] of ignored)
-    test(`${what} is as if it were not there`, () => assert.equal(readTrace({ traceparent }), undefined));
+  for (const [what, traceparent] of ignored) test(`${what} is ignored`, () => assert.equal(readTrace({ traceparent }), undefined));
 
-  test("that is none at all is none", () => {
+  test("that is absent or repeated is ignored", () => {
     assert.equal(readTrace({}), undefined);
     assert.equal(readTrace({ traceparent: [PARENT, PARENT] }), undefined);
     assert.equal(readTrace({ tracestate: "a=1" }), undefined);
   });
 
-  test("made of anything never throws, and what is taken is well formed", () => {
+  test("of random text never throws, and an accepted one is well formed", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (traceparent, tracestate) => {
         const trace = readTrace({ traceparent, tracestate });
@@ -56,10 +55,10 @@ describe("a traceparent", () => {
 describe("a tracestate", () => {
   const stateFor = (tracestate: string | undefined): string | undefined => {
     const trace = readTrace({ traceparent: PARENT, tracestate });
-    assert.ok(trace !== undefined, "the parent is taken in any case");
+    assert.ok(trace !== undefined, "the parent is accepted in any case");
     return traceHeaders(trace)["tracestate"];
   };
-  test("is passed on as it is", () =>
+  test("is passed on unchanged", () =>
     assert.equal(stateFor("rojo=00f067aa0ba902b7,congo@v=t61rcWkgMzE"), "rojo=00f067aa0ba902b7,congo@v=t61rcWkgMzE"));
   test("may have blanks and empty members", () => assert.equal(stateFor("a=1 , ,\tb=2 3,"), "a=1,b=2 3"));
   for (const bad of [
@@ -74,24 +73,24 @@ describe("a tracestate", () => {
     `a=${"x".repeat(511)}`,
     Array.from({ length: 33 }, (_, at) => `k${at}=1`).join(),
   ])
-    test(`${JSON.stringify(bad.slice(0, 20))} is left out`, () => assert.equal(stateFor(bad), undefined));
+    test(`that is ${JSON.stringify(bad.slice(0, 20))} is dropped`, () => assert.equal(stateFor(bad), undefined));
   test("of the longest form is kept", () => assert.equal(stateFor(`a=${"x".repeat(250)},b=${"y".repeat(250)}`)?.length, 505));
 });
 
 describe("a span", () => {
   const trace = readTrace({ traceparent: `00-${ID}-${SPAN}-00`, tracestate: "a=1" });
   assert.ok(trace !== undefined);
-  test("of a trace has an id of its own, and all else of it", () => {
+  test("of a trace has a new id and keeps the rest of the trace", () => {
     const child = childOf(trace);
     assert.match(child, new RegExp(`^00-${ID}-[0-9a-f]{16}-00 a=1$`));
     assert.notEqual(spanIdOf(child), SPAN);
     assert.equal(traceIdOf(child), ID);
     assert.equal(isSampled(child), false);
   });
-  test("that is recorded says so", () => assert.equal(isSampled(sampledChildOf(trace)), true));
+  test("that is recorded is marked as sampled", () => assert.equal(isSampled(sampledChildOf(trace)), true));
   test("that begins a trace is well formed", () => {
-    const begun = newTrace();
-    assert.equal(readTrace(traceHeaders(begun)), begun);
-    assert.equal(isSampled(begun), true);
+    const created = newTrace();
+    assert.equal(readTrace(traceHeaders(created)), created);
+    assert.equal(isSampled(created), true);
   });
 });

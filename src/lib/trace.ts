@@ -1,28 +1,29 @@
-/** W3C Trace Context: which trace a request belongs to, as its headers say it and as it is kept with a message. What is malformed is
- *  as if it were not there: a trace is the caller's, and never a reason to refuse anything. */
+/** W3C Trace Context: the trace of a request, from its headers and as stored with a message. A malformed header is ignored, since a
+ *  trace is never a reason to refuse a request. */
 import { randomBytes } from "node:crypto";
 
-/** A `traceparent` of version 00, and after a space the `tracestate`, where there is one. */
+/** A `traceparent` of version 00, and after a space the `tracestate`, if there is one. */
 export type Trace = string & { readonly trace: unique symbol };
 
-// Version, trace, span, flags; a version after ours may say more behind another dash.
+// Version, trace, span, flags. A later version may add fields after another dash.
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
-// Sampled, and that the id is random (level 2). Whoever passes on a flag that it does not know would vouch for it.
+// `sampled`, and `random` for the trace id (level 2). Unknown flags are not passed on, since that would confirm them.
 const KNOWN_FLAGS = 3;
 const TRACE_ID_AT = 3;
 const SPAN_ID_AT = 36;
 const FLAGS_AT = 53;
 const PARENT_LENGTH = 55;
 
-// As much as the specification wants passed on at least.
+// The minimum that the specification requires to be passed on.
 const MAX_STATE_CHARS = 512;
 const MAX_STATE_MEMBERS = 32;
 const MEMBER = /^([a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
 type Header = string | string[] | undefined;
 
-/** Node joins headers that come twice with commas: two parents are none, and a state may come in pieces. */
+/** Reads the trace from the headers. Node.js joins repeated headers with commas: two parents are invalid, while a state may come in
+ *  several headers. */
 export function readTrace({ traceparent, tracestate }: Readonly<Record<string, Header>>): Trace | undefined {
   if (typeof traceparent !== "string") return undefined;
   const [, version, traceId, spanId, flags, more] = PARENT.exec(traceparent.trim()) ?? [];
@@ -32,10 +33,10 @@ export function readTrace({ traceparent, tracestate }: Readonly<Record<string, H
 
 function readState(header: Header): string {
   if (typeof header !== "string" || header.length > MAX_STATE_CHARS) return "";
-  const members = header.split(",").map((member) => member.trim());
-  const said = members.filter((member) => member !== "");
-  const names = new Set(said.map((member) => MEMBER.exec(member)?.[1]));
-  return names.has(undefined) || names.size !== said.length || said.length > MAX_STATE_MEMBERS ? "" : said.join(",");
+  const all = header.split(",").map((member) => member.trim());
+  const members = all.filter((member) => member !== "");
+  const names = new Set(members.map((member) => MEMBER.exec(member)?.[1]));
+  return names.has(undefined) || names.size !== members.length || members.length > MAX_STATE_MEMBERS ? "" : members.join(",");
 }
 
 type Parts = { traceId: string; spanId: string; flags: number; state: string };
@@ -49,24 +50,24 @@ const flagsOf = (trace: Trace): number => Number(trace.slice(FLAGS_AT, PARENT_LE
 export const stateOf = (trace: Trace): string => trace.slice(PARENT_LENGTH + 1);
 export const isSampled = (trace: Trace): boolean => (flagsOf(trace) & SAMPLED) !== 0;
 
-/** The same trace, with a span of its own in the place of the one before. */
+/** The same trace with a new span. */
 export const childOf = (trace: Trace): Trace =>
   toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace), state: stateOf(trace) });
 
-/** Such a one that is recorded, whatever was said before. */
+/** The same trace with a new span, marked as sampled. */
 export const sampledChildOf = (trace: Trace): Trace =>
   toTrace({ traceId: traceIdOf(trace), spanId: newId(8), flags: flagsOf(trace) | SAMPLED, state: stateOf(trace) });
 
-/** A trace that begins here, and is recorded. */
+/** A new trace, marked as sampled. */
 export const newTrace = (): Trace => toTrace({ traceId: newId(16), spanId: newId(8), flags: SAMPLED, state: "" });
 
-/** What a call to others carries. */
+/** The headers of an outgoing request. */
 export function traceHeaders(trace: Trace): Record<string, string> {
   const traceparent = trace.slice(0, PARENT_LENGTH);
   return trace.length === PARENT_LENGTH ? { traceparent } : { traceparent, tracestate: stateOf(trace) };
 }
 
-/** All zeros is no id. */
+/** A random id. An id of zeros only is invalid. */
 function newId(bytes: 8 | 16): string {
   const id = randomBytes(bytes).toString("hex");
   return /^0+$/.test(id) ? newId(bytes) : id;

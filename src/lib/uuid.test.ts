@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { firstUuidAt, newUuid, uuidFromText, uuidTimeMs, uuidToText, type Uuid } from "./uuid.ts";
 
-// The counter belongs to the process: each test begins at a moment after all those before it.
+// The counter belongs to the process, so each test starts at a later time than the tests before it.
 let nowMs = Date.UTC(2030, 0, 1);
 const later = (byMs = 3_600_000): number => (nowMs += byMs);
 
@@ -23,7 +23,7 @@ test("an id has version 7 and the variant of RFC 9562", () => {
   }
 });
 
-test("an id tells the moment it was made", () => {
+test("an id contains the time of its creation", () => {
   later();
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (byMs) => {
@@ -33,7 +33,7 @@ test("an id tells the moment it was made", () => {
   );
 });
 
-test("a hundred thousand ids of one millisecond are in the order they were made", () => {
+test("100,000 ids of one millisecond are in the order of their creation", () => {
   const madeAt = later();
   assertIncreasing(Array.from({ length: 100_000 }, () => newUuid(madeAt)));
 });
@@ -50,7 +50,7 @@ test("ids stay in order when the clock goes backwards", () => {
   assertIncreasing(Array.from({ length: 20_000 }, (_, index) => newUuid(start - index)));
 });
 
-test("ids stay in order whatever the clock does", () => {
+test("ids stay in order with any jumps of the clock", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 500 }), (steps) => {
       let madeAt = later();
@@ -65,14 +65,14 @@ test("ids of one millisecond differ beyond their counter", () => {
   assert.equal(new Set(tails).size, tails.length);
 });
 
-test("the first UUID of a moment is below every id of it and above every id before", () => {
+test("the first UUID of a time is below every id of that time and above every earlier id", () => {
   const before = newUuid(later());
   const id = newUuid(later(1));
   assert.ok(Buffer.compare(before, firstUuidAt(nowMs)) < 0);
   assert.ok(Buffer.compare(firstUuidAt(nowMs), id) < 0);
 });
 
-test("a moment outside of what 48 bits hold gives the nearest bound", () => {
+test("a time outside the range of 48 bits gives the nearest bound", () => {
   assert.equal(uuidTimeMs(firstUuidAt(-1)), 0);
   assert.equal(uuidTimeMs(firstUuidAt(2 ** 60)), 2 ** 48 - 1);
 });

@@ -1,9 +1,9 @@
-/** Version-7 UUIDs as 16 bytes: 48 bits of time, then a counter that keeps one process's ids in the order they were
- *  made even within a millisecond, then random bits. */
+/** Version-7 UUIDs as 16 bytes: 48 bits of time, a counter that keeps the ids of one process in the order of their creation even within
+ *  a millisecond, and random bits. */
 import { randomFillSync } from "node:crypto";
 import { assert } from "./assert.ts";
 
-/** Sixteen bytes, as PostgreSQL takes and gives them in binary form. Made only in this file. */
+/** Sixteen bytes, the binary form of PostgreSQL. Created only in this file. */
 export type Uuid = Buffer & { readonly uuid: unique symbol };
 
 const UUID_BYTES = 16;
@@ -12,7 +12,7 @@ const UUID_BYTES = 16;
 export const NIL_UUID = uuidFromBytes(Buffer.alloc(UUID_BYTES));
 export const MAX_UUID = uuidFromBytes(Buffer.alloc(UUID_BYTES, 0xff));
 
-// Asking the system for ten random bytes at a time costs more than the rest of an id; a pool makes it a copy.
+// Ten random bytes from the system cost more than the rest of an id. With a pool they are a copy.
 const pool = Buffer.allocUnsafe(4096);
 let poolOffset = pool.length;
 
@@ -26,12 +26,11 @@ function fillRandom(target: Buffer, start: number): void {
   poolOffset += length;
 }
 
-// RFC 9562 §6.2, method 1: twelve bits of counter, seeded anew each millisecond in the lower half of its range, so
-// that 2,048 ids fit before it borrows the next millisecond.
+// RFC 9562 §6.2, method 1: a counter of twelve bits, which starts each millisecond at a random value in the lower half of its range, so
+// that 2,048 ids fit before it takes the next millisecond.
 const COUNTER_LIMIT = 0x1000;
 
-/** Makes ids that never go back. Each clock needs a sequence of its own: ids by a clock that is behind would take the time of
- *  one that is ahead. */
+/** Creates ids in ascending order. Each clock needs its own sequence: ids of a slow clock would otherwise get the time of a fast one. */
 export function uuidSequence(): (nowMs: number) => Uuid {
   let lastTimeMs = 0;
   let counter = 0;
@@ -55,7 +54,7 @@ export function uuidSequence(): (nowMs: number) => Uuid {
   };
 }
 
-/** For records: called with the database's time. */
+/** Creates the id of a record, with the database's time. */
 export const newUuid = uuidSequence();
 
 export function uuidFromBytes(bytes: Buffer): Uuid {
@@ -63,10 +62,10 @@ export function uuidFromBytes(bytes: Buffer): Uuid {
   return bytes as Uuid;
 }
 
-/** The moment an id was made. */
+/** The time of an id's creation. */
 export const uuidTimeMs = (uuid: Uuid): number => uuid.readUIntBE(0, 6);
 
-/** The smallest UUIDv7 of a moment: a bound for ranges of ids, never an id. */
+/** The smallest UUIDv7 of a time: a bound for ranges of ids, never an id. */
 export function firstUuidAt(timeMs: number): Uuid {
   const bytes = Buffer.alloc(UUID_BYTES);
   bytes.writeUIntBE(Math.min(Math.max(Math.trunc(timeMs), 0), 2 ** 48 - 1), 0, 6);

@@ -1,26 +1,26 @@
-/** Waiting with a limit. */
+/** Waits with a limit. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Resolves after the time, or as soon as the signal is aborted: the caller looks at the signal. */
+/** Resolves after the time, or as soon as the signal is aborted. The caller checks the signal. */
 export function pause(ms: number, signal: AbortSignal): Promise<undefined> {
-  // The only error of this wait is the abort.
+  // The only possible error is the abort.
   return sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Asks again and again until the answer is not undefined. Undefined when the time is over. */
+/** Calls `check` repeatedly until it returns a value. Returns undefined after `timeoutMs`. */
 export async function poll<T>(
-  ask: () => Promise<T | undefined>,
+  check: () => Promise<T | undefined>,
   { timeoutMs, everyMs }: { timeoutMs: number; everyMs: number },
 ): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const answer = await ask();
-    if (answer !== undefined || performance.now() >= deadline) return answer;
+    const value = await check();
+    if (value !== undefined || performance.now() >= deadline) return value;
     await sleep(everyMs);
   }
 }
 
-/** The promise's value, or undefined when it takes longer than `timeoutMs`. */
+/** Returns the promise's value, or undefined after `timeoutMs`. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const limit = new AbortController();
   const timedOut = pause(timeoutMs, limit.signal);
