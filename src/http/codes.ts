@@ -1,4 +1,4 @@
-/** The one table of error codes: the envelope, the pages at /errors/{code}, the OpenAPI document and the docs read it. */
+/** The table of all error codes, for problem responses, the pages at /errors/{code}, the OpenAPI document and the documentation. */
 
 export type ErrorSpec = { status: number; title: string; meaning: string };
 

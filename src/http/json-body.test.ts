@@ -21,7 +21,7 @@ function assertRefused(bytes: Buffer, code: string, pointer = ""): void {
   );
 }
 
-test("every JSON value comes out as it went in", () => {
+test("every JSON value is parsed unchanged", () => {
   fc.assert(fc.property(fc.json({ maxDepth: 5 }), (text) => assert.deepEqual(parse(text), JSON.parse(text))));
 });
 
@@ -87,7 +87,7 @@ for (const [what, bytes, code, pointer] of REFUSED) {
   test(`${what} is refused as ${code}`, () => assertRefused(Buffer.from(bytes as string), code, pointer));
 }
 
-test("any bytes are refused with a Problem or read", () => {
+test("any bytes are parsed or refused with a Problem", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       try {

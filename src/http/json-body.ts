@@ -1,25 +1,25 @@
-/** Bytes → JSON value, with every limit that keeps what follows safe: UTF-8, depth, and text the database can hold. */
+/** Parses a JSON body, with the limits that later code relies on: UTF-8, depth, and text that the database can store. */
 import { isUtf8 } from "node:buffer";
 import { Problem } from "./problem.ts";
 
-// `JSON.parse` takes hundreds of thousands of levels, and whatever walks the value then overflows the stack.
+// `JSON.parse` accepts hundreds of thousands of levels, and code that walks such a value overflows the stack.
 const MAX_DEPTH = 32;
 
-const refuse = (detail: string, code: string): Problem =>
+const invalidBody = (detail: string, code: string): Problem =>
   new Problem("invalid_request_payload", { errors: [{ pointer: "", code, detail }] });
 
 export function parseJsonBody(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw refuse("a JSON body is required", "required");
-  if (!isUtf8(bytes)) throw refuse("is not UTF-8", "invalid_encoding");
+  if (bytes.length === 0) throw invalidBody("a JSON body is required", "required");
+  if (!isUtf8(bytes)) throw invalidBody("is not UTF-8", "invalid_encoding");
   const text = bytes.toString("utf8");
-  if (isTooDeep(text)) throw refuse(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
+  if (isTooDeep(text)) throw invalidBody(`is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw refuse("is not valid JSON", "invalid_json");
+    throw invalidBody("is not valid JSON", "invalid_json");
   }
-  // Only an escape can bring either into a text that is UTF-8 and JSON.
+  // In valid JSON in UTF-8, only an escape can contain the refused characters.
   if (text.includes("\\u")) checkText(value, "");
   return value;
 }
@@ -27,7 +27,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
 const OPEN = new Set(["{", "["]);
 
 function isTooDeep(text: string): boolean {
-  // So few brackets cannot be nested too deep, wherever they stand; nearly all bodies end here.
+  // So few brackets cannot be nested too deep, in any order. Nearly all bodies end here.
   if (countBrackets(text) <= MAX_DEPTH) return false;
   let depth = 0;
   let isInString = false;
@@ -55,7 +55,7 @@ const countBrackets = (text: string): number => {
   return count;
 };
 
-/** What keeps a text from being stored, or undefined: PostgreSQL's text holds no NUL, and a lone surrogate is not UTF-8. */
+/** Why a text cannot be stored, or undefined: PostgreSQL's text cannot hold NUL, and a lone surrogate is not valid in UTF-8. */
 export function textFault(text: string): string | undefined {
   if (text.includes("\0")) return "must not contain the character U+0000";
   return text.isWellFormed() ? undefined : "must not contain a lone surrogate";

@@ -5,7 +5,7 @@ import { Problem, unavailable, type Fault } from "./problem.ts";
 
 const bodyOf = (problem: Problem): unknown => JSON.parse(problem.toBody("https://host", "req_1"));
 
-test("the envelope has the members of the contract, in their order", () => {
+test("the body has the members of the contract, in order", () => {
   const problem = new Problem("invalid_request_payload", { errors: [{ pointer: "/recipient", code: "required", detail: "is required" }] });
   const body = bodyOf(problem) as object;
   assert.deepEqual(Object.keys(body), ["type", "title", "status", "code", "detail", "request_id", "errors"]);
@@ -20,7 +20,7 @@ test("the envelope has the members of the contract, in their order", () => {
   });
 });
 
-test("without faults there is no list of them, and the title says it all", () => {
+test("without faults the body has no list of faults, and the detail is the title", () => {
   assert.deepEqual(bodyOf(new Problem("not_found")), {
     type: "https://host/errors/not_found",
     title: ERRORS.not_found.title,
@@ -31,19 +31,19 @@ test("without faults there is no list of them, and the title says it all", () =>
   });
 });
 
-test("members besides the standard ones stand beside them", () => {
+test("additional members are added to the standard ones", () => {
   const problem = new Problem("forbidden_insufficient_scope", { members: { required_scopes: ["messages:send"] } });
   assert.deepEqual((bodyOf(problem) as Record<string, unknown>)["required_scopes"], ["messages:send"]);
 });
 
-test("the cause stays with us", () => {
+test("the body does not contain the cause", () => {
   const problem = new Problem("internal_server_error", { cause: new Error("password=hunter2") });
   assert.ok(!problem.toBody("https://host", "req_1").includes("hunter2"));
   assert.match(String(problem.cause), /hunter2/);
 });
 
-const fault = (place: { pointer: string } | { parameter: string } | { header: string }): Fault => ({
-  ...place,
+const fault = (location: { pointer: string } | { parameter: string } | { header: string }): Fault => ({
+  ...location,
   code: "x",
   detail: "is wrong",
 });
@@ -56,16 +56,16 @@ const SUMMARIES: readonly (readonly [faults: Fault[], detail: string])[] = [
 ];
 
 for (const [faults, detail] of SUMMARIES) {
-  test(`faults are summed up as "${detail}"`, () =>
+  test(`the summary of the faults is "${detail}"`, () =>
     assert.equal(new Problem("invalid_request_payload", { errors: faults }).detail, detail));
 }
 
-test("a detail of its own wins over the summary", () => {
+test("an explicit detail replaces the summary", () => {
   assert.equal(new Problem("not_found", { detail: "no such message", errors: [fault({ parameter: "id" })] }).detail, "no such message");
 });
 
-test("what is unavailable says when to come again", () => {
-  const problem = unavailable("the database is away", 3);
+test("an unavailable service returns the time of the next attempt", () => {
+  const problem = unavailable("the database is unavailable", 3);
   assert.deepEqual([problem.status, problem.code, problem.headers], [503, "service_unavailable", { "retry-after": "3" }]);
   assert.equal(unavailable("draining").headers["retry-after"], "1");
 });
@@ -80,7 +80,7 @@ for (const code of Object.keys(ERRORS) as ErrorCode[]) {
   });
 }
 
-test("only an idempotency conflict answers 409", () => {
+test("only an idempotency conflict has the status 409", () => {
   assert.deepEqual(
     Object.entries(ERRORS)
       .filter(([, { status }]) => status === 409)
@@ -89,7 +89,7 @@ test("only an idempotency conflict answers 409", () => {
   );
 });
 
-test("a code is one of the table's own", () => {
+test("only codes of the table are error codes", () => {
   assert.equal(isErrorCode("not_found"), true);
   assert.equal(isErrorCode("toString"), false);
 });

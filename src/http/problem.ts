@@ -1,14 +1,14 @@
-/** An error the client is told: RFC 9457, thrown anywhere, written in one place. */
+/** An error for the client, in the form of RFC 9457. Any code may throw it; the server writes the response. */
 import { ERRORS, type ErrorCode } from "./codes.ts";
 
-/** One fault of a request, with the place where it is. */
+/** One fault of a request, with its location. */
 export type Fault = ({ pointer: string } | { parameter: string } | { header: string }) & { code: string; detail: string };
 
 export type ProblemOptions = {
   detail?: string;
   errors?: readonly Fault[];
   headers?: Readonly<Record<string, string>>;
-  /** Members besides the standard ones. */
+  /** Members in addition to the standard ones. */
   members?: Readonly<Record<string, unknown>>;
   cause?: unknown;
 };
@@ -35,7 +35,7 @@ export class Problem extends Error {
     this.members = members;
   }
 
-  /** The envelope. `origin` is the address under which the client reached us: `type` is a page it can open. */
+  /** The response body. `origin` is the address that the client used, so that `type` is a page that the client can open. */
   toBody(origin: string, requestId: string): string {
     return JSON.stringify({
       type: `${origin}/errors/${this.code}`,
@@ -50,14 +50,14 @@ export class Problem extends Error {
   }
 }
 
-const place = (fault: Fault): string =>
+const location = (fault: Fault): string =>
   "pointer" in fault ? fault.pointer.slice(1) || "body" : "parameter" in fault ? fault.parameter : fault.header;
 
 const summary = (errors: readonly Fault[]): string => {
   const [first] = errors;
   if (first === undefined) return "";
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
-  return `${place(first)}: ${first.detail}${more}`;
+  return `${location(first)}: ${first.detail}${more}`;
 };
 
 export const unavailable = (detail: string, retryAfterSeconds = 1, cause?: unknown): Problem =>

@@ -1,16 +1,16 @@
-/** Schemas: one definition types, validates and documents. */
+/** Schemas: one definition for types, validation and documentation. */
 import Type, { type Static, type TSchema } from "typebox";
 
-/** Text for people in place of "must match pattern …". Shown in faults, left out of the OpenAPI document. */
+/** A readable replacement for "must match pattern …" in faults. The OpenAPI document omits it. */
 export const HINT = "x-hint";
 
-/** Today's values of a set that may grow. */
+/** The current values of a set that may grow. */
 export const KNOWN_VALUES = "x-extensible-enum";
 
 /** An optional field of a request: absent and null mean the same. */
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(nullable(schema));
 
-/** Value or null, as a list of types rather than a union: a fault then speaks of the field, not of branches. */
+/** A value or null, as a list of types and not as a union: then a fault names the field and not the branches of the union. */
 export function nullable<S extends TSchema>(schema: S) {
   const { type, enum: values } = schema as { type?: string; enum?: unknown[] };
   const widened = {
@@ -21,16 +21,16 @@ export function nullable<S extends TSchema>(schema: S) {
   return Type.Unsafe<Static<S> | null>(widened);
 }
 
-/** An object whose members all fit one schema. (TypeBox's own record is a pattern that a line break escapes.) */
+/** An object whose members all have one schema. TypeBox's own record uses a pattern that a name with a line break does not match. */
 export const recordOf = <S extends TSchema>(value: S, options: object = {}) =>
   Type.Unsafe<Record<string, Static<S>>>({ type: "object", additionalProperties: value, ...options });
 
-/** A closed set of words in requests. */
+/** A closed set of values in requests. */
 export const oneOf = <const V extends readonly string[]>(values: V, options: object = {}) =>
   Type.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
 
-/** Words in responses: today's are listed, tomorrow may bring more, so the schema does not close the set. The list for programs
- *  (our SDK's types are made from it) goes by the name that others use for it, too. */
+/** An open set of values in responses: the current values are listed, and later versions may add values. Programs find the list in
+ *  `x-extensible-enum`, a common extension, from which the types of our SDK are generated. */
 export const openEnum = <const V extends readonly string[]>(values: V, description = "") =>
   Type.Unsafe<V[number]>({
     type: "string",
@@ -39,7 +39,7 @@ export const openEnum = <const V extends readonly string[]>(values: V, descripti
     examples: [values[0]],
   });
 
-/** A moment in a query. */
+/** A time in a query. */
 export const timeParameter = (description: string) =>
   optional(Type.String({ format: "date-time", [HINT]: "must be an RFC 3339 time such as 2030-01-31T09:00:00Z", description }));
 

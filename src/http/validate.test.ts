@@ -45,31 +45,31 @@ for (const [keyword, field, value, code, detail] of KEYWORDS) {
   });
 }
 
-test("a missing field is told where it should be", () => {
+test("the fault of a missing field points to the field", () => {
   const validate = compile(closed({ outer: closed({ inner: Type.String() }) }), "body");
   assert.deepEqual(validate({ outer: {} }), [{ pointer: "/outer/inner", code: "required", detail: "is required" }]);
 });
 
-test("an unknown field is told by its name", () => {
+test("the fault of an unknown field names the field", () => {
   assert.deepEqual(compile(closed({}), "body")({ extra: 1 }), [
     { pointer: "/extra", code: "unknown_field", detail: "is not a known field" },
   ]);
 });
 
-test("a name that is too long is told as a name", () => {
+test("the fault of a name that is too long concerns the name", () => {
   const names = Type.Record(Type.String(), Type.String(), { propertyNames: { maxLength: 3 } });
   assert.deepEqual(compile(names, "body")({ long: "" }), [
     { pointer: "/long", code: "too_long", detail: "the name must have at most 3 characters" },
   ]);
 });
 
-test("a body that is no object is told at its root", () => {
+test("the fault of a body that is not an object points to the root", () => {
   for (const value of [null, [], "text", 1]) {
     assert.deepEqual(compile(closed({}), "body")(value), [{ pointer: "", code: "invalid_type", detail: "must be an object" }]);
   }
 });
 
-test("every fault is told, not only the first", () => {
+test("all faults are reported, not only the first", () => {
   const validate = compile(closed({ a: Type.String(), b: Type.Integer(), c: Type.Boolean() }), "body");
   assert.deepEqual(
     validate({ a: 1, b: "x", d: 0 })
@@ -79,7 +79,7 @@ test("every fault is told, not only the first", () => {
   );
 });
 
-test("at most a hundred faults are told", () => {
+test("at most 100 faults are reported", () => {
   const body = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, index]));
   assert.equal(compile(closed({}), "body")(body).length, 100);
 });
@@ -90,13 +90,13 @@ test("lengths count code points", () => {
   assert.equal(validate("😀").length, 1);
 });
 
-test("null stands for an absent optional field, and only for that", () => {
+test("null means an absent optional field, and only that", () => {
   const validate = compile(closed({ field: optional(Type.Integer({ minimum: 1 })), other: optional(oneOf(["a"])) }), "body");
   assert.deepEqual(validate({ field: null, other: null }), []);
   assert.deepEqual(validate({}), []);
 });
 
-test("the names in a pointer are escaped as RFC 6901 says", () => {
+test("the names in a pointer are escaped according to RFC 6901", () => {
   const [unknown] = compile(closed({}), "body")({ "a/b~c": 1 });
   assert.deepEqual(unknown, { pointer: "/a~1b~0c", code: "unknown_field", detail: "is not a known field" });
   const [inside] = compile(Type.Record(Type.String(), Type.String()), "body")({ "a/b~c": 1 });
@@ -105,13 +105,13 @@ test("the names in a pointer are escaped as RFC 6901 says", () => {
   assert.deepEqual(missing, { pointer: "/a~1b~0c", code: "required", detail: "is required" });
 });
 
-test("a query's faults name the parameter as it was sent", () => {
+test("the faults of a query name the parameter as it was sent", () => {
   const validate = compile(closed({ limit: Type.Integer() }), "query");
   assert.deepEqual(validate({ limit: "many" }), [{ parameter: "limit", code: "invalid_type", detail: "must be an integer" }]);
   assert.deepEqual(validate({ limit: 1, "a/b~c": "" }), [{ parameter: "a/b~c", code: "unknown_field", detail: "is not a known field" }]);
 });
 
-test("a path's faults name the parameter", () => {
+test("the faults of a path name the parameter", () => {
   assert.deepEqual(compile(closed({ id: Type.String({ minLength: 2 }) }), "path")({ id: "x" }), [
     { parameter: "id", code: "too_short", detail: "must have at least 2 characters" },
   ]);
@@ -144,13 +144,13 @@ const COERCIONS: readonly (readonly [text: unknown, value: unknown])[] = [
 ];
 
 for (const [text, value] of COERCIONS) {
-  test(`in a query ${JSON.stringify(text)} is ${JSON.stringify(value)} where a number is meant, and stays as it is elsewhere`, () => {
+  test(`in a query ${JSON.stringify(text)} is ${JSON.stringify(value)} for a number, and unchanged otherwise`, () => {
     const schema = closed({ limit: optional(Type.Integer()), text: Type.String() });
     assert.deepEqual(coerceQuery(schema, { limit: text, text, other: text }), { limit: value, text, other: text });
   });
 }
 
-test("a parameter given twice is refused where one is meant", () => {
+test("a repeated parameter is refused where one value is expected", () => {
   assert.equal(compile(closed({ limit: optional(Type.Integer()) }), "query")({ limit: ["1", "2"] })[0]?.code, "invalid_type");
 });
 
@@ -194,7 +194,7 @@ const TIMES: readonly (readonly [text: string, is: boolean])[] = [
 
 for (const [text, is] of TIMES) test(`${JSON.stringify(text)} is ${is ? "a" : "no"} time`, () => assert.equal(isDateTime(text), is));
 
-test("what is taken for a time can be read as one", () => {
+test("a text that is accepted as a time can be parsed", () => {
   const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, "0"));
   const offset = fc.oneof(
     fc.constantFrom("Z", "z"),

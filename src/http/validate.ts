@@ -1,10 +1,10 @@
-/** Schema → every fault of a value, each with its place and a sentence for people. */
+/** Validates a value against a schema. Returns all faults, each with its location and a sentence for people. */
 import { Ajv, type ErrorObject, type Options } from "ajv";
+import { textFault } from "./json-body.ts";
 import type { Fault } from "./problem.ts";
 import { HINT, type TSchema } from "./schema.ts";
-import { textFault } from "./json-body.ts";
 
-// A body of thousands of unknown fields need not be answered with thousands of faults.
+// A body with thousands of unknown fields needs no response with thousands of faults.
 const MAX_FAULTS = 100;
 const MAX_NAME = 100;
 
@@ -19,8 +19,8 @@ const OPTIONS: Options = {
   validateFormats: true,
 };
 
-// RFC 3339, with the ranges that a pattern can know; the month's length is checked below. No leap second: JavaScript
-// and PostgreSQL's arithmetic have none, and announced ones are to end.
+// RFC 3339, with the ranges that a pattern can check; the length of the month is checked below. Leap seconds are refused: JavaScript
+// and PostgreSQL do not support them, and they are going to be abolished.
 const DATE_TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
@@ -33,18 +33,18 @@ const ajv = new Ajv(OPTIONS);
 ajv.addKeyword(HINT);
 ajv.addFormat("date-time", isDateTime);
 
-export type Place = "body" | "query" | "path";
+export type InputLocation = "body" | "query" | "path";
 export type Validate = (value: unknown) => Fault[];
 
-/** A parameter is named as it was sent; a pointer escapes. */
-const locate = (place: Place, path: string): { pointer: string } | { parameter: string } =>
-  place === "body" ? { pointer: path } : { parameter: path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") };
+/** A parameter has the name that was sent; a pointer has the escaped path. */
+const toLocation = (location: InputLocation, path: string): { pointer: string } | { parameter: string } =>
+  location === "body" ? { pointer: path } : { parameter: path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") };
 
-export function compile(schema: TSchema, place: Place): Validate {
+export function compile(schema: TSchema, location: InputLocation): Validate {
   const check = ajv.compile(schema);
-  const faultsOf: Validate = (value) => (check(value) ? [] : toFaults(check.errors ?? [], place));
-  // A body's text was checked while it was parsed.
-  return place === "body" ? faultsOf : (value) => [...faultsOf(value), ...textFaults(value as Record<string, unknown>)];
+  const faultsOf: Validate = (value) => (check(value) ? [] : toFaults(check.errors ?? [], location));
+  // The text of a body is checked when the body is parsed.
+  return location === "body" ? faultsOf : (value) => [...faultsOf(value), ...textFaults(value as Record<string, unknown>)];
 }
 
 const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
@@ -53,8 +53,8 @@ const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
     return detail === undefined ? [] : [{ parameter, code: "invalid_character", detail }];
   });
 
-/** Bodies say what they mean and are never coerced. A query string knows only text, so there plain digits are a number
- *  where the schema wants one. */
+/** Converts digits in a query to numbers where the schema requires a number, since a query string has only text. Bodies are never
+ *  coerced. */
 export function coerceQuery(schema: TSchema, query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string | string[] }> };
   const isNumber = (name: string): boolean => [properties[name]?.type ?? []].flat().includes("integer");
@@ -66,14 +66,14 @@ export function coerceQuery(schema: TSchema, query: Readonly<Record<string, unkn
   );
 }
 
-function toFaults(errors: readonly ErrorObject[], place: Place): Fault[] {
+function toFaults(errors: readonly ErrorObject[], location: InputLocation): Fault[] {
   return errors
     .filter(({ keyword, instancePath }) => keyword !== "propertyNames" && !(keyword === "enum" && isOfWrongType(errors, instancePath)))
     .slice(0, MAX_FAULTS)
-    .map((error) => ({ ...locate(place, pathOf(error)), ...describe(error) }));
+    .map((error) => ({ ...toLocation(location, pathOf(error)), ...describe(error) }));
 }
 
-/** A value of the wrong type is in no list of words either; one fault says it. */
+/** Whether a fault of the type exists already: a value of the wrong type is in no list of values either, and one fault suffices. */
 const isOfWrongType = (errors: readonly ErrorObject[], path: string): boolean =>
   errors.some(({ keyword, instancePath }) => keyword === "type" && instancePath === path);
 
@@ -126,15 +126,15 @@ function describe({ keyword, params, parentSchema, schema, propertyName, message
       return { code: "too_many", detail: `must have at most ${limit} fields` };
     case "pattern":
     case "format":
-      return { code: "invalid_format", detail: hintOf(parentSchema) ?? "does not have the expected form" };
+      return { code: "invalid_format", detail: hint(parentSchema) ?? "does not have the expected form" };
     default:
       return { code: "invalid", detail: message ?? "is not valid" };
   }
 }
 
-const hintOf = (schema: ErrorObject["parentSchema"]): string | undefined => schema?.[HINT];
+const hint = (schema: ErrorObject["parentSchema"]): string | undefined => schema?.[HINT];
 
-/** Null stands for "absent" and need not be advertised. */
+/** Null means "absent" and is not mentioned. */
 function typeNames(type: unknown): string {
   const names = (Array.isArray(type) ? type : String(type).split(",")) as string[];
   const shown = names.filter((name) => name !== "null" || names.length === 1);

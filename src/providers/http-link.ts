@@ -51,7 +51,7 @@ export class HttpLink implements Connection {
   readonly #window: number;
   #state: LinkState = CONNECTED;
   #stateChangedAt = 0;
-  /** Nothing is sent before this time. */
+  /** The link sends no message before this time. */
   #blockedUntil = 0;
   #isClosed = false;
 

@@ -19,8 +19,8 @@ const span: EndedSpan = {
   isError: false,
 };
 
-/** A collector that answers with a status, or never; and what the exporter counts. */
-async function rig(context: TestContext, status: number | null) {
+/** Starts a collector that responds with a status, or never, and an exporter with its counts. */
+async function start(context: TestContext, status: number | null) {
   const server = createServer((request, response) => {
     request.resume();
     if (status !== null) request.on("end", () => response.writeHead(status).end());
@@ -44,27 +44,27 @@ async function rig(context: TestContext, status: number | null) {
   return { exporter, counts };
 }
 
-test("what waits is bounded, and what is beyond it is dropped and counted", async (context) => {
-  const { exporter, counts } = await rig(context, null);
+test("the number of waiting spans is limited, and further spans are dropped and counted", async (context) => {
+  const { exporter, counts } = await start(context, null);
   for (let count = 0; count < 10_000; count += 1) exporter.add(span);
   assert.equal(counts.dropped, 10_000 - 8_192);
   const startedAt = performance.now();
   await exporter.stop();
-  assert.ok(performance.now() - startedAt < 9_000, "a stop does not wait for who never answers");
+  assert.ok(performance.now() - startedAt < 9_000, "the stop does not wait for a response");
   assert.deepEqual([counts.exported, counts.dropped], [0, 10_000]);
 });
 
-test("all that waits is sent at the stop, in calls of bounded size", async (context) => {
-  const { exporter, counts } = await rig(context, 200);
+test("all waiting spans are sent at the stop, in requests of limited size", async (context) => {
+  const { exporter, counts } = await start(context, 200);
   for (let count = 0; count < 2_000; count += 1) exporter.add(span);
   await exporter.stop();
   assert.deepEqual(counts, { exported: 2_000, dropped: 0, largest: 512 });
   exporter.add(span);
-  assert.equal(counts.dropped, 1, "what comes after it is lost");
+  assert.equal(counts.dropped, 1, "a span after the stop is dropped");
 });
 
-test("a collector that asks to come again is not pressed at the stop", async (context) => {
-  const { exporter, counts } = await rig(context, 503);
+test("a collector that asks for a later attempt gets no further request at the stop", async (context) => {
+  const { exporter, counts } = await start(context, 503);
   for (let count = 0; count < 600; count += 1) exporter.add(span);
   await exporter.stop();
   assert.deepEqual([counts.exported, counts.dropped], [0, 600]);

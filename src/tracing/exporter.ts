@@ -1,10 +1,10 @@
-/** Sends what was recorded to the collector: many spans a call, one call at a time. What waits is bounded, and a collector that is away,
- *  slow or unwilling costs spans and nothing else. */
+/** Sends recorded spans to the collector: many spans in a request, one request at a time. The number of waiting spans is limited. If the
+ *  collector is unavailable, slow or refuses, spans are dropped, and nothing else is affected. */
 import { backoffMs } from "../lib/backoff.ts";
 import type { Log } from "../lib/log.ts";
 import type { EndedSpan } from "./otlp.ts";
 
-/** Told of everything that is counted. */
+/** Counts spans. */
 export type SpanWatch = { exported(count: number): void; dropped(count: number): void };
 
 export type ExporterParts = {
@@ -15,20 +15,20 @@ export type ExporterParts = {
   log: Log;
 };
 
-// Some seconds of a busy node; about four megabytes.
+// Some seconds of a busy node, about 4 MB.
 const MAX_WAITING = 8_192;
 const MAX_BATCH = 512;
-const EVERY_MS = 1_000;
+const EXPORT_EVERY_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-// Within what a stop may take, after all that records has stopped.
+// Part of the time that a stop may take, after nothing records any more.
 const FLUSH_MS = 2_000;
 
-// These say: come again (OTLP over HTTP). Any other refusal would be repeated.
-const COME_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+// The statuses that OTLP over HTTP defines as retryable. Any other refusal would be repeated.
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-type Posted = { kind: "taken" } | { kind: "later" | "refused"; reason: string };
+type ExportResult = { kind: "exported" } | { kind: "retry" | "refused"; reason: string };
 
 export class Exporter {
   readonly #parts: ExporterParts;
@@ -37,8 +37,8 @@ export class Exporter {
   #timer: NodeJS.Timeout | undefined;
   #exporting: Promise<void> | undefined;
   #failures = 0;
-  /** Told once, until a call succeeds again. */
-  #isInTrouble = false;
+  /** Logged once, until a request succeeds again. */
+  #isFailing = false;
   #isDropping = false;
 
   constructor(parts: ExporterParts) {
@@ -49,10 +49,10 @@ export class Exporter {
     if (this.#waiting.length >= MAX_WAITING || this.#stopping.signal.aborted) return this.#drop(1);
     this.#waiting.push(span);
     if (this.#waiting.length >= MAX_BATCH && this.#failures === 0) this.#exportAfter(0);
-    else this.#exportAfter(EVERY_MS);
+    else this.#exportAfter(EXPORT_EVERY_MS);
   }
 
-  /** What waits is sent while there is time; the rest is lost. */
+  /** Sends the waiting spans within the time limit; the rest is dropped. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#stopping.abort();
@@ -60,7 +60,7 @@ export class Exporter {
     const until = performance.now() + FLUSH_MS;
     while (this.#waiting.length > 0) {
       const leftMs = Math.floor(until - performance.now());
-      if (leftMs <= 0 || (await this.#export(AbortSignal.timeout(leftMs))) === "later") break;
+      if (leftMs <= 0 || (await this.#export(AbortSignal.timeout(leftMs))) === "retry") break;
     }
     if (this.#waiting.length > 0) this.#drop(this.#waiting.splice(0).length);
   }
@@ -73,43 +73,43 @@ export class Exporter {
     }
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#exporting = this.#turn();
+      this.#exporting = this.#exportOnce();
     }, ms);
     this.#timer.unref();
   }
 
-  async #turn(): Promise<void> {
+  async #exportOnce(): Promise<void> {
     const outcome = await this.#export(AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]));
     this.#exporting = undefined;
     if (this.#waiting.length === 0) return;
-    if (outcome === "later") this.#exportAfter(backoffMs(this.#failures, FIRST_RETRY_MS, MAX_RETRY_MS));
-    else this.#exportAfter(this.#waiting.length >= MAX_BATCH ? 0 : EVERY_MS);
+    if (outcome === "retry") this.#exportAfter(backoffMs(this.#failures, FIRST_RETRY_MS, MAX_RETRY_MS));
+    else this.#exportAfter(this.#waiting.length >= MAX_BATCH ? 0 : EXPORT_EVERY_MS);
   }
 
-  /** The oldest that wait. They count as waiting until the collector has them. */
-  async #export(signal: AbortSignal): Promise<Posted["kind"]> {
+  /** Sends the oldest waiting spans. They count as waiting until the collector has accepted them. */
+  async #export(signal: AbortSignal): Promise<ExportResult["kind"]> {
     const batch = this.#waiting.slice(0, MAX_BATCH);
-    const posted = await this.#post(this.#parts.write(batch), signal);
-    if (posted.kind !== "later") this.#waiting.splice(0, batch.length);
-    if (posted.kind === "taken") {
+    const result = await this.#post(this.#parts.write(batch), signal);
+    if (result.kind !== "retry") this.#waiting.splice(0, batch.length);
+    if (result.kind === "exported") {
       this.#failures = 0;
       this.#isDropping = false;
       this.#parts.watch.exported(batch.length);
-      if (this.#isInTrouble) this.#parts.log.info("traces are exported again");
-      this.#isInTrouble = false;
-      return posted.kind;
+      if (this.#isFailing) this.#parts.log.info("traces are exported again");
+      this.#isFailing = false;
+      return result.kind;
     }
     this.#failures += 1;
-    if (posted.kind === "refused") this.#drop(batch.length);
-    const isOurs = this.#stopping.signal.aborted;
-    if (!this.#isInTrouble && !isOurs)
-      this.#parts.log.warn({ event: "tracing.export_failed", reason: posted.reason }, "traces cannot be exported; logged once");
-    this.#isInTrouble ||= !isOurs;
-    return posted.kind;
+    if (result.kind === "refused") this.#drop(batch.length);
+    const isStopping = this.#stopping.signal.aborted;
+    if (!this.#isFailing && !isStopping)
+      this.#parts.log.warn({ event: "tracing.export_failed", reason: result.reason }, "traces cannot be exported; logged once");
+    this.#isFailing ||= !isStopping;
+    return result.kind;
   }
 
-  /** Never throws. */
-  async #post(body: string, signal: AbortSignal): Promise<Posted> {
+  /** Never rejects. */
+  async #post(body: string, signal: AbortSignal): Promise<ExportResult> {
     const { url, headers } = this.#parts;
     try {
       const response = await fetch(url, {
@@ -119,13 +119,13 @@ export class Exporter {
         signal,
         redirect: "manual",
       });
-      // What it says beyond the status is of no use here; unread it would hold the connection.
+      // The body is not needed, and an unread body would keep the connection busy.
       await response.body?.cancel();
-      if (response.ok) return { kind: "taken" };
-      return { kind: COME_AGAIN.has(response.status) ? "later" : "refused", reason: `the collector answered ${response.status}` };
+      if (response.ok) return { kind: "exported" };
+      return { kind: RETRYABLE_STATUSES.has(response.status) ? "retry" : "refused", reason: `the collector answered ${response.status}` };
     } catch (error) {
       const { cause } = error as Error;
-      return { kind: "later", reason: String(cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : error) };
+      return { kind: "retry", reason: String(cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : error) };
     }
   }
 

@@ -1,4 +1,4 @@
-/** What recording traces counts, for Prometheus. */
+/** The metrics of tracing. */
 import { Counter, type Registry } from "prom-client";
 import type { SpanWatch } from "./exporter.ts";
 

@@ -1,8 +1,8 @@
-/** Spans as OTLP writes them in JSON: https://opentelemetry.io/docs/specs/otlp. */
+/** Spans in the JSON form of OTLP: https://opentelemetry.io/docs/specs/otlp. */
 import { spanIdOf, stateOf, traceIdOf, type Trace } from "../lib/trace.ts";
 import type { Attributes, SpanKind } from "./tracing.ts";
 
-/** One that has ended. Times are milliseconds since 1970, with fractions. */
+/** A span that has ended. Times are milliseconds since 1970, with fractions. */
 export type EndedSpan = {
   name: string;
   kind: SpanKind;
@@ -40,11 +40,11 @@ const toPairs = (attributes: Attributes): object[] => Object.entries(attributes)
 function toValue(value: string | number | boolean): object {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "boolean") return { boolValue: value };
-  // Whole numbers of 64 bits are strings in this JSON.
+  // OTLP writes 64-bit integers as strings.
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** A number could not hold so many digits. */
+/** A string, since a number cannot hold that many digits. */
 function toNanos(ms: number): string {
   const whole = Math.floor(ms);
   return `${whole}${String(Math.floor((ms - whole) * 1_000_000)).padStart(6, "0")}`;

@@ -1,6 +1,6 @@
-/** Records spans and hands them to the exporter. Loaded only where a collector is configured. */
-import { newTrace, isSampled, sampledChildOf, spanIdOf, traceIdOf, type Trace } from "../lib/trace.ts";
+/** Records spans and passes them to the exporter. Loaded only where a collector is configured. */
 import type { Log } from "../lib/log.ts";
+import { isSampled, newTrace, sampledChildOf, spanIdOf, traceIdOf, type Trace } from "../lib/trace.ts";
 import { VERSION } from "../version.ts";
 import { Exporter, type SpanWatch } from "./exporter.ts";
 import { toOtlp, type EndedSpan } from "./otlp.ts";
@@ -10,7 +10,7 @@ import type { Attributes, Span, SpanKind, Tracing } from "./tracing.ts";
 export class Recorder implements Tracing {
   readonly #exporter: Exporter;
   readonly #sampling: Sampling;
-  /** Between the process's own clock, which never jumps, and the time of day. */
+  /** The difference between the process's monotonic clock and the time of day. */
   #offsetMs = 0;
   #offsetAt = -Infinity;
 
@@ -36,21 +36,21 @@ export class Recorder implements Tracing {
     return {
       trace,
       end: (more = {}, isError = false) => {
-        // The offset may have been set anew meanwhile, and nothing ends before it begins.
+        // The offset may have changed meanwhile, and a span must not end before it begins.
         const endMs = Math.max(startMs, this.#nowMs());
         this.#exporter.add({ name, kind, trace, parentSpanId, startMs, endMs, attributes: { ...attributes, ...more }, isError });
       },
     };
   }
 
-  /** After all that records has stopped. */
+  /** Called when nothing records spans any more. */
   stop(): Promise<void> {
     return this.#exporter.stop();
   }
 
   #nowMs(): number {
     const now = performance.now();
-    if (now - this.#offsetAt > OFFSET_MS) {
+    if (now - this.#offsetAt > OFFSET_TRUST_MS) {
       this.#offsetMs = Date.now() - now;
       this.#offsetAt = now;
     }
@@ -58,10 +58,10 @@ export class Recorder implements Tracing {
   }
 }
 
-// The clock of a machine may be set; finer than its milliseconds is only the process's own.
-const OFFSET_MS = 60_000;
+// The system clock may be set, so the offset is read again after this time. Only the monotonic clock is finer than a millisecond.
+const OFFSET_TRUST_MS = 60_000;
 
-/** By the last 56 bits, which are random, so that every node decides the same of a trace. */
+/** Decides by the last 56 bits of the trace id, which are random, so that all nodes decide the same for a trace. */
 function isRecorded({ isParentBased, ratio }: Sampling, trace: Trace, parent: Trace | undefined): boolean {
   if (isParentBased && parent !== undefined) return isSampled(parent);
   return Number.parseInt(traceIdOf(trace).slice(18), 16) >= (1 - ratio) * 2 ** 56;

@@ -13,14 +13,14 @@ function read(texts: Texts): { settings: TracingSettings | undefined; faults: st
   return { settings, faults };
 }
 
-test("without an endpoint nothing is recorded, whatever else is said", () => {
+test("without an endpoint nothing is recorded, with any other settings", () => {
   assert.deepEqual(read({ serviceName: "x", tracesSampler: "jaeger_remote", otlpHeaders: "sesame" }), { settings: undefined, faults: [] });
 });
 
 for (const [what, texts, url] of [
   ["below the endpoint", { otlpEndpoint: "http://collector:4318" }, "http://collector:4318/v1/traces"],
   ["below a path of it", { otlpEndpoint: "https://collector/otlp/" }, "https://collector/otlp/v1/traces"],
-  ["to the endpoint of traces as it is", { otlpEndpoint: "http://a", otlpTracesEndpoint: "http://b/x" }, "http://b/x"],
+  ["to the endpoint of traces unchanged", { otlpEndpoint: "http://a", otlpTracesEndpoint: "http://b/x" }, "http://b/x"],
 ] as const)
   test(`traces go ${what}`, () => assert.equal(read(texts).settings?.url, url));
 
@@ -32,16 +32,16 @@ for (const [sampler, arg, sampling] of [
   ["always_on", "0", { isParentBased: false, ratio: 1 }],
   ["always_off", "1", { isParentBased: false, ratio: 0 }],
 ] as const)
-  test(`${sampler} with ${arg} is understood`, () => {
+  test(`${sampler} with ${arg} is parsed`, () => {
     const { settings, faults } = read({ otlpEndpoint: "http://a", tracesSampler: sampler, tracesSamplerArg: arg });
     assert.deepEqual([settings?.sampling, faults], [sampling, []]);
   });
 
-test("without a word on sampling all that begins here is recorded, and of the callers' what they say", () => {
+test("by default every trace that begins here is recorded, and callers decide about theirs", () => {
   assert.deepEqual(read({ otlpEndpoint: "http://a" }).settings?.sampling, { isParentBased: true, ratio: 1 });
 });
 
-test("headers are pairs, with percent signs for what would part them", () => {
+test("headers are pairs with percent escapes", () => {
   const { settings, faults } = read({ otlpEndpoint: "http://a", otlpHeaders: "Authorization=Basic%20YTpi, x-a = 1%2C2 ," });
   assert.deepEqual([settings?.headers, faults], [{ authorization: "Basic YTpi", "x-a": "1,2" }, []]);
 });

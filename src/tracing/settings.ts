@@ -1,4 +1,4 @@
-/** Where traces go and which are recorded, by the variables that OpenTelemetry's specification names. */
+/** The settings of tracing: the collector and the sampling, from the environment variables of OpenTelemetry's specification. */
 
 const SAMPLERS = [
   "parentbased_traceidratio",
@@ -53,7 +53,7 @@ export const TRACING_SETTINGS = {
   },
 } as const;
 
-/** `ratio` of the traces; where `isParentBased`, of those that begin here, and else whatever the caller says. */
+/** Records `ratio` of the traces. `isParentBased`: the ratio is for traces that begin here, and the caller decides about the others. */
 export type Sampling = { isParentBased: boolean; ratio: number };
 
 export type TracingSettings = {
@@ -63,11 +63,12 @@ export type TracingSettings = {
   sampling: Sampling;
 };
 
-type Read = { text: string | undefined; from: string };
+type SettingText = { text: string | undefined; from: string };
 
-/** Undefined where no collector is named: then nothing is recorded, and what else these variables say is for others on the machine. */
-export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => Read, faults: string[]): TracingSettings | undefined {
-  const url = readUrl(read("otlpTracesEndpoint"), faults) ?? below(readUrl(read("otlpEndpoint"), faults));
+/** Reads the settings. Undefined where no collector is configured: then nothing is recorded, and the other variables are ignored, since
+ *  they may be meant for other programs. */
+export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => SettingText, faults: string[]): TracingSettings | undefined {
+  const url = readUrl(read("otlpTracesEndpoint"), faults) ?? tracesUrl(readUrl(read("otlpEndpoint"), faults));
   if (url === undefined) return undefined;
   return {
     url: url.href,
@@ -77,13 +78,13 @@ export function readTracing(read: (name: keyof typeof TRACING_SETTINGS) => Read,
   };
 }
 
-/** The endpoint of all signals has a place for each. */
-function below(base: URL | undefined): URL | undefined {
+/** The URL for traces below the endpoint for all signals. */
+function tracesUrl(base: URL | undefined): URL | undefined {
   if (base !== undefined) base.pathname = `${base.pathname.replace(/\/$/, "")}/v1/traces`;
   return base;
 }
 
-function readUrl({ text, from }: Read, faults: string[]): URL | undefined {
+function readUrl({ text, from }: SettingText, faults: string[]): URL | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "") return url;
@@ -91,7 +92,7 @@ function readUrl({ text, from }: Read, faults: string[]): URL | undefined {
   return undefined;
 }
 
-function readSampling(sampler: Read, arg: Read, faults: string[]): Sampling {
+function readSampling(sampler: SettingText, arg: SettingText, faults: string[]): Sampling {
   const isSampler = (text: string | undefined): text is Sampler => (SAMPLERS as readonly (string | undefined)[]).includes(text);
   if (!isSampler(sampler.text)) faults.push(`${sampler.from}: must be one of ${SAMPLERS.join(", ")}, not "${sampler.text}"`);
   const ratio = Number(arg.text);
@@ -103,20 +104,20 @@ function readSampling(sampler: Read, arg: Read, faults: string[]): Sampling {
   };
 }
 
-/** Names and values as in a header of baggage: a percent sign escapes. */
-function readHeaders({ text, from }: Read, faults: string[]): Record<string, string> {
+/** Parses names and values in the form of a baggage header, with percent escapes. */
+function readHeaders({ text, from }: SettingText, faults: string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const pair of (text ?? "").split(",").filter((each) => each.trim() !== "")) {
     const [, name, value] = /^\s*([\w-]+)\s*=\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/.exec(pair) ?? [];
-    const decoded = value === undefined ? undefined : unescaped(value);
-    // What it says is a secret: the fault does not repeat it.
+    const decoded = value === undefined ? undefined : unescape(value);
+    // The value is a secret, so the fault does not repeat it.
     if (name === undefined || decoded === undefined) faults.push(`${from}: must be pairs of name=value with commas between them`);
     else headers[name.toLowerCase()] = decoded;
   }
   return headers;
 }
 
-function unescaped(value: string): string | undefined {
+function unescape(value: string): string | undefined {
   try {
     const text = decodeURIComponent(value);
     return /^[\x20-\x7e]*$/.test(text) ? text : undefined;

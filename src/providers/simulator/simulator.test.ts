@@ -8,7 +8,7 @@ import type { Connection, SendOutcome } from "../provider.ts";
 import { simulator } from "./simulator.ts";
 
 const FAST = 200;
-// Nothing is due within a test at this speed, so only closing the link passes it.
+// So slow that only closing the link passes receipts within a test.
 const STANDSTILL = 1 / 1_000_000;
 
 const never = new AbortController().signal;
