@@ -28,7 +28,7 @@ const FORMS: readonly Row[] = [
   ["without leading zeros", "0000123456", "123456", "777", "0000000777"],
 ];
 for (const [what, responseId, receiptId, olderReceipt, olderResponse] of FORMS) {
-  test(`ids in receipts that are ${what} are learnt from one pair`, () => {
+  test(`ids in receipts (${what}) are learnt from one pair`, () => {
     const { ids, normalize } = start();
     ids.remember(responseId);
     assert.equal(normalize(receiptId), responseId);
@@ -37,7 +37,7 @@ for (const [what, responseId, receiptId, olderReceipt, olderResponse] of FORMS) 
     assert.equal(normalize(olderReceipt), olderResponse);
   });
 
-  test(`ids in receipts that are ${what} are learnt when the receipt comes first, and earlier receipts are forwarded again`, () => {
+  test(`ids in receipts (${what}) are learnt when the receipt comes first, and earlier receipts are forwarded again`, () => {
     const { ids, forwarded, normalize } = start();
     assert.equal(normalize(olderReceipt), olderReceipt, "unchanged");
     assert.equal(normalize(receiptId), receiptId);
