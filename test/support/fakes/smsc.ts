@@ -47,7 +47,7 @@ export class SmscSession {
   isClosed = false;
   readonly #smsc: Smsc;
   readonly #frames = new Frames();
-  readonly #waiting = new Map<number, (pdu: Pdu | Malformed) => void>();
+  readonly #waiting = new Map<number, (pdu: Pdu | Malformed | undefined) => void>();
   #sequence = 0;
 
   constructor(smsc: Smsc, socket: Socket) {
@@ -60,6 +60,8 @@ export class SmscSession {
     socket.on("error", () => undefined);
     socket.on("close", () => {
       this.isClosed = true;
+      // No answer will come any more: nothing waits for it.
+      for (const resolve of this.#waiting.values()) resolve(undefined);
     });
   }
 
@@ -84,7 +86,8 @@ export class SmscSession {
   async ask(body: Body, limitMs = LIMIT_MS): Promise<Pdu | Malformed | undefined> {
     this.#sequence += 1;
     const sequence = this.#sequence;
-    const answer = new Promise<Pdu | Malformed>((resolve) => this.#waiting.set(sequence, resolve));
+    if (this.isClosed) return undefined;
+    const answer = new Promise<Pdu | Malformed | undefined>((resolve) => this.#waiting.set(sequence, resolve));
     this.write({ ...body, status: STATUS.ok, sequence });
     return within(answer, limitMs);
   }
