@@ -217,9 +217,9 @@ describe("the rate of a link that was throttled", () => {
       { partsPerSecond: 100, window: 50, times: { firstPauseMs: 20 } },
       async ({ smsc, link }) => {
         assert.equal((await sendOne(link)).kind, "throttled");
+        const startedAt = performance.now();
         await Promise.all(Array.from({ length: 30 }, async () => idOf(await sendOne(link))));
-        const at = smsc.submits.slice(1).map(({ atMs }) => atMs);
-        const tookMs = (at.at(-1) ?? 0) - (at[0] ?? 0);
+        const tookMs = (smsc.submits.at(-1)?.atMs ?? 0) - startedAt;
         // At most ten at once and the others 10 ms each, had it not been cut; 20 ms each, and a little less in time, since it was.
         assert.ok(tookMs >= 400, `${tookMs} ms`);
       },
@@ -229,11 +229,12 @@ describe("the rate of a link that was throttled", () => {
 describe("the rate", () => {
   test("is kept in parts, not in messages", () =>
     withLink({}, { partsPerSecond: 50 }, async ({ smsc, link }) => {
+      const startedAt = performance.now();
       await Promise.all(Array.from({ length: 7 }, () => sendOne(link, { body: LONG })));
-      const at = smsc.submits.map(({ atMs }) => atMs);
-      assert.equal(at.length, 21);
+      assert.equal(smsc.submits.length, 21);
       // Five at once is what the bucket holds; the other sixteen take 20 ms each.
-      assert.ok((at.at(-1) ?? 0) - (at[0] ?? 0) >= 300, `${(at.at(-1) ?? 0) - (at[0] ?? 0)} ms`);
+      const tookMs = (smsc.submits.at(-1)?.atMs ?? 0) - startedAt;
+      assert.ok(tookMs >= 300, `${tookMs} ms`);
     }));
 });
 

@@ -176,9 +176,9 @@ test("the rate counts parts", () =>
   onLink(
     async ({ carrier, connection }) => {
       const long = { body: "a".repeat(400) };
+      const startedAt = performance.now();
       await Promise.all([send(connection, long), send(connection, long), send(connection, { body: "short" }), send(connection)]);
-      const times = carrier.server.seen.map(({ atMs }) => atMs);
-      const took = Math.max(...times) - Math.min(...times);
+      const took = Math.max(...carrier.server.seen.map(({ atMs }) => atMs)) - startedAt;
       // Three parts, three parts and one before the last, at 20 a second.
       assert.ok(took >= 300, `took ${took} ms`);
     },

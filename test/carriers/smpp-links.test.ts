@@ -15,6 +15,9 @@ const isSent = ({ status }: { status: string }): boolean => status === "sent";
 
 type Scene = { smsc: Smsc; godwit: Godwit; config: string; key: string };
 
+// A busy machine may renew a lease late. Nothing here waits for the end of one.
+const LASTING = { linkLeaseMs: 60_000 };
+
 /** A service that is bound to a carrier. */
 async function withBound(
   script: Script,
@@ -24,7 +27,7 @@ async function withBound(
   const smsc = await Smsc.start(script);
   try {
     const config = writePlan(smppTable("acme", smsc, table) + OUR_NUMBER);
-    await using godwit = await startNode(config, { asProcess: true });
+    await using godwit = await startNode(config, { asProcess: true, timings: LASTING });
     await godwit.unlimited();
     await until("it to be bound", () => smsc.bound.length === 1 || undefined);
     await run({ smsc, godwit, config, key: await godwit.key({ environment: "live" }) });
@@ -163,7 +166,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const planWith = (password: string): string =>
         smppTable("a", a, { password_env: password, on_unknown: "resend", hold_seconds: 1 }) + smppTable("b", b) + ROUTES;
       const config = writePlan(planWith("WRONG_PASSWORD"));
-      await using godwit = await startNode(config, { asProcess: true });
+      await using godwit = await startNode(config, { asProcess: true, timings: LASTING });
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
       await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
+import { TIMINGS } from "../../src/timings.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type SmscSession, type Submit } from "../support/fakes/smsc.ts";
 import { receiptSm } from "../support/fakes/smsc-words.ts";
@@ -14,19 +15,24 @@ const WINDOW = 10;
 const ANSWERED = 20;
 const COUNT = 80;
 // A node that has died has the link for so long.
-const TIMINGS = { linkLeaseMs: 3_000 };
+const SHORT_MS = 3_000;
 
 type Scene = { smsc: Smsc; owner: Godwit; other: Godwit; key: string };
 
 /** The owner has the bind, the other one would like to. */
-async function withTwo(table: Readonly<Record<string, string | number>>, run: (scene: Scene) => Promise<void>): Promise<void> {
+async function withTwo(
+  table: Readonly<Record<string, string | number>>,
+  linkLeaseMs: number,
+  run: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const timings = { linkLeaseMs };
   const smsc = await Smsc.start();
   try {
     const config = writePlan(smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table }));
-    await using owner = await startNode(config, { asProcess: true, timings: TIMINGS });
+    await using owner = await startNode(config, { asProcess: true, timings });
     await owner.unlimited();
     await until("the first to be bound", () => smsc.bound.length === 1 || undefined);
-    await using other = await startNode(config, { asProcess: true, timings: TIMINGS, databaseUrl: owner.databaseUrl });
+    await using other = await startNode(config, { asProcess: true, timings, databaseUrl: owner.databaseUrl });
     await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
@@ -42,7 +48,7 @@ const untilTaken = (smsc: Smsc, first: SmscSession): Promise<SmscSession> =>
 describe("the process that has the bind, in mid-window,", () => {
   for (const policy of ["fail", "resend"] as const)
     test(`is killed, and the other one goes on: ${policy === "fail" ? "nothing comes twice" : "only what was in doubt comes twice"} (${policy})`, () =>
-      withTwo({ on_unknown: policy }, async ({ smsc, owner, other, key }) => {
+      withTwo({ on_unknown: policy }, SHORT_MS, async ({ smsc, owner, other, key }) => {
         const named = new Map<string, string>();
         const accept = (submit: Submit, session: SmscSession): void => void named.set(textOf(submit), session.accept(submit));
         smsc.script.submit = (submit, session) => {
@@ -97,7 +103,7 @@ const untilFrozen = ({ pid }: Godwit["child"]): Promise<true> =>
 
 const standStill = (): Promise<void> =>
   // So slow that most of what it has in hand waits for its turn.
-  withTwo({ rate: 10 }, async ({ smsc, owner, other, key }) => {
+  withTwo({ rate: 10 }, TIMINGS.linkLeaseMs, async ({ smsc, owner, other, key }) => {
     await sendTexts(owner, key, 40);
     const first = smsc.session;
     await until("it to be in the middle", () => first.submits.length >= 8 || undefined);

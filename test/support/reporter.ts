@@ -4,7 +4,7 @@ import type { run } from "node:test";
 
 type Counts = { passed: number; failed: number; skipped: number };
 type Ended = { file: string; isGreen: boolean; counts: Counts; ms: number };
-type Failure = { name: string; place: string; error: Error & { failureType?: string } };
+type Failure = { name: string; place: string; error: Error & { failureType?: string; exitCode?: number; signal?: string } };
 
 /** `closing` is the line that CI reads. */
 export type Report = { isGreen: boolean; closing: string };
@@ -44,8 +44,10 @@ function sayEnded({ file, isGreen, counts: { passed, failed, skipped }, ms }: En
 function sayFailure({ name, place, error }: Failure): void {
   // The failed parts of a test are reported each by itself.
   if (error.failureType === "subtestsFailed") return;
-  const { cause = error } = error;
-  say(`\n✖ ${place} ${name}\n${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
+  const { cause = error, exitCode, signal } = error;
+  // Of a file whose process ended before its tests did.
+  const end = signal ?? (exitCode === undefined ? "" : `exit code ${exitCode}`);
+  say(`\n✖ ${place} ${name} ${end}\n${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
 }
 
 function sayGroups(ended: readonly Ended[]): void {

@@ -63,7 +63,7 @@ function exchangeOf(text: string): Exchange {
   return { status: text.slice(end + 1), body: text.slice(0, end) };
 }
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 240_000;
 
 /** A program to its end, with all that it printed. After a minute it is ended, with whatever it has started. */
 export const execute = (
