@@ -68,15 +68,17 @@ describe("an exclusive link on two nodes", () => {
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 1 }), new ExclusiveCarrier(exchange, "2")];
     mine.answers(recipientNo(0), "never");
-    const owner = await rig.deliver({ [LINK]: mine }, LASTING);
+    const owner = await rig.deliver({ [LINK]: mine });
     await until("it to be open", () => exchange.open === 1 || undefined);
     const stuck = await rig.accept({ recipient: recipientNo(0) });
     const ahead = await rig.accept({ recipient: recipientNo(1) });
     await until("both to be in its hands", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.ownedCount === 2) || undefined);
-    await rig.rows("update link_leases set node = 'somebody else', expires_at = now() + interval '3 seconds'");
+    await rig.rows("update link_leases set node = 'somebody else', expires_at = now() + interval '1 hour'");
     await rig.deliver({ [LINK]: theirs }, second(rig));
     // Its node would renew the lease of the message for ever.
     await until("it to be given back", () => owner.lanes.get(LINK)?.ownedCount === 1 || undefined);
+    await until("its connection to be closed", () => exchange.open === 0 || undefined);
+    await rig.rows("update link_leases set expires_at = now()");
     await rig.untilStatus(ahead, "sent");
     assert.equal(exchange.highWater, 1);
     assert.deepEqual(exchange.sends.filter(({ id }) => id === exchange.sends.at(-1)?.id).length, 1);
