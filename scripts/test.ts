@@ -4,46 +4,63 @@
  *  node scripts/test.ts api           the test files of one folder under test/, or of src, sdk, console
  *  node scripts/test.ts FILE…         these files */
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, statSync } from "node:fs";
+import { existsSync, globSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
+import { pathToFileURL } from "node:url";
 import { cachedFolder } from "../test/support/cache.ts";
 import { reportOf, seconds } from "../test/support/reporter.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 // Most test files wait half of the time.
-const FILES_AT_ONCE = availableParallelism() * 2;
-// Many times what the slowest file takes on a busy machine: a file that hangs must not hold up the others for ever.
-const FILE_TIMEOUT_MS = 15 * 60_000;
+const PROCESSES_AT_ONCE = availableParallelism() * 2;
+// Many times what the slowest process takes on a busy machine: a test that hangs must not hold up the others for ever.
+const TIMEOUT_MS = 25 * 60_000;
 
-/** The folders, those whose files take longest first, so that none of them is the last to end. */
-const GROUPS: Readonly<Record<string, string>> = {
-  faults: "test/faults/*.test.ts",
-  browser: "test/browser/*.test.ts",
-  carriers: "test/carriers/*.test.ts",
-  tools: "test/tools/*.test.ts",
-  webhooks: "test/webhooks/*.test.ts",
-  delivery: "test/delivery/*.test.ts",
-  cli: "test/cli/*.test.ts",
-  templates: "test/templates/*.test.ts",
-  api: "test/api/*.test.ts",
-  sdk: "sdk/test/*.test.ts",
-  console: "console/test/*.test.ts",
-  src: "src/**/*.test.ts",
+/** `processes` is the number of processes that the files of a group share; without it each file has its own. Loading the service and warming
+ *  it up takes longer than most files, so only files that start processes themselves or load a machine have their own. */
+type Group = { pattern: string; processes?: number };
+
+/** The groups, those whose processes take longest first, so that none of them is the last to end. */
+const GROUPS: Readonly<Record<string, Group>> = {
+  faults: { pattern: "test/faults/*.test.ts" },
+  browser: { pattern: "test/browser/*.test.ts" },
+  cli: { pattern: "test/cli/*.test.ts" },
+  tools: { pattern: "test/tools/*.test.ts" },
+  delivery: { pattern: "test/delivery/*.test.ts", processes: 4 },
+  api: { pattern: "test/api/*.test.ts", processes: 6 },
+  webhooks: { pattern: "test/webhooks/*.test.ts", processes: 2 },
+  templates: { pattern: "test/templates/*.test.ts", processes: 2 },
+  carriers: { pattern: "test/carriers/*.test.ts", processes: 3 },
+  sdk: { pattern: "sdk/test/*.test.ts", processes: 2 },
+  console: { pattern: "console/test/*.test.ts", processes: 1 },
+  src: { pattern: "src/**/*.test.ts", processes: 3 },
 };
 
 /** Groups that run only when they are named. */
-const SEPARATE: Readonly<Record<string, string>> = { pace: "test/pace/*.test.ts" };
+const SEPARATE: Readonly<Record<string, Group>> = { pace: { pattern: "test/pace/*.test.ts" } };
 
-function filesOf(name: string): string[] {
-  const pattern = GROUPS[name] ?? SEPARATE[name];
-  if (pattern !== undefined) {
-    const size = (file: string): number => statSync(join(ROOT, file)).size;
-    return globSync(pattern, { cwd: ROOT }).toSorted((one, other) => size(other) - size(one));
-  }
-  if (existsSync(name)) return [relative(ROOT, resolve(name))];
-  throw new Error(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}`);
+/** The files of each process that a name on the command line stands for. */
+function processesOf(name: string): string[][] {
+  const group = GROUPS[name] ?? SEPARATE[name];
+  if (group === undefined && existsSync(name)) return [[relative(ROOT, resolve(name))]];
+  if (group === undefined)
+    throw new Error(`${name} is neither a test file nor one of ${[...Object.keys(GROUPS), ...Object.keys(SEPARATE)].join(", ")}`);
+  const size = (file: string): number => statSync(join(ROOT, file)).size;
+  const files = globSync(group.pattern, { cwd: ROOT }).toSorted((one, other) => size(other) - size(one));
+  const count = group.processes ?? files.length;
+  return Array.from({ length: count }, (_, number) => files.filter((_file, index) => index % count === number));
+}
+
+/** The module that a process runs: the one file, or a module that runs several files. */
+function moduleOf(files: readonly string[], number: number): string {
+  const [first = ""] = files;
+  if (files.length === 1) return join(ROOT, first);
+  const path = join(cachedFolder("processes"), `${first.replaceAll("/", "-")}-${number}.mjs`);
+  const together = pathToFileURL(join(ROOT, "test", "support", "together.ts")).href;
+  writeFileSync(path, `import { runTogether } from ${JSON.stringify(together)};\nrunTogether(${JSON.stringify(files)});\n`);
+  return path;
 }
 
 function checkCode(): boolean {
@@ -62,19 +79,19 @@ function interrupted(): AbortSignal {
 
 async function runTests(names: readonly string[]): Promise<boolean> {
   const startedAt = performance.now();
-  const files = names.flatMap(filesOf);
+  const processes = names.flatMap(processesOf);
   process.env["NODE_COMPILE_CACHE"] ??= cachedFolder("compiled");
   const options = {
-    files: files.map((file) => join(ROOT, file)),
+    files: processes.map(moduleOf),
     // Tests of pace have the machine to themselves.
-    concurrency: names.includes("pace") ? 1 : FILES_AT_ONCE,
-    timeout: FILE_TIMEOUT_MS,
+    concurrency: names.includes("pace") ? 1 : PROCESSES_AT_ONCE,
+    timeout: TIMEOUT_MS,
     signal: interrupted(),
     // The types of this option are not published yet.
     globalSetupPath: join(ROOT, "test", "support", "global-setup.ts"),
   };
-  const { isGreen, closing } = await reportOf(run(options), ROOT);
-  process.stdout.write(`\n${files.length} test files took ${seconds(performance.now() - startedAt)}\n${closing}\n`);
+  const { isGreen, closing } = await reportOf(run(options), ROOT, new Set(processes.flat()));
+  process.stdout.write(`\n${processes.flat().length} test files took ${seconds(performance.now() - startedAt)}\n${closing}\n`);
   return isGreen;
 }
 

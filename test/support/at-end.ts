@@ -6,6 +6,10 @@ const stops = new Set<() => Promise<unknown>>();
 /** Runs when the tests of the file are done. Stopping twice must do no harm. */
 export const atEnd = (stop: () => Promise<unknown>): void => void stops.add(stop);
 
-after(async () => {
-  for (const stop of [...stops].toReversed()) await stop().catch(() => undefined);
-});
+export async function stopAll(): Promise<void> {
+  const open = [...stops].toReversed();
+  stops.clear();
+  for (const stop of open) await stop().catch(() => undefined);
+}
+
+after(stopAll);

@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import type { run } from "node:test";
 
 type Counts = { passed: number; failed: number; skipped: number };
-type Ended = { file: string; isGreen: boolean; counts: Counts; ms: number };
+type Ended = { file: string; counts: Counts; ms: number };
 type Failure = { name: string; place: string; error: Error & { failureType?: string; exitCode?: number; signal?: string } };
 
 /** `closing` is the line that CI reads. */
@@ -13,32 +13,44 @@ export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-export async function reportOf(stream: ReturnType<typeof run>, root: string): Promise<Report> {
+/** Reports the runs of `files`. A process runs one file, or several as suites that have the names of the files. */
+export async function reportOf(stream: ReturnType<typeof run>, root: string, files: ReadonlySet<string>): Promise<Report> {
   const ended: Ended[] = [];
   let isGreen = true;
+  let counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const end = (file: string, ms: number): void => {
+    ended.push({ file, counts, ms });
+    sayEnded({ file, counts, ms });
+    counts = { passed: 0, failed: 0, skipped: 0 };
+  };
+  // The events of one process come together, those of a test before those of the suite that it is in.
   for await (const { type, data } of stream) {
     if (type === "test:stderr" || type === "test:stdout") process.stderr.write(data.message);
     else if (type === "test:summary") {
       isGreen &&= data.success;
-      if (data.file === undefined) continue;
-      const { passed, failed, cancelled, skipped } = data.counts;
-      const counts = { passed, failed: failed + cancelled, skipped };
-      ended.push({ file: relative(root, data.file), isGreen: data.success, counts, ms: data.duration_ms });
-      sayEnded(ended.at(-1) as Ended);
-    } else if (type === "test:fail" && data.details.type !== "suite") {
-      isGreen = false;
-      const place = data.file === undefined ? "" : `${relative(root, data.file)}:${data.line}`;
-      sayFailure({ name: data.name, place, error: data.details.error });
-    } else if (type === "test:pass" && typeof data.skip === "string") say(`- ${data.name}: skipped, ${data.skip}`);
+      const file = data.file === undefined ? "" : relative(root, data.file);
+      if (files.has(file)) end(file, data.duration_ms);
+    } else if (type === "test:pass" || type === "test:fail") {
+      if (data.details.type === "suite" && files.has(data.name)) end(data.name, data.details.duration_ms);
+      if (data.details.type === "suite") continue;
+      counts[type === "test:fail" ? "failed" : data.skip === undefined ? "passed" : "skipped"] += 1;
+      if (type === "test:fail") {
+        const place = data.file === undefined ? "" : `${relative(root, data.file)}:${data.line}`;
+        sayFailure({ name: data.name, place, error: data.details.error });
+      } else if (typeof data.skip === "string") say(`- ${data.name}: skipped, ${data.skip}`);
+    }
   }
   sayGroups(ended);
-  const total = (kind: keyof Counts): number => ended.reduce((sum, { counts }) => sum + counts[kind], 0);
-  return { isGreen, closing: `${total("passed")} passed, ${total("failed")} failed, ${total("skipped")} skipped` };
+  const total = (kind: keyof Counts): number => ended.reduce((sum, each) => sum + each.counts[kind], counts[kind]);
+  return {
+    isGreen: isGreen && total("failed") === 0,
+    closing: `${total("passed")} passed, ${total("failed")} failed, ${total("skipped")} skipped`,
+  };
 }
 
-function sayEnded({ file, isGreen, counts: { passed, failed, skipped }, ms }: Ended): void {
+function sayEnded({ file, counts: { passed, failed, skipped }, ms }: Ended): void {
   const remarks = [...(failed > 0 ? [`${failed} failed`] : []), ...(skipped > 0 ? [`${skipped} skipped`] : [])];
-  say(`${isGreen ? "✔" : "✖"} ${file} ${[`${passed} tests`, ...remarks, seconds(ms)].join(", ")}`);
+  say(`${failed === 0 ? "✔" : "✖"} ${file} ${[`${passed} tests`, ...remarks, seconds(ms)].join(", ")}`);
 }
 
 function sayFailure({ name, place, error }: Failure): void {

@@ -4,14 +4,13 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { recipientNo } from "./delivery-rig.ts";
 import { until } from "./expect.ts";
 import type { Smsc, Submit } from "./fakes/smsc.ts";
 import { startGodwit, type Godwit, type StartOptions } from "./harness.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-smpp-service-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
 /** The path of a configuration file with this in it: a new one, or the one that is said. */
