@@ -1,7 +1,7 @@
 /** Builds the OpenAPI 3.1 document from the rows of routes and the table of errors. */
 import { ERRORS, type ErrorCode } from "../http/codes.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
-import { HINT, KNOWN_VALUES, type TSchema } from "../http/schema.ts";
+import { HINT, KNOWN_VALUES, type Schema } from "../http/schema.ts";
 import type { Route } from "./route.ts";
 
 type Json = Record<string, unknown>;
@@ -23,7 +23,7 @@ const IDEMPOTENT: readonly ErrorCode[] = ["invalid_idempotency_key", "idempotenc
 /** The contents of the document besides the rows. `event` is the schema of the events that webhook endpoints receive. */
 export type DocumentParts = {
   version: string;
-  event: TSchema;
+  event: Schema;
   paths: Readonly<Record<string, object>>;
   schemas: Readonly<Record<string, object>>;
   securitySchemes: Json;
@@ -71,7 +71,7 @@ const TRACE_HEADERS = [
 ].map(([name = "", description = ""]) => ({ name, in: "header", required: false, description, schema: { type: "string" } }));
 
 /** The calls that this service makes to endpoints: Standard Webhooks 1.0. */
-const webhookOperation = (event: TSchema): Json => ({
+const webhookOperation = (event: Schema): Json => ({
   operationId: "webhook_event",
   summary: "An event, as an endpoint is told of it",
   description: "Signed as Standard Webhooks 1.0 says. At least once, in no order: drop repeats by `webhook-id`.",
@@ -162,8 +162,8 @@ function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   );
 }
 
-function parameters(schema: TSchema | undefined, place: "path" | "query"): Json[] {
-  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, Json> };
+function parameters(schema: Schema | undefined, place: "path" | "query"): Json[] {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, Schema> };
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = withoutNull(published(property));
     return { name, in: place, required: place === "path", ...(description === undefined ? {} : { description }), schema: rest };
@@ -182,7 +182,7 @@ function withoutNull(schema: Json): Json {
 }
 
 /** A schema for the document: plain JSON, without the keywords of this project, and with titled schemas by reference. */
-function published(schema: TSchema): Json {
+function published(schema: Schema): Json {
   const { title } = schema as { title?: string };
   return title === undefined ? plain(schema) : { $ref: `#/components/schemas/${title}` };
 }
@@ -197,7 +197,7 @@ const plain = (schema: object): Json =>
   ) as Json;
 
 /** All schemas with a title, by title. */
-function titledSchemas(routes: readonly Route[], event: TSchema): Record<string, Json> {
+function titledSchemas(routes: readonly Route[], event: Schema): Record<string, Json> {
   const found: Record<string, Json> = {};
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;

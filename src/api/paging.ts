@@ -1,7 +1,7 @@
 /** Pages of lists: newest first, by keyset, with an opaque cursor. */
 import { crc32 } from "node:zlib";
 import { Problem } from "../http/problem.ts";
-import { nullable, optional, Type, type TSchema } from "../http/schema.ts";
+import { nullable, optional, Type, type Schema } from "../http/schema.ts";
 import { firstUuidAt, MAX_UUID, NIL_UUID, uuidFromBytes, type Uuid } from "../lib/uuid.ts";
 
 export const DEFAULT_LIMIT = 25;
@@ -12,7 +12,7 @@ export const pageQuery = {
   cursor: optional(Type.String({ minLength: 1, maxLength: 200, description: "`next_cursor` of the page before." })),
 };
 
-export const pageOf = <S extends TSchema>(title: string, item: S) =>
+export const pageOf = <S extends Schema>(title: string, item: S) =>
   Type.Object(
     {
       data: Type.Array(item),

@@ -4,7 +4,7 @@ import type { Credential } from "../access/authenticate.ts";
 import type { Scope } from "../access/scope.ts";
 import type { ErrorCode } from "../http/codes.ts";
 import type { Fault, Problem } from "../http/problem.ts";
-import type { Static, TSchema } from "../http/schema.ts";
+import type { Static, Schema } from "../http/schema.ts";
 import type { IdempotencyClaim } from "../idempotency/key.ts";
 import type { Executed, Replay } from "../idempotency/once.ts";
 import type { Trace } from "../lib/trace.ts";
@@ -59,26 +59,26 @@ export type Route = {
   isIdempotent: boolean;
   /** The messages of the route belong to the trace that the request names. */
   keepsTrace?: true;
-  body?: TSchema;
+  body?: Schema;
   /** The body in the OpenAPI document, for a route that accepts more than it documents and reports the faults itself. */
-  documentedBody?: TSchema;
+  documentedBody?: Schema;
   /** The limit of the body; 64 kB by default. */
   maxBodyBytes?: number;
   /** The cost in requests of the quota; one by default. */
   cost?: (body: unknown) => number;
   /** The handler reports the faults of the body in its response, and the request is not refused. */
   reportsFaults?: true;
-  query?: TSchema;
-  params?: TSchema;
+  query?: Schema;
+  params?: Schema;
   /** Rules beyond the schema of the body. They run also for a body that the schema refuses, so that all faults are reported at once. */
   check?: (body: Readonly<Record<string, unknown>>) => Fault[];
-  reply: { status: number; description: string; schema: TSchema; hasLocation?: true; contentType?: string; already?: UnchangedReply };
+  reply: { status: number; description: string; schema: Schema; hasLocation?: true; contentType?: string; already?: UnchangedReply };
   /** The error codes of this route besides those of every such route. */
   problems: readonly ErrorCode[];
   handle: (call: Call<never, never, never>) => Promise<RouteResponse | StreamResponse>;
 };
 
-type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<Route, "body" | "query" | "params" | "handle"> & {
+type TypedRoute<B extends Schema, Q extends Schema, P extends Schema> = Omit<Route, "body" | "query" | "params" | "handle"> & {
   body?: B;
   query?: Q;
   params?: P;
@@ -86,4 +86,4 @@ type TypedRoute<B extends TSchema, Q extends TSchema, P extends TSchema> = Omit<
 };
 
 /** Derives the types of the handler from the schemas. */
-export const route = <B extends TSchema, Q extends TSchema, P extends TSchema>(row: TypedRoute<B, Q, P>): Route => row;
+export const route = <B extends Schema, Q extends Schema, P extends Schema>(row: TypedRoute<B, Q, P>): Route => row;

@@ -1,5 +1,5 @@
 /** A batch: many messages of one request, and the counts of their statuses. */
-import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type AccountId, type BatchId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -23,7 +23,7 @@ const BatchFields = {
 export const BatchRecord = Type.Object(
   {
     ...BatchFields,
-    statuses: recordOf(Type.Integer(), {
+    statuses: Type.Record(Type.Integer(), {
       description: "How many of its messages are in which status.",
       examples: [{ delivered: 998, failed: 2 }],
     }),

@@ -1,6 +1,6 @@
 /** The request for a batch: the defaults of all items, and the items. Only the items with a fault are refused. */
 import type { Fault } from "../http/problem.ts";
-import { optional, Type, type Static, type TSchema } from "../http/schema.ts";
+import { optional, Type, type Static, type Schema } from "../http/schema.ts";
 import { compile } from "../http/validate.ts";
 import { checkNewMessage, NewMessageBody, type NewMessage } from "../messages/new-message.ts";
 import { MAX_ITEMS } from "./batch.ts";
@@ -15,7 +15,7 @@ export const NewBatchBody = Type.Object(
 export type NewBatch = Static<typeof NewBatchBody>;
 
 const BatchItem = Type.Object(
-  Object.fromEntries(Object.entries(NewMessageBody.properties).map(([name, schema]) => [name, Type.Optional(schema as TSchema)])),
+  Object.fromEntries(Object.entries(NewMessageBody.properties).map(([name, schema]) => [name, Type.Optional(schema as Schema)])),
   { title: "BatchItem", additionalProperties: false, description: "The fields of a message." },
 );
 

@@ -1,5 +1,5 @@
 /** The timeline of a message: its events with their causes, the attempts at carriers, and ignored signals. */
-import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId } from "../lib/id.ts";
 import { isoTime } from "../lib/time.ts";
 import { uuidTimeMs } from "../lib/uuid.ts";
@@ -29,7 +29,7 @@ const ReceiptEntry = Type.Object(
     provider_message_id: nullable(Type.String()),
     error_code: nullable(Type.String()),
     provider_code: nullable(Type.String()),
-    raw: recordOf(Type.String(), { description: "The carrier's own words." }),
+    raw: Type.Record(Type.String(), { description: "The carrier's own words." }),
   },
   { title: "Receipt", description: "What a carrier said later." },
 );

@@ -1,8 +1,8 @@
 /** Validates a value against a schema. Returns all faults, each with its location and a sentence for people. */
-import { Ajv, type ErrorObject, type Options } from "ajv";
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { textFault } from "./json-body.ts";
 import type { Fault } from "./problem.ts";
-import { HINT, type TSchema } from "./schema.ts";
+import { HINT, type Schema } from "./schema.ts";
 
 // A body with thousands of unknown fields needs no response with thousands of faults.
 const MAX_FAULTS = 100;
@@ -40,9 +40,13 @@ export type Validate = (value: unknown) => Fault[];
 const toLocation = (location: InputLocation, path: string): { pointer: string } | { parameter: string } =>
   location === "body" ? { pointer: path } : { parameter: path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~") };
 
-export function compile(schema: TSchema, location: InputLocation): Validate {
-  const check = ajv.compile(schema);
-  const faultsOf: Validate = (value) => (check(value) ? [] : toFaults(check.errors ?? [], location));
+export function compile(schema: Schema, location: InputLocation): Validate {
+  // At the first use: most commands, and most nodes, use few of the schemas.
+  let check: ValidateFunction | undefined;
+  const faultsOf: Validate = (value) => {
+    check ??= ajv.compile(schema);
+    return check(value) ? [] : toFaults(check.errors ?? [], location);
+  };
   // The text of a body is checked when the body is parsed.
   return location === "body" ? faultsOf : (value) => [...faultsOf(value), ...textFaults(value as Record<string, unknown>)];
 }
@@ -55,7 +59,7 @@ const textFaults = (parameters: Readonly<Record<string, unknown>>): Fault[] =>
 
 /** Converts digits in a query to numbers where the schema requires a number, since a query string has only text. Bodies are never
  *  coerced. */
-export function coerceQuery(schema: TSchema, query: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function coerceQuery(schema: Schema, query: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string | string[] }> };
   const isNumber = (name: string): boolean => [properties[name]?.type ?? []].flat().includes("integer");
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /** The settings of a `[[link]]` table, one schema for each provider. The names are those of the file. A secret is given by the name of
  *  the environment variable that holds it. */
-import { HINT, oneOf, Type, type TSchema } from "../http/schema.ts";
+import { HINT, oneOf, Type, type Schema } from "../http/schema.ts";
 import type { ProviderName } from "../providers/providers.ts";
 import { SMPP_DEFAULTS, type SmppSettings } from "../providers/smpp/settings.ts";
 import { partHeaderBytes } from "../providers/smpp/text.ts";
@@ -24,12 +24,12 @@ const COMMON = {
   rate: Type.Optional(Type.Number({ minimum: 0.1, maximum: 10_000 })),
 };
 
-const of = (fields: Record<string, TSchema>) => Type.Object({ ...COMMON, ...fields }, { additionalProperties: false });
+const of = (fields: Record<string, Schema>) => Type.Object({ ...COMMON, ...fields }, { additionalProperties: false });
 const ton = Type.Optional(count(0, 6));
 const npi = Type.Optional(count(0, 18));
 
 export type LinkKind = {
-  schema: TSchema;
+  schema: Schema;
   channels: readonly Channel[];
   defaults: Readonly<Record<string, unknown>>;
   rateName: string;

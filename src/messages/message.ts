@@ -1,5 +1,5 @@
 /** The message: its type, its constructor, its record in the API and the schema of that record. */
-import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { encodeId, type BatchId, type Id, type IdPrefix, type MessageId } from "../lib/id.ts";
 import type { Recipient } from "../lib/phone-number.ts";
 import type { Segments } from "../lib/segments.ts";
@@ -43,14 +43,14 @@ export const MessageRecord = Type.Object(
     body: nullable(Type.String({ description: "The text, of a template with its variables filled in." })),
     template_id: nullable(Type.String()),
     template_version: nullable(Type.Integer({ description: "The version of the template that was used." })),
-    template_variables: nullable(recordOf(Type.String())),
+    template_variables: nullable(Type.Record(Type.String())),
     status: openEnum(STATUSES),
     sequence: Type.Integer({ minimum: 1, description: "Counts this message's transitions, without gaps." }),
     error: nullable(MessageError),
     segments: nullable(SegmentsRecord),
     priority: openEnum(PRIORITIES),
     client_reference: nullable(Type.String()),
-    metadata: recordOf(Type.String()),
+    metadata: Type.Record(Type.String()),
     send_at: nullable(timestamp("When to send it.")),
     expires_at: nullable(timestamp("Not handed to a carrier after this.")),
     provider: nullable(

@@ -1,6 +1,6 @@
 /** The request to send a message: its schema, and the rules between its fields. */
 import { Problem, type Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
+import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { recipientFaults, recipientField, senderField } from "../links/address.ts";
 import { CHANNELS, MAX_BODY } from "../links/channel.ts";
 import { MAX_RECORD_BYTES, PRIORITIES } from "./message.ts";
@@ -11,7 +11,7 @@ const body = Type.String({
   description: "The text: up to 1,600 characters on sms, 4,096 on whatsapp.",
 });
 const templateId = Type.String({ minLength: 1, maxLength: 64, description: "A template's id or name." });
-const templateVariables = recordOf(Type.String({ maxLength: 1_024 }), {
+const templateVariables = Type.Record(Type.String({ maxLength: 1_024 }), {
   maxProperties: 100,
   propertyNames: { maxLength: 40, minLength: 1 },
 });
@@ -52,7 +52,7 @@ export const NewMessageBody = Type.Object(
     priority: optional(oneOf(PRIORITIES, { description: "`high` for codes, `bulk` for campaigns. Default `normal`." })),
     client_reference: optional(Type.String({ minLength: 1, maxLength: 128, description: "Your own name for it: filterable, not unique." })),
     metadata: optional(
-      recordOf(Type.String({ maxLength: 500 }), {
+      Type.Record(Type.String({ maxLength: 500 }), {
         maxProperties: 50,
         propertyNames: { maxLength: 40, minLength: 1 },
         description: "Up to 50 keys of up to 40 characters, values up to 500.",

@@ -1,6 +1,6 @@
 /** Requests that create or edit a template: their schemas, and the rules of each field that a schema cannot express. */
 import type { Fault } from "../http/problem.ts";
-import { HINT, oneOf, optional, recordOf, Type, type Static } from "../http/schema.ts";
+import { HINT, oneOf, optional, Type, type Static } from "../http/schema.ts";
 import { compile, escapePointer } from "../http/validate.ts";
 import { phoneNumberField, recipientFaults } from "../links/address.ts";
 import { CHANNELS, MAX_BODY, type Channel } from "../links/channel.ts";
@@ -53,7 +53,7 @@ const extras = {
     }),
   ),
   examples: optional(
-    recordOf(Type.String({ minLength: 1, maxLength: 1_024 }), {
+    Type.Record(Type.String({ minLength: 1, maxLength: 1_024 }), {
       maxProperties: MAX_VARIABLES,
       description: "A value for each variable, by its name: for previews, and for those who review the template.",
       examples: [{ name: "Ada", order: "1815" }],

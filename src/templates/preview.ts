@@ -1,6 +1,6 @@
 /** A template as its recipient would see it, without sending it. */
 import { Problem } from "../http/problem.ts";
-import { nullable, oneOf, openEnum, optional, recordOf, Type, type Static } from "../http/schema.ts";
+import { nullable, oneOf, openEnum, optional, Type, type Static } from "../http/schema.ts";
 import { assert } from "../lib/assert.ts";
 import { encodeId } from "../lib/id.ts";
 import { segmentsOf } from "../lib/segments.ts";
@@ -11,7 +11,7 @@ import type { Template } from "./template.ts";
 
 export const PreviewBody = Type.Object(
   {
-    template_variables: optional(recordOf(Type.String({ maxLength: 1_024 }), { maxProperties: MAX_VARIABLES })),
+    template_variables: optional(Type.Record(Type.String({ maxLength: 1_024 }), { maxProperties: MAX_VARIABLES })),
     channel: optional(oneOf(CHANNELS, { description: "Default: the first of the template's." })),
   },
   { title: "PreviewTemplate", additionalProperties: false },

@@ -1,5 +1,5 @@
 /** Usage as the API reports it: one row for each kind of message in each minute, hour or day, and their totals. */
-import { nullable, openEnum, recordOf, timestamp, Type, type Static } from "../http/schema.ts";
+import { nullable, openEnum, timestamp, Type, type Static } from "../http/schema.ts";
 import { isoTime } from "../lib/time.ts";
 import type { Environment } from "../storage/owner.ts";
 import type { UsageRange, UsageRow } from "./queries.ts";
@@ -34,8 +34,8 @@ const usageCount = ({ channels, statuses }: Words) =>
 const Totals = Type.Object({
   messages: Type.Integer(),
   segments: Type.Integer(),
-  by_status: recordOf(Type.Integer(), { description: "Messages by status; a status that no message has is left out." }),
-  by_error_code: recordOf(Type.Integer(), { description: "Messages by error code; those without one are left out." }),
+  by_status: Type.Record(Type.Integer(), { description: "Messages by status; a status that no message has is left out." }),
+  by_error_code: Type.Record(Type.Integer(), { description: "Messages by error code; those without one are left out." }),
   delivery_rate: nullable(
     Type.Number({
       minimum: 0,

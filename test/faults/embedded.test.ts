@@ -291,7 +291,6 @@ test(
       "pino",
       "prom-client",
       "smol-toml",
-      "typebox",
       "undici",
     ]) {
       symlinkSync(join(checkout, "node_modules", name), join(home, "node_modules", name));
