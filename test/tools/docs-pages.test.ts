@@ -78,6 +78,18 @@ describe("the documentation", () => {
     }
   });
 
+  test("names source files that exist", () => {
+    const files = globSync(["{src,test,scripts,bench}/**/*.ts", "{sdk,console}/{src,test,scripts}/**/*.{ts,tsx}"], { cwd: ROOT });
+    for (const page of [...pages(), "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/tables.md", "docs/internals/contract-notes.md"]) {
+      const text = readFileSync(join(ROOT, page), "utf8");
+      for (const [, name = ""] of text.matchAll(/`([\w./-]+\.tsx?)`/g))
+        assert.ok(
+          files.some((file) => `/${file}`.endsWith(`/${name}`)),
+          `${page}: ${name}`,
+        );
+    }
+  });
+
   test("has no page but those: the rest is not found, in the usual envelope", async () => {
     for (const path of ["/docs/unknown", "/docs/openapi", "/docs/..%2fREADME", "/docs/decisions", "/docs/states.md", "/docs/__proto__"])
       assertProblem(await godwit.request("GET", path), "not_found");
