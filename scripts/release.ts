@@ -101,7 +101,7 @@ function release(version: string): string[] {
     setVersion(version, new Date().toISOString().slice(0, 10));
     run("npm", "test");
     const names = pack();
-    run("git", "commit", "--quiet", "--all", "--message", `release: ${version}`);
+    run("git", "commit", "--quiet", "--all", "--message", `Release ${version}`);
     run("git", "tag", "--annotate", `v${version}`, "--message", `Godwit ${version}`);
     return names;
   } catch (error) {

@@ -91,7 +91,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     assert.equal(status, 0, stderr);
     assert.equal(git("status", "--porcelain"), "");
     assert.equal(git("rev-parse", `v${NEXT}^{commit}`), git("rev-parse", "HEAD"));
-    assert.equal(git("log", "-1", "--format=%s"), `release: ${NEXT}`);
+    assert.equal(git("log", "-1", "--format=%s"), `Release ${NEXT}`);
     assert.match(read("CHANGELOG.md"), /^## 9\.8\.7 \(\d{4}-\d{2}-\d{2}\)\n\n- A thing\.\n\n## 0\.1\.0 \(2020-01-01\)$/m);
     const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, { version: string }> };
     assert.deepEqual([lock.version, lock.packages[""]?.version, lock.packages["sdk"]?.version], [NEXT, NEXT, NEXT]);
