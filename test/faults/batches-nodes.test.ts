@@ -15,7 +15,8 @@ import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assert
 import { seeded } from "../support/seed.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
-const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } };
+// The messages of a dead process wait for the end of its lease.
+const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" }, timings: { queueLeaseMs: 3_000 } };
 
 describe("two nodes", () => {
   let nodeA: Godwit;
@@ -122,17 +123,17 @@ const ask = async (caller: BatchCaller, key: string, size: number): Promise<Aske
   reply: await caller.post(bodyOf({ key, size }), { idempotencyKey: key }).catch(() => undefined),
 });
 
-/** Batches of some hundreds over a few connections, until the server is gone. */
+/** Batches of up to 150 messages over a few connections, until the server is gone. */
 async function loadUntilGone(caller: BatchCaller, random: () => number): Promise<Asked[]> {
   const all: Asked[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
-      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 300));
+      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 150));
       all.push(asked);
       if (asked.reply === undefined) return;
     }
   };
-  await Promise.all(Array.from({ length: 6 }, work));
+  await Promise.all(Array.from({ length: 4 }, work));
   return all;
 }
 
@@ -160,7 +161,7 @@ describe("a service that is killed in the midst of batches", () => {
     const databaseUrl = await createDatabase();
     const all: Asked[] = [];
     let apiKey: string | undefined;
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       await using node = await startGodwit({ asProcess: true, databaseUrl });
       await node.unlimited();
       apiKey ??= await node.key();
