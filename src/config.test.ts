@@ -172,9 +172,9 @@ const BAD: readonly (readonly [what: string, env: Environment, faults: readonly 
 
 for (const [what, env, faults] of BAD) test(`${what} is a fault`, () => assertFaults(faultsOf(env), faults));
 
-test("a fault in a flag is told by the flag's name", () => assertFaults(faultsOf({}, { port: "x" }), [/^--port: /]));
+test("a fault in a flag names the flag", () => assertFaults(faultsOf({}, { port: "x" }), [/^--port: /]));
 
-test("all faults are told at once", () => {
+test("all faults are reported at once", () => {
   const env = { GODWIT_PORT: "x", GODWIT_LOG: "x", GODWIT_HOST: "0.0.0.0", DATABASE_URL: "x", GODWIT_CONFIG: write("a = 1\nb = 2") };
   assertFaults(faultsOf(env), [/GODWIT_PORT/, /GODWIT_LOG/, /GODWIT_HOST/, /^DATABASE_URL/, /GODWIT_SECRET_KEY/, / a: /, / b: /]);
   assert.throws(() => serve(env), /the configuration has 7 faults:\n {2}- /);
@@ -254,7 +254,7 @@ live = ["US", "CA"]
   assert.deepEqual(allowedCountries, { live: ["US", "CA"] });
 });
 
-test("faults of settings and of tables are told together", () => {
+test("faults of settings and of tables are reported together", () => {
   const path = write(`colour = "red"\nrequest_timeout = 0\n${LINK}window = "wide"\n[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`);
   assertFaults(faultsOf({ GODWIT_CONFIG: path, GODWIT_PORT: "x", ACME_PASSWORD: "p" }), [
     /colour: is not a setting/,

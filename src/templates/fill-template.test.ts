@@ -26,7 +26,7 @@ const template = (fields: Partial<Template> = {}): Template => ({
   ...fields,
 });
 
-/** What is wrong, as place and code. */
+/** The faults as location and code. */
 function faultsOf(outcome: ReturnType<typeof fillTemplate>): (readonly [string, string])[] {
   assert.ok(outcome instanceof Problem);
   return (outcome.errors ?? []).map((fault) => ["pointer" in fault ? fault.pointer : "", fault.code]);

@@ -18,9 +18,9 @@ test("an invalid name has no address and throws nothing", async () => {
 });
 
 describe("with slow look-ups", () => {
-  /** What the system was asked, and how to answer. */
+  /** A lookup by the system, and the callback that ends it. */
   let system: { name: string; answer: (found: Found) => void; fail: () => void }[];
-  /** What the name servers know. */
+  /** The records of the name servers. */
   let servers: Record<string, { a?: string[]; aaaa?: string[] }>;
   let questions: string[];
 

@@ -22,7 +22,7 @@ test("a new secret is 32 random bytes in base64, after its prefix", () => {
 
 type Verify = (secret: string, body: string, headers: Record<string, string>) => void;
 
-// What receivers run, as it comes from the registry. It throws unless all is well.
+// The published package that receivers use. Throws when a signature is not valid.
 const RECEIVERS: readonly (readonly [name: string, verify: Verify])[] = [
   ["standardwebhooks", (secret, body, headers) => new StandardWebhook(secret).verify(body, headers)],
   ["svix", (secret, body, headers) => new SvixWebhook(secret).verify(body, headers)],
