@@ -251,7 +251,7 @@ describe("a service in trouble", { concurrency: 3 }, () => {
     const server = createServer();
     const url = await listening(server);
     close(server);
-    const away = await send([...HELLO, "--timeout", "1s", "--json"], { url });
+    const away = await send([...HELLO, "--timeout", "4s", "--json"], { url });
     assert.equal(away.code, 1);
     assert.equal((JSON.parse(away.stdout) as Json)["code"], "service_unreachable");
     assert.match(away.stderr, /ECONNREFUSED.*; trying again in/);
