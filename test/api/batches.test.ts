@@ -2,23 +2,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import {
-  acceptedOf,
-  batchCaller,
-  batchUuid,
-  DEFAULTS,
-  effectsOf,
-  everything,
-  items,
-  type BatchCaller,
-  type Json,
-} from "../support/batch-caller.ts";
+import { acceptedOf, batchCaller, DEFAULTS, effectsOf, everything, items, type BatchCaller, type Json } from "../support/batch-caller.ts";
 import { afterSeconds } from "../support/changing.ts";
 import { recipientNo } from "../support/delivery-rig.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
+import { rowId } from "../support/tables.ts";
 import { Customer, Hook, startTelling, verify } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
@@ -77,7 +68,7 @@ describe("a batch", () => {
     assert.deepEqual([record.json["priority"], record.json["metadata"], record.json["batch_id"]], ["bulk", { a: "é" }, id]);
     const events = await godwit.rows<{ type: string; record: string }>(
       "select type, record from events e where message_id = (select id from messages where batch_id = $1)",
-      [batchUuid(id)],
+      [rowId(id)],
     );
     assert.deepEqual(events, [{ type: "message.queued", record: record.text }]);
   });
@@ -531,7 +522,7 @@ describe("one key for the whole", () => {
   });
 
   test("is a conflict while the first runs, and nothing of it is seen before the end", async () => {
-    await using hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await holdAccepts(godwit.databaseUrl);
     const earlier = await everything(godwit);
     const options = { idempotencyKey: randomUUID() };
     // The last of its statements waits; what the others wrote is not committed.
@@ -614,9 +605,8 @@ describe("the end of a batch", () => {
     const later = await own.send(items(1));
     await own.completed(later.id);
     const looks = async (): Promise<number> =>
-      (
-        await telling.rows<{ at: number }>("select extract(epoch from look_at)::float8 as at from batches where id = $1", [batchUuid(id)])
-      )[0]?.at ?? 0;
+      (await telling.rows<{ at: number }>("select extract(epoch from look_at)::float8 as at from batches where id = $1", [rowId(id)]))[0]
+        ?.at ?? 0;
     const lookedAt = await looks();
     await until("it to be looked at again", async () => ((await looks()) > lookedAt ? true : undefined));
     assert.deepEqual([(await own.read(id))["status"], (await own.read(id))["completed_at"]], ["processing", null]);

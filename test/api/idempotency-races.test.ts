@@ -6,8 +6,8 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../../src/lib/wait.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import {
   assertConflict,
   assertFirst,
@@ -85,7 +85,7 @@ describe("many at once", () => {
   });
 
   test("a duplicate of a running request is a conflict at once, and a replay later", async () => {
-    await using hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await holdAccepts(godwit.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     const running = post(key, body);
@@ -102,7 +102,7 @@ describe("many at once", () => {
 
 describe("a client that hangs up", () => {
   test("while its request runs: the work completes, and a retry replays it", async () => {
-    await using hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await holdAccepts(godwit.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     await hangUp(postBytes(apiKey, key, body), () => hold.waiting());

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { decodeJwt } from "jose";
-import pg from "pg";
 import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
+import { cutConnections } from "../support/outage.ts";
 import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
 import { buy, clientOf, newClient, type Client } from "../support/token-caller.ts";
 
@@ -629,23 +630,13 @@ test("two who rotate each other at once both succeed, or are told that they are 
 });
 
 test("a session that dies while it makes a key leaves one key or none, and the answer says which", async () => {
-  const holder = new pg.Client(godwit.databaseUrl);
-  await holder.connect();
   const idempotencyKey = randomUUID();
   const already = await countKeys();
-  let running: Promise<Reply>;
-  try {
-    await holder.query("begin");
-    await holder.query("lock table api_key_hashes in exclusive mode");
-    running = create({ name: "cut" }, { idempotencyKey });
-    const pid = await until("it to wait", async () => {
-      const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      return (await godwit.rows<{ pid: number }>(waiting))[0]?.pid;
-    });
-    await godwit.rows("select pg_terminate_backend($1)", [pid]);
-  } finally {
-    await holder.end();
-  }
+  await using lock = await lockTable(godwit.databaseUrl, "api_key_hashes");
+  const running = create({ name: "cut" }, { idempotencyKey });
+  await lock.waiting();
+  await cutConnections(godwit.databaseUrl, "wait_event_type = 'Lock'");
+  await lock.release();
   assertProblem(await running, "service_unavailable");
   assert.equal(await countKeys(), already);
   made(await create({ name: "cut" }, { idempotencyKey }));

@@ -11,17 +11,16 @@ import {
   assertOneChange,
   assertRefused,
   callerOf,
-  eventsOf,
-  MessageHold,
-  queueRowOf,
   typesOf,
   type Caller,
   type Json,
 } from "../support/changing.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { lockMessage } from "../support/locks.ts";
 import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
+import { eventsOf, queueRowOf } from "../support/tables.ts";
 
 const countOf = async (godwit: Godwit, id: unknown, type: string): Promise<number> =>
   (await eventsOf(godwit, id)).filter((event) => event.type === type).length;
@@ -130,7 +129,7 @@ describe("a change under a key, on two nodes", () => {
       const { id } = await make();
       const { id: other } = await make();
       const known = await countOf(nodes[0], id, type);
-      await using hold = await MessageHold.take(nodes[0].databaseUrl, id);
+      await using hold = await lockMessage(nodes[0].databaseUrl, id);
       const key = randomUUID();
       const running = change(here, id, key);
       await hold.waiting();

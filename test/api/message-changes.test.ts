@@ -4,20 +4,10 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { STATUSES } from "../../src/messages/states.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
-import {
-  afterSeconds,
-  assertChanged,
-  assertRefused,
-  callerOf,
-  eventsOf,
-  queueRowOf,
-  setStatus,
-  typesOf,
-  type Caller,
-  type Json,
-} from "../support/changing.ts";
+import { afterSeconds, assertChanged, assertRefused, callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertReplayOf, isStored } from "../support/replay.ts";
+import { eventsOf, queueRowOf, setStatus } from "../support/tables.ts";
 
 const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const HOUR_MS = 3_600_000;

@@ -4,20 +4,10 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { isFinished, STATUSES } from "../../src/messages/states.ts";
 import { assertProblem, until } from "../support/expect.ts";
-import {
-  afterSeconds,
-  assertChanged,
-  assertRefused,
-  callerOf,
-  eventsOf,
-  setStatus,
-  typesOf,
-  uuidOf,
-  type Caller,
-  type Json,
-} from "../support/changing.ts";
+import { afterSeconds, assertChanged, assertRefused, callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertReplayOf, isReplay } from "../support/replay.ts";
+import { eventsOf, rowId, setStatus } from "../support/tables.ts";
 
 // Found nowhere afterwards: not in an answer, not in a table.
 const SECRET = "the eagle lands at noon";
@@ -242,7 +232,7 @@ describe("what is said of a message after its redaction", () => {
     assert.deepEqual([record["status"], record["body"], record["metadata"]], ["delivered", null, {}]);
     const [row] = await travelling.rows<{ body: string | null; redacted_at: Date | null }>(
       "select body, redacted_at from messages where id = $1",
-      [uuidOf(id)],
+      [rowId(id)],
     );
     assert.equal(row?.body, null);
     assert.ok(row?.redacted_at instanceof Date);

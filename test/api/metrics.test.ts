@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { until } from "../support/expect.ts";
 import { startGodwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
-import { withoutDatabase } from "../support/without-database.ts";
+import { withoutDatabase } from "../support/outage.ts";
 
 test("the pool and the links are seen, and a process without certificate and without embedded database has no figures of them", async () => {
   await using godwit = await startGodwit({ roles: "api,dispatch" });

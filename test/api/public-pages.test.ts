@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { withoutDatabase } from "../support/without-database.ts";
+import { withoutDatabase } from "../support/outage.ts";
 
 const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 

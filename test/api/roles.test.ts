@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { callerOf, eventsOf, queueRowOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
 import { assertProblem, NEVER_MS, until, untilListening } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { assertReplayOf, effectCount, isStored, NEVER, unique } from "../support/replay.ts";
+import { eventsOf, queueRowOf } from "../support/tables.ts";
 
 const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
 const ACCEPTED = '{link="simulator",outcome="accepted"}';

@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
 import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
 import {
   clientOf,
-  lockTable,
   RECIPIENT,
   recipients,
   SHOP,
@@ -182,7 +182,7 @@ describe("a key", () => {
   test("whose import is under way elsewhere is a conflict at once", async () => {
     const own = await alone();
     const idempotencyKey = randomUUID();
-    await using lock = await lockTable(godwit, "events");
+    await using lock = await lockTable(godwit.databaseUrl, "events");
     const asked = own.import([{ recipient: RECIPIENT }], { idempotencyKey });
     await lock.waiting();
     assertConflict(await suppressionCaller(other, own.key).import([{ recipient: RECIPIENT }], { idempotencyKey }));
@@ -198,7 +198,7 @@ test("a node that dies in the middle of an import leaves nothing, and the same k
   const own = await alone();
   const idempotencyKey = randomUUID();
   const entries = recipients(500).map((recipient) => ({ recipient }));
-  await using lock = await lockTable(godwit, "events");
+  await using lock = await lockTable(godwit.databaseUrl, "events");
   // Its suppressions are written, its events are not yet.
   const asked = suppressionCaller(doomed, own.key).import(entries, { idempotencyKey });
   const lost = assert.rejects(asked);
@@ -220,7 +220,7 @@ test("imports of the same recipients at two nodes add each once, whatever their 
   const own = await alone();
   const nodes = [own, suppressionCaller(other, own.key)];
   const entries = recipients(300).map((recipient) => ({ recipient }));
-  await using lock = await lockTable(godwit, "suppressions");
+  await using lock = await lockTable(godwit.databaseUrl, "suppressions");
   const asked = Array.from({ length: 8 }, (_, index) =>
     (nodes[index % 2] as SuppressionCaller).import([...entries.slice(index * 37), ...entries.slice(0, index * 37)].slice(0, 250)),
   );

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
 import { assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
-import { clientOf, lockTable, suppressionCaller, type SuppressionCaller } from "../support/suppression-caller.ts";
+import { clientOf, suppressionCaller, type SuppressionCaller } from "../support/suppression-caller.ts";
 
 let godwit: Godwit;
 let other: Godwit;
@@ -24,7 +25,7 @@ const typesOf = async (own: SuppressionCaller): Promise<unknown[]> => (await own
 
 test("twenty requests for the same recipient are one suppression, one 201 and one event", async () => {
   const nodes = await client("twenty");
-  await using lock = await lockTable(godwit, "suppressions");
+  await using lock = await lockTable(godwit.databaseUrl, "suppressions");
   const asked = Array.from({ length: 20 }, (_, index) =>
     (nodes[index % 2] as SuppressionCaller).post({}, { idempotencyKey: randomUUID() }),
   );
@@ -57,7 +58,7 @@ test("requests to suppress and to lift end in one state, and every change is on 
   const { id } = await nodes[0].add();
   const rounds = 5;
   for (let round = 0; round < rounds; round += 1) {
-    await using lock = await lockTable(godwit, "suppressions");
+    await using lock = await lockTable(godwit.databaseUrl, "suppressions");
     const asked = Array.from({ length: 20 }, (_, index) => {
       const node = nodes[index % 2] as SuppressionCaller;
       return index % 4 < 2 ? node.ask("DELETE", `/${String(id)}`) : node.post();

@@ -10,7 +10,6 @@ import {
   clientOf,
   RECIPIENT,
   recipients,
-  rowIdOf,
   SHOP,
   suppressionCaller,
   walk,
@@ -18,6 +17,7 @@ import {
   type Json,
   type SuppressionCaller,
 } from "../support/suppression-caller.ts";
+import { rowId } from "../support/tables.ts";
 import { Customer, Hook, startTelling, verify, type Call } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
@@ -30,7 +30,7 @@ let accounts = 0;
 const alone = (): Promise<SuppressionCaller> => clientOf(godwit, `suppressions ${(accounts += 1)}`);
 
 const accountOf = async (id: unknown): Promise<AccountId> =>
-  (await godwit.rows<{ account_id: AccountId }>("select account_id from suppressions where id = $1", [rowIdOf(id)]))[0]?.account_id ??
+  (await godwit.rows<{ account_id: AccountId }>("select account_id from suppressions where id = $1", [rowId(id)]))[0]?.account_id ??
   assert.fail();
 
 describe("a new suppression", () => {
@@ -236,7 +236,7 @@ describe("the list", () => {
               number % 2 = 0, 'import', now()
          from suppressions, generate_series(1, 12000) number
         where id = $1`,
-      [rowIdOf(id)],
+      [rowId(id)],
     );
     const pages = await walk(many.list, { sender: "Rare" });
     assert.deepEqual(

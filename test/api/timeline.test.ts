@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isDateTime } from "../../src/http/validate.ts";
-import { afterSeconds, assertChanged, callerOf, eventsOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
+import { afterSeconds, assertChanged, callerOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { eventsOf } from "../support/tables.ts";
 
 const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const SECRET = "the eagle lands at noon";

@@ -7,7 +7,7 @@ import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES } from "../../src/access/scope.ts";
 import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { withoutDatabase } from "../support/without-database.ts";
+import { withoutDatabase } from "../support/outage.ts";
 import { askToken, assertOAuthError, buy, clientOf, FORM_TYPE, newClient, TOKEN_PATH, type Client } from "../support/token-caller.ts";
 
 const HOUR_SECONDS = 3_600;

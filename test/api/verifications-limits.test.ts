@@ -3,14 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { assertProblem, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import {
-  newRecipient,
-  NO_LIMITS,
-  rowIdOf,
-  verificationCaller,
-  verifierOf,
-  type VerificationCaller,
-} from "../support/verification-caller.ts";
+import { rowId } from "../support/tables.ts";
+import { newRecipient, NO_LIMITS, verificationCaller, verifierOf, type VerificationCaller } from "../support/verification-caller.ts";
 
 const PER_RECIPIENT = 4;
 const PER_PREFIX = 7;
@@ -58,7 +52,7 @@ const longAgo = (id: unknown, ms: number): Promise<unknown> =>
         set id = (lpad(to_hex(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint - $2::bigint), 12, '0')
                   || substr(replace(id::text, '-', ''), 13))::uuid
       where id = $1`,
-    [rowIdOf("ver", id), ms],
+    [rowId(id), ms],
   );
 
 describe("an hour", () => {

@@ -5,13 +5,13 @@ import { after, before, describe, test } from "node:test";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
+import { rowId } from "../support/tables.ts";
 import { newName, templateCaller, type TemplateCaller } from "../support/template-caller.ts";
 import {
   expire,
   newRecipient,
   NO_LIMITS,
   RIGHT,
-  rowIdOf,
   verificationCaller,
   verifierOf,
   WRONG,
@@ -100,7 +100,7 @@ describe("a request for a code", () => {
     );
     const [fallback] = await godwit.rows<{ seconds: number }>(
       `select extract(epoch from due_at - to_timestamp($2::float8 / 1000))::float8 as seconds from fallbacks where message_id = $1`,
-      [rowIdOf("msg", verification["message_id"]), Date.parse(String(verification["created_at"]))],
+      [rowId(verification["message_id"]), Date.parse(String(verification["created_at"]))],
     );
     assert.ok(fallback !== undefined && Math.abs(fallback.seconds - 45) < 1, JSON.stringify(fallback));
   });
@@ -442,7 +442,7 @@ describe("a cancel", () => {
       assertProblem(again, "verification_not_pending");
       assert.equal(again.json["detail"], "it is canceled");
     }
-    assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowIdOf("msg", messageId)]), []);
+    assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(messageId)]), []);
   });
 
   test("and a check of the right code at once: one of them is taken", async () => {
@@ -465,7 +465,7 @@ describe("a second code", () => {
     assertProblem(await caller.check(first["id"], "1234"), "verification_not_pending");
     assert.equal((await caller.checked(second["id"], "1234"))["valid"], false);
     assert.equal((await caller.checked(second["id"]))["valid"], true);
-    assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowIdOf("msg", first["message_id"])]), []);
+    assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(first["message_id"])]), []);
   });
 
   test("for another recipient, another account or after the first is over leaves the first alone", async () => {

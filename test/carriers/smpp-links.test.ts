@@ -7,8 +7,8 @@ import { until } from "../support/expect.ts";
 import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
 import { deliverSm, receiptSm } from "../support/fakes/smsc-words.ts";
 import type { Godwit } from "../support/harness.ts";
+import { withoutDatabase } from "../support/outage.ts";
 import { PASSWORDS, sendTexts, smppTable, standings, startNode, textsAt, untilAll, writePlan } from "../support/smpp-service.ts";
-import { withoutDatabase } from "../support/without-database.ts";
 
 const OUR_NUMBER = `[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "default"\nenvironment = "live"\n`;
 const isSent = ({ status }: { status: string }): boolean => status === "sent";

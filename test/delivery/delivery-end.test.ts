@@ -1,13 +1,13 @@
 /** How it ends: for a process that is stopped, and for messages that time alone decides about. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import pg from "pg";
 import { within } from "../../src/lib/wait.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
 import { Database } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
 import { linkTo, LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
+import { lockTable } from "../support/locks.ts";
 import { accepted, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 
 const DONE = Symbol("done");
@@ -55,28 +55,19 @@ describe("a stop", () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const delivery = await rig.deliver({ [LINK]: carrier });
-    const lock = new pg.Client(rig.url);
-    await lock.connect();
-    rig.atEnd(() => lock.end());
     // It is not looked for before the queue is locked, nor found by a look that has begun already.
     carrier.isReady = false;
     await until("no claim to be under way", async () => {
       const claims = "select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%walk_0%'";
-      return (await lock.query(`${claims} and pid <> pg_backend_pid()`)).rows.length === 0 || undefined;
+      return (await rig.rows(`${claims} and pid <> pg_backend_pid()`)).length === 0 || undefined;
     });
     const message = await rig.accept();
-    // Nobody gets at the queue; the claim waits.
-    await lock.query("begin; lock table delivery_queue in access exclusive mode");
+    await using lock = await lockTable(rig.url, "delivery_queue", "access exclusive");
     carrier.isReady = true;
     carrier.changed();
-    await until("the claim to wait", async () => {
-      const { rows } = await lock.query<{ count: string }>(
-        "select count(*) from pg_locks where not granted and relation = 'delivery_queue'::regclass",
-      );
-      return Number(rows[0]?.count) > 0 || undefined;
-    });
+    await lock.waiting();
     const stopping = delivery.stop();
-    await lock.query("commit");
+    await lock.release();
     assert.ok(await isDone(stopping, LIMIT_MS), "and it does not wait for anything else");
     assert.equal(carrier.sends.length, 0);
     assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due at once, for anybody");

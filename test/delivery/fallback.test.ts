@@ -9,7 +9,8 @@ import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
-import { rowIdOf, type Json } from "../support/verification-caller.ts";
+import { rowId } from "../support/tables.ts";
+import type { Json } from "../support/verification-caller.ts";
 import { templateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, messageOf, startTelling } from "../support/webhook-service.ts";
 
@@ -349,7 +350,7 @@ describe("through the door", () => {
 
   const post = (body: object): Promise<Reply> => godwit.send(customer.key, body);
   const dueOf = async (id: unknown): Promise<number | undefined> => {
-    const [row] = await godwit.rows<{ due_at: Date }>("select due_at from fallbacks where message_id = $1", [rowIdOf("msg", id)]);
+    const [row] = await godwit.rows<{ due_at: Date }>("select due_at from fallbacks where message_id = $1", [rowId(id)]);
     return row?.due_at.getTime();
   };
 
@@ -390,7 +391,7 @@ describe("through the door", () => {
     assert.equal(await dueOf(id), sendAt + 30_000);
     await customer.done("PATCH", `/v1/messages/${id}`, { body: "Another", priority: "high", ttl_seconds: 60 });
     assert.equal(await dueOf(id), sendAt + 30_000);
-    const [row] = await godwit.rows<{ steps: string }>("select steps from fallbacks where message_id = $1", [rowIdOf("msg", id)]);
+    const [row] = await godwit.rows<{ steps: string }>("select steps from fallbacks where message_id = $1", [rowId(id)]);
     assert.match(row?.steps ?? "", /"body":"Later"/);
   });
 

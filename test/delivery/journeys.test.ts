@@ -2,10 +2,11 @@
  *  and the metrics say of it. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { callerOf, queueRowOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
+import { callerOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { queueRowOf } from "../support/tables.ts";
 
 type Channel = "sms" | "whatsapp";
 type Journey = {

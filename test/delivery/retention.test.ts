@@ -16,6 +16,7 @@ import { listWeeks, createPartitions } from "../../src/storage/partitions.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import type { LogLine } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -378,17 +379,11 @@ describe("in the background", () => {
   });
 
   test("a stop ends a turn that is stuck, and tells nobody of an error", async () => {
-    await using reader = await connectClient();
-    await reader.client.query("begin");
-    await reader.client.query("lock table messages_20240101 in access exclusive mode");
+    await using lock = await lockTable(url, "messages_20240101", "access exclusive");
     const errors: unknown[] = [];
     const keeper = retentionJob(db, { ...options, onError: (error) => errors.push(error) });
     keeper.start();
-    const isStuck = async (): Promise<true | undefined> =>
-      (await reader.client.query("select from pg_locks where relation = 'messages_20240101'::regclass and not granted")).rowCount === 1
-        ? true
-        : undefined;
-    assert.ok(await poll(isStuck, { timeoutMs: LIMIT_MS, everyMs: 20 }), "the turn does not wait");
+    await lock.waiting();
     const startedAt = performance.now();
     await keeper.stop();
     assert.ok(performance.now() - startedAt < LIMIT_MS);
@@ -397,7 +392,7 @@ describe("in the background", () => {
     const closed = db.close().then(() => true);
     assert.equal(await within(closed, LIMIT_MS), true);
     db = connectDatabase();
-    await reader.client.query("rollback");
+    await lock.release();
     assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
   });
 });

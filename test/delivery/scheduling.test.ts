@@ -1,20 +1,11 @@
 /** Time: messages that wait for theirs, and messages whose time is over before they were handed over. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  afterSeconds,
-  assertChanged,
-  callerOf,
-  eventsOf,
-  queueRowOf,
-  typesOf,
-  uuidOf,
-  type Caller,
-  type Json,
-} from "../support/changing.ts";
+import { afterSeconds, assertChanged, callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
+import { eventsOf, queueRowOf, rowId } from "../support/tables.ts";
 
 const DAY_S = 86_400;
 // How far the clocks of the test, the service and the database may be apart.
@@ -178,9 +169,9 @@ describe("ttl_seconds", () => {
   /** As if the message had been accepted an hour ago. */
   const shift = async (godwit: Godwit, id: unknown): Promise<void> => {
     const back = "- interval '1 hour'";
-    await godwit.rows(`update messages set expires_at = expires_at ${back}, send_at = send_at ${back} where id = $1`, [uuidOf(id)]);
+    await godwit.rows(`update messages set expires_at = expires_at ${back}, send_at = send_at ${back} where id = $1`, [rowId(id)]);
     await godwit.rows(`update delivery_queue set expires_at = expires_at ${back}, due_at = due_at ${back} where message_id = $1`, [
-      uuidOf(id),
+      rowId(id),
     ]);
   };
   const ERROR = {

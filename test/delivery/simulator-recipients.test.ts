@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { callerOf, eventsOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics } from "../support/metrics-text.ts";
+import { withoutDatabase } from "../support/outage.ts";
 import { assertReplayOf } from "../support/replay.ts";
+import { eventsOf } from "../support/tables.ts";
 import { Customer, Hook, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
-import { withoutDatabase } from "../support/without-database.ts";
 
 const CHANNELS = ["sms", "whatsapp"] as const;
 const OURS = "+15005550000";

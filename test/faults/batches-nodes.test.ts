@@ -10,7 +10,7 @@ import { DatabaseWire } from "../support/database-wire.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
@@ -50,7 +50,7 @@ describe("two nodes", () => {
   });
 
   test("while one is in the midst of it, the other answers that it runs; and replays it when it is done", async () => {
-    await using hold = await Hold.take(nodeA.databaseUrl as string);
+    await using hold = await holdAccepts(nodeA.databaseUrl);
     const options = { idempotencyKey: randomUUID() };
     const body = { defaults: DEFAULTS, items: items(300, (index) => (index === 299 ? { body: HELD_BODY } : {})) };
     const running = here.post(body, options);
@@ -315,7 +315,7 @@ describe("a connection cut while a batch is stored", () => {
 
   for (const moment of ["answered", "ended"] as const) {
     test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
-      await using hold = await Hold.take(direct.databaseUrl as string);
+      await using hold = await holdAccepts(direct.databaseUrl);
       const { key, body } = request({ body: HELD_BODY });
       const running = near.post(body, { idempotencyKey: key });
       await hold.waiting();
@@ -329,7 +329,7 @@ describe("a connection cut while a batch is stored", () => {
   }
 
   test("in its end, without a key: the outcome is told all the same", async () => {
-    await using hold = await Hold.take(direct.databaseUrl as string);
+    await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
     const running = near.post(body);
     await hold.waiting();
@@ -342,7 +342,7 @@ describe("a connection cut while a batch is stored", () => {
   });
 
   test("while its last messages wait: 503, nothing of it runs on, and a retry makes one batch", async () => {
-    await using hold = await Hold.take(direct.databaseUrl as string);
+    await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
     const running = near.post(body, { idempotencyKey: key });
     await hold.waiting();

@@ -13,8 +13,8 @@ import { socketDir } from "../../src/storage/data-directory.ts";
 import { Database } from "../../src/storage/database.ts";
 import { createDatabase, lookingUrl } from "../support/database.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertFirst, effectCount, isReplay, NEVER, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
 import {
@@ -344,7 +344,7 @@ describe("a graceful stop", () => {
   test("waits for a request under way, and answers it", async () => {
     const godwit = await startGodwit();
     const apiKey = await godwit.key();
-    await using hold = await Hold.take(godwit.databaseUrl as string);
+    await using hold = await holdAccepts(godwit.databaseUrl);
     const running = godwit.send(apiKey, { body: HELD_BODY });
     await hold.waiting();
     const stopped = godwit.stop();

@@ -5,13 +5,13 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { poll } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { adminUrl, createDatabase } from "../support/database.ts";
+import { createDatabase } from "../support/database.ts";
 import { LIMIT_MS } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
+import { HELD_BODY, holdAccepts } from "../support/locks.ts";
+import { allowConnections, cutConnections } from "../support/outage.ts";
 import { assertFirst, assertReplayOf, effectCount, isReplay, isStored, NEVER, ONCE, unique } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
 import { assertEachOnce, assertNothingDone, assertNothingHalfDone, retryUnanswered, sendUntil } from "../support/sending.ts";
@@ -41,11 +41,7 @@ describe("connections cut under load", () => {
     const load = sendUntil(stop.signal, { godwit, apiKey });
     for (let count = 0; count < 10; count += 1) {
       await sleep(200 + random() * 150);
-      await godwit.rows(
-        `select pg_terminate_backend(pid)
-           from pg_stat_activity
-          where datname = current_database() and application_name like 'godwit %' and application_name not like 'godwit test %'`,
-      );
+      await cutConnections(godwit.databaseUrl, "application_name like 'godwit %' and application_name not like 'godwit test %'");
     }
     stop.abort();
     const sent = await load;
@@ -149,12 +145,12 @@ describe("a connection cut in mid-statement", () => {
   });
 
   test("while the statement runs: it is ended before the answer, so that a 503 stays true", async () => {
-    await using hold = await Hold.take(direct.databaseUrl as string);
+    await using hold = await holdAccepts(direct.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     wire.cutNext("running", String(body["client_reference"]));
     assertUnavailable(await postTo(godwit, apiKey, key, body));
-    assert.equal(await hold.held(), 0, "nothing of it runs any more");
+    assert.equal((await hold.waiters()).length, 0, "nothing of it runs any more");
     await hold.release();
     assert.equal(await isStored(direct, key), false);
     assert.deepEqual(await effectCount(direct, body), NEVER);
@@ -169,12 +165,12 @@ describe("a connection cut whose session cannot be ended", () => {
     await using direct = await startGodwit();
     const wire = await DatabaseWire.to(direct.databaseUrl as string);
     const godwit = await startGodwit({ databaseUrl: wire.url });
-    await using hold = await Hold.take(direct.databaseUrl as string);
+    await using hold = await holdAccepts(direct.databaseUrl);
     let backend = 0;
     try {
       const running = postTo(godwit, await direct.key(), randomUUID(), unique({ body: HELD_BODY }));
       await hold.waiting();
-      backend = await hold.backend();
+      backend = (await hold.waiters())[0] ?? 0;
       if (isLocalPostgres(backend)) process.kill(backend, "SIGSTOP");
       else context.skip("the database runs elsewhere");
       wire.cutAll();
@@ -191,30 +187,15 @@ describe("a connection cut whose session cannot be ended", () => {
 });
 
 describe("a database that is away", () => {
-  let admin: pg.Client;
-  let databaseUrl: string;
-  let name: string;
-  beforeEach(async () => {
-    databaseUrl = await createDatabase();
-    name = new pg.Client(databaseUrl).database ?? "";
-    admin = new pg.Client(adminUrl());
-    await admin.connect();
-  });
-  afterEach(() => admin.end());
-
-  const close = async (): Promise<void> => {
-    await admin.query(`alter database ${name} with allow_connections false`);
-    await admin.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name]);
-  };
-
   test("is a 503 for requests and for readiness, and both come back with it", async () => {
-    await using godwit = await startGodwit({ databaseUrl });
+    await using godwit = await startGodwit();
     await godwit.unlimited();
     const apiKey = await godwit.key();
     const key = randomUUID();
     const body = unique();
     assertFirst(await godwit.send(apiKey));
-    await close();
+    await allowConnections(godwit.databaseUrl, false);
+    await cutConnections(godwit.databaseUrl);
     for (let count = 0; count < 3; count += 1) assertUnavailable(await postTo(godwit, apiKey, key, body));
     const readiness = async (status: number): Promise<true | undefined> =>
       (await godwit.request("GET", "/readyz")).status === status || undefined;
@@ -222,7 +203,7 @@ describe("a database that is away", () => {
     assertUnavailable(await godwit.request("GET", "/readyz"));
     assert.equal((await godwit.request("GET", "/livez")).status, 200);
 
-    await admin.query(`alter database ${name} with allow_connections true`);
+    await allowConnections(godwit.databaseUrl, true);
     const ask = async (): Promise<Reply | undefined> => {
       const reply = await postTo(godwit, apiKey, key, body);
       return reply.status === 503 ? undefined : reply;

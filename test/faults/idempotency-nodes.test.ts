@@ -4,8 +4,9 @@ import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { poll, within } from "../../src/lib/wait.ts";
 import { LIMIT_MS } from "../support/expect.ts";
-import { Hold, HELD_BODY } from "../support/hold.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { HELD_BODY, holdAccepts, type Lock } from "../support/locks.ts";
+import { cutConnections } from "../support/outage.ts";
 import {
   assertConflict,
   assertFirst,
@@ -95,9 +96,9 @@ describe("two nodes", () => {
 });
 
 describe("while the first request runs on one node", () => {
-  let hold: Hold;
+  let hold: Lock;
   beforeEach(async () => {
-    hold = await Hold.take(nodeA.databaseUrl as string);
+    hold = await holdAccepts(nodeA.databaseUrl);
   });
   afterEach(() => hold.release());
 
@@ -165,9 +166,7 @@ describe("while the first request runs on one node", () => {
     const body = unique({ body: HELD_BODY });
     const running = postTo(nodeA, key, body);
     await hold.waiting();
-    await nodeA.rows(
-      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    );
+    await cutConnections(nodeA.databaseUrl, "wait_event_type = 'Lock'");
     assert.equal((await running).status, 503);
     await hold.release();
     assertFirst(await postTo(nodeB, key, body));

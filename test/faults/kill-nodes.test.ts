@@ -2,14 +2,13 @@
  *  none is lost. A witness outside says what left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import pg from "pg";
 import { decodeId } from "../../src/lib/id.ts";
 import { assertAccounted, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { gate, prompt, Scene, until, type Node } from "../support/dispatching.ts";
 import type { PlanOf } from "../support/fakes/witness.ts";
-import { adminUrl } from "../support/database.ts";
 import { NEVER_MS } from "../support/expect.ts";
+import { allowConnections, cutConnections } from "../support/outage.ts";
 
 const WINDOW = 40;
 // A carrier here answers in tenths of a second. On a busy machine its answer comes later, and nobody is to doubt it.
@@ -67,7 +66,7 @@ async function cutAll(scene: Scene, wire: DatabaseWire, { name }: Node): Promise
   wire.cutAll();
   await until("the old sessions are over", async () => {
     const pids = sessions.map(({ pid }) => pid);
-    await scene.rows("select pg_terminate_backend(pid) from pg_stat_activity where pid = any ($1::integer[]) and state = 'idle'", [pids]);
+    await cutConnections(scene.databaseUrl, `pid = any ('{${pids.join()}}') and state = 'idle'`);
     return (await scene.rows("select from pg_stat_activity where pid = any ($1::integer[])", [pids])).length === 0;
   });
 }
@@ -113,10 +112,7 @@ describe("a process that loses the database", () => {
     });
     const { witness } = scene;
     const wire = await DatabaseWire.to(scene.databaseUrl);
-    const [database] = await scene.rows<{ name: string }>("select current_database() as name");
-    const allow = (isAllowed: boolean) => admin.query(`alter database ${database?.name} with allow_connections ${isAllowed}`);
-    const admin = new pg.Client(adminUrl());
-    await admin.connect();
+    const allow = (isAllowed: boolean) => allowConnections(scene.databaseUrl, isAllowed);
     try {
       await scene.accept(50);
       const node = await scene.start(wire.url);
@@ -134,7 +130,6 @@ describe("a process that loses the database", () => {
       assert.equal((await scene.stop(node)).code, 0);
     } finally {
       await allow(true);
-      await admin.end();
       await wire.close();
     }
   });

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { assertChanged, assertRefused, callerOf, eventsOf, MessageHold, queueRowOf, type Caller, type Json } from "../support/changing.ts";
+import { assertChanged, assertRefused, callerOf, type Caller, type Json } from "../support/changing.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { lockMessage } from "../support/locks.ts";
 import { assertReplayOf, isStored } from "../support/replay.ts";
+import { eventsOf, queueRowOf } from "../support/tables.ts";
 
 const canceledOf = async (godwit: Godwit, id: unknown): Promise<number> =>
   (await eventsOf(godwit, id)).filter(({ type }) => type === "message.canceled").length;
@@ -72,7 +74,7 @@ describe("a connection cut while a message is changed", () => {
   for (const moment of ["answered", "ended"] as const) {
     test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
       const { id } = await send();
-      await using hold = await MessageHold.take(direct.databaseUrl, id);
+      await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
       const running = caller.cancel(id, { idempotencyKey });
       await hold.waiting();
@@ -90,7 +92,7 @@ describe("a connection cut while a message is changed", () => {
     // Upkeep may come in between and be cut in its place: then once more.
     await until("the cut hit the change", async () => {
       const { id } = await send();
-      await using hold = await MessageHold.take(direct.databaseUrl, id);
+      await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
       const running = caller.cancel(id, { idempotencyKey });
       await hold.waiting();
@@ -109,7 +111,7 @@ describe("a connection cut while a message is changed", () => {
   test("while it waits for the message: 503, nothing of it runs on, and a retry is executed once", async () => {
     const message = await send();
     const { id } = message;
-    const hold = await MessageHold.take(direct.databaseUrl, id);
+    const hold = await lockMessage(direct.databaseUrl, id);
     const idempotencyKey = randomUUID();
     const running = caller.cancel(id, { idempotencyKey });
     await hold.waiting();
@@ -129,7 +131,7 @@ describe("a connection cut while a message is changed", () => {
   test("in the end of a refusal, the answer lost: the refusal is told, and remembered", async () => {
     const { id } = await send();
     assertChanged(await callerOf(direct, apiKey).cancel(id));
-    await using hold = await MessageHold.take(direct.databaseUrl, id);
+    await using hold = await lockMessage(direct.databaseUrl, id);
     const idempotencyKey = randomUUID();
     const running = caller.cancel(id, { idempotencyKey });
     await hold.waiting();

@@ -3,14 +3,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts";
-import { adminUrl } from "../support/database.ts";
 import { ERROR, type Godwit, type StartOptions } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { allowConnections, cutConnections } from "../support/outage.ts";
 import { Customer, Hook, idsOf, messageOf, OK, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
 
 /** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
@@ -100,10 +99,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const customer = await Customer.of(accepting);
     const endpoint = await customer.endpoint(hook);
     const wire = await DatabaseWire.to(accepting.databaseUrl as string);
-    const admin = new pg.Client(adminUrl());
-    await admin.connect();
-    const name = new pg.Client(accepting.databaseUrl).database ?? "";
-    const allow = (isAllowed: boolean) => admin.query(`alter database ${name} with allow_connections ${isAllowed}`);
+    const allow = (isAllowed: boolean) => allowConnections(accepting.databaseUrl, isAllowed);
     let telling: Godwit | undefined;
     try {
       const ids = await sendMany(customer, 600);
@@ -128,7 +124,6 @@ describe("no event is lost", { concurrency: 3 }, () => {
       assert.equal((await telling.request("GET", "/readyz")).status, 200);
     } finally {
       await allow(true);
-      await admin.end();
       await telling?.stop();
       await wire.close();
     }
@@ -207,9 +202,7 @@ describe("two nodes", () => {
     await untilListening(telling);
     // As through a pooler that has no sessions: what is announced is heard by nobody.
     const deafen = setInterval(() => {
-      void accepting.rows(
-        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen %' and pid <> pg_backend_pid()",
-      );
+      void cutConnections(accepting.databaseUrl, "query like 'listen %'");
     }, 20);
     try {
       const delays = await sendInTurn(endpoint, 4);

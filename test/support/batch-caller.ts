@@ -1,10 +1,9 @@
 /** A client that sends batches, and a look at what they left behind. */
 import assert from "node:assert/strict";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
 import { recipientNo } from "./delivery-rig.ts";
 import { until, type Fault } from "./expect.ts";
 import type { Godwit, Reply, RequestOptions } from "./harness.ts";
+import { rowId } from "./tables.ts";
 
 export type Json = Reply["json"];
 type Result = {
@@ -80,19 +79,13 @@ export function acceptedOf(reply: Reply): Accepted {
   return reply.json as Accepted;
 }
 
-export function batchUuid(id: unknown): string {
-  const uuid = decodeId("batch", String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
 export async function effectsOf(node: Godwit, id: unknown): Promise<Effects> {
   const [row] = await node.rows<Effects>(
     `select (select count(*)::integer from batches where id = $1) as batches,
             (select count(*)::integer from messages where batch_id = $1) as messages,
             (select count(*)::integer from events e join messages m on m.id = e.message_id where m.batch_id = $1) as events,
             (select count(*)::integer from delivery_queue q join messages m on m.id = q.message_id where m.batch_id = $1) as queued`,
-    [batchUuid(id)],
+    [rowId(id)],
   );
   assert.ok(row !== undefined);
   return row;

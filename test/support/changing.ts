@@ -1,10 +1,6 @@
 /** What the tests of messages that change share: asking for a change, reading what became of a message, holding one still. */
 import assert from "node:assert/strict";
-import pg from "pg";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
-import { poll } from "../../src/lib/wait.ts";
-import { LIMIT_MS, until } from "./expect.ts";
+import { until } from "./expect.ts";
 import { sms, type Godwit, type Reply, type RequestOptions } from "./harness.ts";
 import { assertOneExecution } from "./replay.ts";
 
@@ -76,31 +72,6 @@ export const typesOf = (entries: readonly Entry[]): string[] => entries.map(({ t
 
 export const afterSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
-/** The id as the tables have it. */
-export function uuidOf(id: unknown): string {
-  const uuid = decodeId("msg", String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
-export type EventRow = { type: string; sequence: number; previous_status: string | null; is_ignored: boolean; record: string | null };
-
-/** What the table of events has of a message, the oldest first. */
-export const eventsOf = (godwit: Godwit, id: unknown): Promise<EventRow[]> =>
-  godwit.rows<EventRow>("select type, sequence, previous_status, is_ignored, record from events where message_id = $1 order by id", [
-    uuidOf(id),
-  ]);
-
-export type QueueRow = { link: string; priority: number; due_at: Date; expires_at: Date };
-
-export const queueRowOf = async (godwit: Godwit, id: unknown): Promise<QueueRow | undefined> =>
-  (await godwit.rows<QueueRow>("select link, priority, due_at, expires_at from delivery_queue where message_id = $1", [uuidOf(id)]))[0];
-
-/** Makes a message something else behind the service's back. */
-export const setStatus = async (godwit: Godwit, id: unknown, status: string): Promise<void> => {
-  await godwit.rows("update messages set status = $2 where id = $1", [uuidOf(id), status]);
-};
-
 /** Executed, and not as a replay. */
 export function assertChanged(reply: Reply): void {
   assert.equal(reply.status, 200, reply.text);
@@ -116,45 +87,3 @@ export function assertRefused(reply: Reply, code: string, status: string): void 
 
 /** Of answers to one change asked for many times at once: one made it, the others are conflicts or its replays. */
 export const assertOneChange = (replies: readonly Reply[]): Reply => assertOneExecution(replies, 200);
-
-/** Holds one message: whoever wants to change it waits in mid-transaction, its key claimed and nothing committed. */
-export class MessageHold {
-  readonly #client: pg.Client;
-  #isReleased = false;
-
-  private constructor(client: pg.Client) {
-    this.#client = client;
-  }
-
-  static async take(databaseUrl: string | undefined, id: unknown): Promise<MessageHold> {
-    const client = new pg.Client(databaseUrl);
-    client.on("error", () => undefined);
-    await client.connect();
-    await client.query("begin");
-    await client.query("select from messages where id = $1 for update", [uuidOf(id)]);
-    return new MessageHold(client);
-  }
-
-  /** Resolves once somebody waits for it. */
-  async waiting(): Promise<void> {
-    const ask = async (): Promise<true | undefined> => {
-      const { rowCount } = await this.#client.query(
-        "select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))",
-      );
-      return rowCount === 0 ? undefined : true;
-    };
-    assert.ok(await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 10 }), "nobody waits for the message");
-  }
-
-  /** Lets what waits go on. Twice is as good as once. */
-  async release(): Promise<void> {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    await this.#client.query("rollback");
-    await this.#client.end();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-}

@@ -5,7 +5,7 @@ import pg from "pg";
 /** The migrated database that every other one is a copy of. */
 export const TEMPLATE = "godwit_template";
 
-export function adminUrl(): string {
+function adminUrl(): string {
   const url = process.env["TEST_DATABASE_URL"];
   if (url === undefined) throw new Error("run the tests with npm test: it starts the database they need");
   return url;
@@ -50,7 +50,8 @@ const dropAll = (): Promise<void> =>
     for (const name of created.splice(0)) await client.query(`drop database if exists ${name} with (force)`);
   });
 
-async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+/** Runs statements on the server that holds all databases of the tests. */
+export async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client(adminUrl());
   await client.connect();
   try {

@@ -1,8 +1,5 @@
-/** A client that has endpoints, and what holds them still. */
+/** A client that has webhook endpoints. */
 import assert from "node:assert/strict";
-import pg from "pg";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
 import { until } from "./expect.ts";
 import type { Godwit, Reply, RequestOptions } from "./harness.ts";
 
@@ -41,40 +38,5 @@ export function endpointCaller(node: Godwit, key: string) {
     /** Waits until what was missed is in the queue. */
     recovered: (id: unknown): Promise<Json> =>
       until(`${String(id)} to be done with its recovery`, async () => [await read(id)].find((endpoint) => endpoint["recovery"] === null)),
-  };
-}
-
-/** The id as the tables have it. */
-export function rowId(prefix: "whe" | "evt" | "dlv" | "msg", id: unknown): string {
-  const uuid = decodeId(prefix, String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
-/** How many deliveries wait for an endpoint. */
-export const waitingFor = async (node: Godwit, id: unknown): Promise<number> =>
-  (await node.rows("select from webhook_queue where endpoint_id = $1", [rowId("whe", id)])).length;
-
-/** Whoever wants to write to an endpoint waits, in mid-transaction. */
-export async function lockEndpoints({ databaseUrl }: Godwit) {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query("begin");
-  await client.query("lock table webhook_endpoints in exclusive mode");
-  let isReleased = false;
-  const release = async (): Promise<void> => {
-    if (!isReleased) await client.end();
-    isReleased = true;
-  };
-  return {
-    release,
-    /** Resolves once so many wait, for this or for each other. */
-    waiting: (count = 1) =>
-      until(`${count} to wait`, async () => {
-        const waiting =
-          "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())";
-        return ((await client.query(waiting)).rowCount ?? 0) >= count ? true : undefined;
-      }),
-    [Symbol.asyncDispose]: release,
   };
 }

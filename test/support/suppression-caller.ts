@@ -1,9 +1,5 @@
 /** A client that suppresses recipients, and what it leaves behind. */
 import assert from "node:assert/strict";
-import pg from "pg";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
-import { until } from "./expect.ts";
 import type { Godwit, KeyOptions, Reply, RequestOptions } from "./harness.ts";
 import { recipientOf } from "./recipient.ts";
 
@@ -71,35 +67,5 @@ export async function walk(page: (query: Record<string, string>) => Promise<Page
   return pages;
 }
 
-/** The id as the tables have it. */
-export function rowIdOf(id: unknown): string {
-  const uuid = decodeId("sup", String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
 export const without = (record: Json, ...names: readonly string[]): Json =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
-
-/** Whoever wants to write to a table waits, in mid-transaction. */
-export async function lockTable({ databaseUrl }: Godwit, table: string) {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query(`begin; lock table ${table} in exclusive mode`);
-  let isReleased = false;
-  const release = async (): Promise<void> => {
-    if (!isReleased) await client.end();
-    isReleased = true;
-  };
-  return {
-    release,
-    /** Resolves once so many wait, for this or for each other. */
-    waiting: (count = 1) =>
-      until(`${count} to wait`, async () => {
-        const waiting =
-          "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())";
-        return ((await client.query(waiting)).rowCount ?? 0) >= count ? true : undefined;
-      }),
-    [Symbol.asyncDispose]: release,
-  };
-}

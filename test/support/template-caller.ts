@@ -1,9 +1,5 @@
 /** A client that has templates, and what holds them still. */
 import assert from "node:assert/strict";
-import pg from "pg";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
-import { until } from "./expect.ts";
 import type { Godwit, Reply, RequestOptions } from "./harness.ts";
 
 export type Json = Reply["json"];
@@ -44,36 +40,5 @@ export function templateCaller(node: Godwit, key: string) {
         .filter(({ template }) => template["id"] === id)
         .toReversed();
     },
-  };
-}
-
-/** The id as the tables have it. */
-export function rowId(id: unknown): string {
-  const uuid = decodeId("tmpl", String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
-/** Whoever wants to change a template waits, in mid-transaction. */
-export async function lockTemplates({ databaseUrl }: Godwit) {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  await client.query("begin");
-  await client.query("lock table templates in exclusive mode");
-  let isReleased = false;
-  const release = async (): Promise<void> => {
-    if (!isReleased) await client.end();
-    isReleased = true;
-  };
-  return {
-    release,
-    /** Resolves once so many wait, for this or for each other. */
-    waiting: (count: number) =>
-      until(`${count} to wait`, async () => {
-        const waiting =
-          "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())";
-        return ((await client.query(waiting)).rowCount ?? 0) >= count ? true : undefined;
-      }),
-    [Symbol.asyncDispose]: release,
   };
 }

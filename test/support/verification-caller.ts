@@ -1,9 +1,8 @@
 /** A client that sends codes and checks them, and what that leaves behind. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
 import type { Godwit, KeyOptions, Reply, RequestOptions } from "./harness.ts";
+import { rowId } from "./tables.ts";
 
 export type Json = Reply["json"];
 export type VerificationCaller = ReturnType<typeof verificationCaller>;
@@ -60,13 +59,6 @@ export async function verifierOf(node: Godwit, account: string, options: KeyOpti
   return verificationCaller(node, key);
 }
 
-/** The id as the tables have it. */
-export function rowIdOf(prefix: "ver" | "msg", id: unknown): string {
-  const uuid = decodeId(prefix, String(id));
-  assert.ok(uuid !== undefined, `${String(id)} is an id`);
-  return uuidToText(uuid);
-}
-
 /** As if its time had passed. */
 export const expire = (node: Godwit, id: unknown): Promise<unknown> =>
-  node.rows("update verifications set expires_at = now() - interval '1 millisecond' where id = $1", [rowIdOf("ver", id)]);
+  node.rows("update verifications set expires_at = now() - interval '1 millisecond' where id = $1", [rowId(id)]);

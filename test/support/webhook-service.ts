@@ -6,11 +6,10 @@ import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { decodeId } from "../../src/lib/id.ts";
-import { uuidToText } from "../../src/lib/uuid.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
 import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
+import { rowId } from "./tables.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 export type Json = Record<string, unknown>;
@@ -201,9 +200,7 @@ export class Endpoint {
 
   /** The id as the tables have it. */
   get uuid(): string {
-    const uuid = decodeId("whe", this.id);
-    assert.ok(uuid !== undefined);
-    return uuidToText(uuid);
+    return rowId(this.id);
   }
 
   /** The same endpoint at another node. */

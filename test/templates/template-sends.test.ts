@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { afterSeconds, assertChanged, callerOf, eventsOf, setStatus, uuidOf, type Caller } from "../support/changing.ts";
+import { afterSeconds, assertChanged, callerOf, type Caller } from "../support/changing.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertFirst, assertReplayOf } from "../support/replay.ts";
-import { BOTH, newName, rowId, templateCaller, type Json, type TemplateCaller } from "../support/template-caller.ts";
+import { eventsOf, rowId, setStatus } from "../support/tables.ts";
+import { BOTH, newName, templateCaller, type Json, type TemplateCaller } from "../support/template-caller.ts";
 
 let godwit: Godwit;
 let key: string;
@@ -403,7 +404,7 @@ describe("the redaction of a template's message", () => {
     assertChanged(await caller.redact(one.json["id"]));
     assert.equal((await caller.read(one.json["id"]))["template_id"], template["id"]);
     assert.deepEqual(await caller.read(other.json["id"]), other.json);
-    const [row] = await godwit.rows<{ template: Json }>("select template from messages where id = $1", [uuidOf(one.json["id"])]);
+    const [row] = await godwit.rows<{ template: Json }>("select template from messages where id = $1", [rowId(one.json["id"])]);
     assert.equal(row?.template["variables"], null);
   });
 

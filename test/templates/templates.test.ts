@@ -9,7 +9,9 @@ import { toId, type AccountId } from "../../src/lib/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { BOTH, lockTemplates, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
+import { lockTable } from "../support/locks.ts";
+import { rowId } from "../support/tables.ts";
+import { BOTH, newName, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
@@ -176,7 +178,7 @@ describe("the same key twice", () => {
 describe("names", () => {
   test("of two that want one at the same time, one gets it", async () => {
     const name = newName();
-    await using lock = await lockTemplates(godwit);
+    await using lock = await lockTable(godwit.databaseUrl, "templates");
     const asked = [1, 2].map(() => caller.ask("POST", "", { body: { ...TEXT, name }, idempotencyKey: randomUUID() }));
     await lock.waiting(2);
     await lock.release();
@@ -373,7 +375,7 @@ describe("change", () => {
 
   test("by two at the same time is two versions, neither lost", async () => {
     const { id, name } = await caller.create();
-    await using lock = await lockTemplates(godwit);
+    await using lock = await lockTable(godwit.databaseUrl, "templates");
     const asked = [id, name].map((which, index) => caller.edit(which, { body: `${index} {{name}}` }));
     await lock.waiting(2);
     await lock.release();
@@ -416,7 +418,7 @@ test("an environment may have so many templates and no more, archived ones aside
       where id = $1`,
     [rowId(id)],
   );
-  await using lock = await lockTemplates(godwit);
+  await using lock = await lockTable(godwit.databaseUrl, "templates");
   const asked = Array.from({ length: 5 }, () => own.ask("POST", "", { body: { ...TEXT, name: newName() } }));
   await lock.waiting(5);
   await lock.release();

@@ -5,15 +5,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import pg from "pg";
 import { isDateTime } from "../../src/http/validate.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/lib/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "../support/expect.ts";
+import { lockTable } from "../support/locks.ts";
+import { withoutDatabase } from "../support/outage.ts";
 import { assertOAuthError, clientOf, FORM_TYPE, TOKEN_PATH, type Client } from "../support/token-caller.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { withoutDatabase } from "../support/without-database.ts";
 
 type Declared = { description: string; headers: Record<string, unknown>; content: Record<string, { schema: object }> };
 type Operation = {
@@ -290,25 +290,15 @@ const lockedTableOf = (route: Route): string => (tableOf(route) === "api_keys" ?
 /** The key's first request waits for whoever has locked the table, its key claimed, while the second one comes. */
 async function conflict(route: Route): Promise<Reply> {
   const path = await fitting(route);
-  const client = new pg.Client(godwit.databaseUrl);
-  await client.connect();
   const options = { idempotencyKey: randomUUID(), body: bodyOf(route) };
-  let first: Promise<Reply> | undefined;
-  try {
-    await client.query("begin");
-    // Whoever reads may.
-    await client.query(`lock table ${lockedTableOf(route)} in exclusive mode`);
-    first = ask(route, options, path);
-    await until("the first request to wait", async () => {
-      const waiting = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      return (await godwit.rows(waiting)).length > 0 || undefined;
-    });
-    return await ask(route, options, path);
-  } finally {
-    await client.end();
-    const { status, text } = (await first) ?? { status: 0, text: "" };
-    assert.ok(status >= 200 && status < 300, text);
-  }
+  await using lock = await lockTable(godwit.databaseUrl, lockedTableOf(route));
+  const first = ask(route, options, path);
+  await lock.waiting();
+  const second = await ask(route, options, path);
+  await lock.release();
+  const { status, text } = await first;
+  assert.ok(status >= 200 && status < 300, text);
+  return second;
 }
 
 async function withBrokenTable(route: Route): Promise<Reply> {

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { callerOf } from "../support/changing.ts";
-import { endpointCaller, rowId, type Json } from "../support/endpoint-caller.ts";
+import { endpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { clientOf, idsOf, page, typesOf, type Client, type Event, type Page } from "../support/event-pages.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
 import { assertOneExecution } from "../support/replay.ts";
+import { rowId } from "../support/tables.ts";
 
 describe("what is told", () => {
   let node: Godwit;
@@ -149,7 +150,7 @@ test("in a storm each change has one event, and each endpoint that wants it one 
       `select e.type, count(distinct e.id)::integer as events, count(q.id)::integer as deliveries, count(distinct q.endpoint_id)::integer as endpoints
          from events e left join webhook_queue q on q.event_id = e.id
         where e.message_id = $1 group by e.type order by e.type`,
-      [rowId("msg", id)],
+      [rowId(id)],
     );
     assert.deepEqual(told, [
       { type: "message.canceled", events: 1, deliveries: 3, endpoints: 3 },

@@ -12,7 +12,8 @@ import { Templates } from "../../src/templates/find-template.ts";
 import { until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
-import { BOTH, newName, rowId, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
+import { rowId } from "../support/tables.ts";
+import { BOTH, newName, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
 let godwit: Godwit;

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
-import { endpointCaller, rowId, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
 import { ERROR, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
+import { rowId, waitingFor } from "../support/tables.ts";
 
 const LONG_AGO = "2020-01-01T00:00:00Z";
 
@@ -45,7 +46,7 @@ async function settled({ node }: Client, id: unknown, event: string, status: "pe
        from webhook_queue q join events e on e.id = q.event_id
       where q.endpoint_id = $1 and q.event_id = $2
      returning id`,
-    [rowId("whe", id), rowId("evt", event), status],
+    [rowId(id), rowId(event), status],
   );
   assert.ok(row !== undefined);
   await node.rows(
@@ -63,7 +64,7 @@ async function addTwin({ node }: Client, event: string): Promise<string> {
     `insert into events (account_id, environment, id, type, record)
      select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, record from events where id = $1
      returning id`,
-    [rowId("evt", event)],
+    [rowId(event)],
   );
   assert.ok(row !== undefined);
   return encodeId("evt", row.id);
@@ -107,7 +108,7 @@ describe("the answer", () => {
       await own.retry(id, delivery["id"]);
       const queue = await godwit.rows<object>(
         "select attempts, is_retry, due_at <= now() as is_due from webhook_queue where endpoint_id = $1",
-        [rowId("whe", id)],
+        [rowId(id)],
       );
       assert.deepEqual(queue, [{ attempts: 1, is_retry: true, is_due: true }]);
     });

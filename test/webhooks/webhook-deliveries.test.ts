@@ -1,9 +1,10 @@
 /** The list of an endpoint's deliveries: order, pages, the filter, and the bounded look through very many. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { rowId } from "../support/tables.ts";
 
 let godwit: Godwit;
 let caller: EndpointCaller;
@@ -24,7 +25,7 @@ async function withDeliveries(count: number, status: string): Promise<string> {
             generate_series(1, ${count}) n,
             lateral (select (lpad(to_hex(extract(epoch from now())::bigint * 1000 - n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid) e(event)
       where id = $1`,
-    [rowId("whe", id)],
+    [rowId(id)],
   );
   return String(id);
 }

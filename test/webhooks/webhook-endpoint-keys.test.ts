@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller } from "../support/endpoint-caller.ts";
+import { endpointCaller, URL_TEXT, type EndpointCaller } from "../support/endpoint-caller.ts";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
 import { assertConflict, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
+import { rowId, waitingFor } from "../support/tables.ts";
 
 let godwit: Godwit;
 let other: Godwit;
@@ -25,12 +27,12 @@ type Place = { id: string; delivery: string };
 /** An endpoint that was told of an event, in vain. */
 async function place(): Promise<Place> {
   const id = String((await caller.create())["id"]);
-  const event = rowId("evt", await caller.test(id));
-  await godwit.rows("delete from webhook_queue where endpoint_id = $1", [rowId("whe", id)]);
+  const event = rowId(await caller.test(id));
+  await godwit.rows("delete from webhook_queue where endpoint_id = $1", [rowId(id)]);
   await godwit.rows(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
-    [rowId("whe", id), event],
+    [rowId(id), event],
   );
   return { id, delivery: String((await caller.deliveries(id)).data[0]?.["id"]) };
 }
@@ -46,7 +48,7 @@ type Row = {
 };
 
 const sealedSecret = async ({ id }: Place): Promise<unknown> =>
-  (await godwit.rows("select secret, previous_secret, updated_at from webhook_endpoints where id = $1", [rowId("whe", id)]))[0];
+  (await godwit.rows("select secret, previous_secret, updated_at from webhook_endpoints where id = $1", [rowId(id)]))[0];
 const ROWS: Readonly<Record<string, Row>> = {
   create: {
     method: "POST",
@@ -70,7 +72,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     method: "POST",
     path: ({ id, delivery }) => `/${id}/deliveries/${delivery}/retry`,
     status: 202,
-    trace: ({ id }) => godwit.rows("select due_at from webhook_queue where endpoint_id = $1", [rowId("whe", id)]),
+    trace: ({ id }) => godwit.rows("select due_at from webhook_queue where endpoint_id = $1", [rowId(id)]),
   },
   recover: {
     method: "POST",
@@ -116,7 +118,7 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
     test("while the first request runs, others with its key are conflicts, on every node", async () => {
       const at = await place();
       const options = { body, idempotencyKey: randomUUID() };
-      await using lock = await lockEndpoints(godwit);
+      await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
       const first = caller.ask(method, path(at), options);
       await lock.waiting();
       assertConflict(await caller.ask(method, path(at), options));

@@ -4,9 +4,11 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { MAX_ENDPOINTS_EACH } from "../../src/webhooks/endpoint.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
-import { endpointCaller, lockEndpoints, rowId, URL_TEXT, waitingFor, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { endpointCaller, URL_TEXT, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
+import { lockTable } from "../support/locks.ts";
+import { rowId, waitingFor } from "../support/tables.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
@@ -140,7 +142,7 @@ describe("change", () => {
 
   test("enabled again, an endpoint has no reason to be disabled and has not failed", async () => {
     const { id } = await caller.create();
-    await godwit.rows("update webhook_endpoints set failing_since = '2026-01-02T03:04:05.678Z' where id = $1", [rowId("whe", id)]);
+    await godwit.rows("update webhook_endpoints set failing_since = '2026-01-02T03:04:05.678Z' where id = $1", [rowId(id)]);
     assert.equal((await caller.read(id))["failing_since"], "2026-01-02T03:04:05.678Z");
     assert.equal((await caller.edit(id, { description: "still failing" }))["failing_since"], "2026-01-02T03:04:05.678Z");
     assert.equal((await caller.edit(id, { status: "disabled" }))["failing_since"], "2026-01-02T03:04:05.678Z");
@@ -151,7 +153,7 @@ describe("change", () => {
   for (const reason of ["gone", "failing"]) {
     test(`one that is disabled because it is ${reason} says so until it is enabled`, async () => {
       const { id } = await caller.create();
-      await godwit.rows("update webhook_endpoints set status = 'disabled', disabled_reason = $2 where id = $1", [rowId("whe", id), reason]);
+      await godwit.rows("update webhook_endpoints set status = 'disabled', disabled_reason = $2 where id = $1", [rowId(id), reason]);
       assert.equal((await caller.edit(id, { status: "disabled" }))["disabled_reason"], reason);
       assert.equal((await caller.edit(id, { status: "enabled" }))["disabled_reason"], null);
     });
@@ -191,10 +193,10 @@ test("an environment may have so many endpoints and no more, whoever asks at the
      select account_id, environment, gen_random_uuid(), url, '{webhook.test}', 'disabled', secret, now()
        from webhook_endpoints, generate_series(1, ${MAX_ENDPOINTS_EACH - 2})
       where id = $1`,
-    [rowId("whe", id)],
+    [rowId(id)],
   );
   // They have counted what there is, and cannot add to it yet.
-  await using lock = await lockEndpoints(godwit);
+  await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
   const asked = Array.from({ length: 6 }, () => own.ask("POST", "", { body: { url: URL_TEXT } }));
   await lock.waiting(6);
   await lock.release();
@@ -230,11 +232,11 @@ describe("who may", () => {
   let strangers: EndpointCaller[];
   before(async () => {
     endpoint = await caller.create();
-    const event = rowId("evt", await caller.test(endpoint["id"]));
+    const event = rowId(await caller.test(endpoint["id"]));
     await godwit.rows(
       `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
        select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
-      [rowId("whe", endpoint["id"]), event],
+      [rowId(endpoint["id"]), event],
     );
     delivery = String((await caller.deliveries(endpoint["id"])).data[0]?.["id"]);
     strangers = [await alone("a stranger"), endpointCaller(godwit, await godwit.key({ environment: "live" }))];

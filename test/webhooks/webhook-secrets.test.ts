@@ -6,11 +6,12 @@ import { secretPlace } from "../../src/webhooks/endpoint.ts";
 import { newId, type EndpointId } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
-import { endpointCaller, rowId, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
 import { createDatabase } from "../support/database.ts";
 import { SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer, isSignedBy } from "../support/hook-server.ts";
 import { assertReplayOf } from "../support/replay.ts";
+import { rowId } from "../support/tables.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const ROLES = { roles: "api,webhooks", env: ALLOW_LOOPBACK };
@@ -73,8 +74,8 @@ describe("at rest", () => {
     const caller = endpointCaller(godwit, await godwit.key());
     const [mine, yours] = [await caller.create({ url: hooks.url() }), await caller.create({ url: hooks.url("/other") })];
     await godwit.rows("update webhook_endpoints set secret = (select secret from webhook_endpoints where id = $2) where id = $1", [
-      rowId("whe", mine["id"]),
-      rowId("whe", yours["id"]),
+      rowId(mine["id"]),
+      rowId(yours["id"]),
     ]);
     const event = await caller.test(mine["id"]);
     await hooks.told(await caller.test(yours["id"]), 1, "/other");
@@ -118,12 +119,12 @@ describe("rotation", () => {
     assert.equal(until - Date.parse(String(second["updated_at"])), DAY_MS);
     assert.ok(Math.abs(until - Date.now() - DAY_MS) < 5_000);
     assert.deepEqual(await caller.read(id), second);
-    await godwit.rows("update webhook_endpoints set previous_secret_until = now() where id = $1", [rowId("whe", id)]);
+    await godwit.rows("update webhook_endpoints set previous_secret_until = now() where id = $1", [rowId(id)]);
     assert.equal((await caller.read(id))["previous_secret_until"], null);
     assert.deepEqual(await signers(id, [first, { secret }]), [false, true]);
     await caller.edit(id, { description: "changed" });
     const [row] = await godwit.rows<object>("select previous_secret, previous_secret_until from webhook_endpoints where id = $1", [
-      rowId("whe", id),
+      rowId(id),
     ]);
     assert.deepEqual(row, { previous_secret: null, previous_secret_until: null }, "what no longer counts is not kept");
   });

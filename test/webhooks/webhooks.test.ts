@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { VERSION } from "../../src/version.ts";
-import { afterSeconds, uuidOf } from "../support/changing.ts";
+import { afterSeconds } from "../support/changing.ts";
 import { until } from "../support/expect.ts";
 import type { Godwit, Reply } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
+import { rowId } from "../support/tables.ts";
 import {
   Customer,
   Hook,
@@ -81,7 +82,7 @@ describe("the life of a message", () => {
     const endpoint = await customer.endpoint(hook);
     const message = await customer.send({ recipient: "+15005550011" });
     await until("a signal to be ignored", async () => {
-      const rows = await godwit.rows("select from events where message_id = $1 and is_ignored", [uuidOf(message.id)]);
+      const rows = await godwit.rows("select from events where message_id = $1 and is_ignored", [rowId(message.id)]);
       return rows.length > 0 ? true : undefined;
     });
     await endpoint.test();

@@ -1,0 +1,36 @@
+/** Reads and changes rows of the service's tables directly, where the API shows too little. */
+import assert from "node:assert/strict";
+import { decodeId, type IdPrefix } from "../../src/lib/id.ts";
+import { uuidToText } from "../../src/lib/uuid.ts";
+import type { Godwit } from "./harness.ts";
+
+/** The UUID of a public id of any kind, as the tables have it. */
+export function rowId(id: unknown): string {
+  const text = String(id);
+  const uuid = decodeId(text.slice(0, text.lastIndexOf("_")) as IdPrefix, text);
+  assert.ok(uuid !== undefined, `${text} is an id`);
+  return uuidToText(uuid);
+}
+
+export type EventRow = { type: string; sequence: number; previous_status: string | null; is_ignored: boolean; record: string | null };
+
+/** The events of a message, the oldest first. */
+export const eventsOf = (node: Godwit, id: unknown): Promise<EventRow[]> =>
+  node.rows<EventRow>("select type, sequence, previous_status, is_ignored, record from events where message_id = $1 order by id", [
+    rowId(id),
+  ]);
+
+export type QueueRow = { link: string; priority: number; due_at: Date; expires_at: Date };
+
+/** The queue entry of a message. */
+export const queueRowOf = async (node: Godwit, id: unknown): Promise<QueueRow | undefined> =>
+  (await node.rows<QueueRow>("select link, priority, due_at, expires_at from delivery_queue where message_id = $1", [rowId(id)]))[0];
+
+/** Sets the status of a message without a transition. */
+export const setStatus = async (node: Godwit, id: unknown, status: string): Promise<void> => {
+  await node.rows("update messages set status = $2 where id = $1", [rowId(id), status]);
+};
+
+/** The number of deliveries that wait for an endpoint. */
+export const waitingFor = async (node: Godwit, id: unknown): Promise<number> =>
+  (await node.rows("select from webhook_queue where endpoint_id = $1", [rowId(id)])).length;
