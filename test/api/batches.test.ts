@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { acceptedOf, batchCaller, DEFAULTS, effectsOf, everything, items, type BatchCaller, type Json } from "../support/batch-caller.ts";
-import { afterSeconds } from "../support/changing.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { acceptedBatch, batchEffects, DEFAULTS, items, rowCounts } from "../support/client/batches.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import type { Json } from "../support/client/request.ts";
 import { recipientNo } from "../support/delivery-rig.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -13,10 +15,10 @@ import { rowId } from "../support/tables.ts";
 import { Customer, Hook, startTelling, verify } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
-let caller: BatchCaller;
+let client: Client;
 before(async () => {
   godwit = await startGodwit();
-  caller = batchCaller(godwit, await godwit.key());
+  client = clientOf(godwit, await godwit.key());
   await godwit.unlimited();
 });
 after(() => godwit.stop());
@@ -24,8 +26,11 @@ after(() => godwit.stop());
 describe("a batch", () => {
   for (const count of [1, 2, 250, 251, 1_000]) {
     test(`of ${count} is taken whole, with a message for each item in its order`, async () => {
-      const reply = await caller.post({ defaults: DEFAULTS, items: items(count, (index) => ({ client_reference: `no ${index}` })) });
-      const { results, created_at: createdAt, id, ...record } = acceptedOf(reply);
+      const reply = await client.batches.post({
+        defaults: DEFAULTS,
+        items: items(count, (index) => ({ client_reference: `no ${index}` })),
+      });
+      const { results, created_at: createdAt, id, ...record } = acceptedBatch(reply);
       assert.match(id, /^batch_[0-9a-hjkmnp-tv-z]{26}$/);
       assert.equal(reply.headers.get("location"), `/v1/batches/${id}`);
       assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
@@ -44,8 +49,8 @@ describe("a batch", () => {
         Array.from({ length: count }, (_, index) => [index, "accepted", null]),
       );
       assert.equal(new Set(results.map(({ message_id: message }) => message)).size, count);
-      assert.deepEqual(await effectsOf(godwit, id), { batches: 1, messages: count, events: count, queued: count });
-      const messages = await caller.messages(id);
+      assert.deepEqual(await batchEffects(godwit, id), { batches: 1, messages: count, events: count, queued: count });
+      const messages = await client.batches.messages(id);
       assert.deepEqual(
         messages.toReversed().map((message) => [message["id"], message["recipient"], message["client_reference"], message["batch_id"]]),
         results.map(({ index, message_id: message }) => [message, recipientNo(index), `no ${index}`, id]),
@@ -54,17 +59,17 @@ describe("a batch", () => {
   }
 
   test("is read by its id, with how many of its messages are in which status", async () => {
-    const { id, results, ...fields } = await caller.send(items(5, (index) => (index < 2 ? { send_at: afterSeconds(3_600) } : {})));
-    assert.deepEqual(await caller.read(id), { id, ...fields, statuses: { queued: 3, scheduled: 2 } });
-    const canceled = await caller.ask("POST", `/v1/messages/${results[0]?.message_id}/cancel`);
+    const { id, results, ...fields } = await client.batches.send(items(5, (index) => (index < 2 ? { send_at: afterSeconds(3_600) } : {})));
+    assert.deepEqual(await client.batches.read(id), { id, ...fields, statuses: { queued: 3, scheduled: 2 } });
+    const canceled = await client.messages.cancel(results[0]?.message_id);
     assert.equal(canceled.status, 200, canceled.text);
-    assert.deepEqual((await caller.read(id))["statuses"], { canceled: 1, queued: 3, scheduled: 1 });
+    assert.deepEqual((await client.batches.read(id))["statuses"], { canceled: 1, queued: 3, scheduled: 1 });
   });
 
   test("has messages like any other: the record that is listed is that of GET, and of its event", async () => {
-    const { results, id } = await caller.send(items(1, () => ({ metadata: { a: "é" }, priority: "bulk" })));
-    const record = await caller.ask("GET", `/v1/messages/${results[0]?.message_id}`);
-    assert.deepEqual(record.json, (await caller.messages(id))[0]);
+    const { results, id } = await client.batches.send(items(1, () => ({ metadata: { a: "é" }, priority: "bulk" })));
+    const record = await client.request("GET", `/v1/messages/${results[0]?.message_id}`);
+    assert.deepEqual(record.json, (await client.batches.messages(id))[0]);
     assert.deepEqual([record.json["priority"], record.json["metadata"], record.json["batch_id"]], ["bulk", { a: "é" }, id]);
     const events = await godwit.rows<{ type: string; record: string }>(
       "select type, record from events e where message_id = (select id from messages where batch_id = $1)",
@@ -74,26 +79,24 @@ describe("a batch", () => {
   });
 
   test("lists no message of another batch, nor any under a name that is none", async () => {
-    const one = await caller.send(items(3));
-    const two = await caller.send(items(2));
-    assert.equal((await caller.messages(one.id, 2)).length, 3);
-    assert.equal((await caller.messages(two.id, 1)).length, 2);
+    const one = await client.batches.send(items(3));
+    const two = await client.batches.send(items(2));
+    assert.equal((await client.batches.messages(one.id, 2)).length, 3);
+    assert.equal((await client.batches.messages(two.id, 1)).length, 2);
     for (const name of ["batch_none", `batch_${"0".repeat(26)}`, String(one.results[0]?.message_id)])
-      assert.deepEqual(await caller.messages(name), []);
+      assert.deepEqual(await client.batches.messages(name), []);
   });
 
   test("of which no key was given is made again when it is sent again", async () => {
-    const one = await caller.send(items(2));
-    const two = await caller.send(items(2));
+    const one = await client.batches.send(items(2));
+    const two = await client.batches.send(items(2));
     assert.notEqual(one.id, two.id);
   });
 
   test("counts each of its messages in the usage", async () => {
-    const key = await godwit.key({ account: "counted" });
-    await godwit.unlimited();
-    const own = batchCaller(godwit, key);
-    await own.send(items(300, (index) => (index % 3 === 0 ? { body: "a".repeat(161) } : {})));
-    const { totals } = (await own.ask("GET", "/v1/usage")).json as { totals: Json };
+    const own = await clientOfAccount(godwit, "counted");
+    await own.batches.send(items(300, (index) => (index % 3 === 0 ? { body: "a".repeat(161) } : {})));
+    const { totals } = (await own.request("GET", "/v1/usage")).json as { totals: Json };
     assert.deepEqual([totals["messages"], totals["segments"], totals["by_status"]], [300, 400, { queued: 300 }]);
   });
 });
@@ -134,16 +137,16 @@ describe("a batch refused whole", () => {
   ];
   for (const [what, body, faults] of ROWS) {
     test(`${what} is a 400 with its faults, and leaves nothing behind`, async () => {
-      const earlier = await everything(godwit);
-      const reply = await caller.post(body === null ? "null" : body, { idempotencyKey: randomUUID() });
+      const earlier = await rowCounts(godwit);
+      const reply = await client.batches.post(body === null ? "null" : body, { idempotencyKey: randomUUID() });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`)), new Set(faults));
-      assert.deepEqual(await everything(godwit), earlier);
+      assert.deepEqual(await rowCounts(godwit), earlier);
     });
   }
 
   test("defaults of null are none", async () => {
-    assert.equal(acceptedOf(await caller.post({ defaults: null, items: [{ ...item, ...DEFAULTS }] })).accepted, 1);
+    assert.equal(acceptedBatch(await client.batches.post({ defaults: null, items: [{ ...item, ...DEFAULTS }] })).accepted, 1);
   });
 
   for (const [what, body] of [
@@ -151,11 +154,11 @@ describe("a batch refused whole", () => {
     ["is empty", ""],
   ] as const)
     test(`a body that ${what} is a 400`, async () => {
-      assertProblem(await caller.post(body, { headers: { "content-type": "application/json" } }), "invalid_request_payload");
+      assertProblem(await client.batches.post(body, { headers: { "content-type": "application/json" } }), "invalid_request_payload");
     });
 
   test("a query where none belongs is refused", async () => {
-    const reply = await caller.ask("POST", "/v1/batches?dry_run=true", { body: { defaults: DEFAULTS, items: [item] } });
+    const reply = await client.request("POST", "/v1/batches?dry_run=true", { body: { defaults: DEFAULTS, items: [item] } });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(
       faultsOf(reply).map(({ parameter }) => parameter),
@@ -166,9 +169,9 @@ describe("a batch refused whole", () => {
 
 describe("defaults", () => {
   const recordOf = async (item: object, defaults: object): Promise<Json> => {
-    const { results } = await caller.send([{ recipient: recipientNo(1), ...item }], defaults);
+    const { results } = await client.batches.send([{ recipient: recipientNo(1), ...item }], defaults);
     assert.deepEqual(results[0]?.error, null);
-    return (await caller.ask("GET", `/v1/messages/${results[0]?.message_id}`)).json;
+    return (await client.request("GET", `/v1/messages/${results[0]?.message_id}`)).json;
   };
   const FULL = { ...DEFAULTS, sender: "Shop", client_reference: "spring", metadata: { a: "1", b: "2" }, priority: "bulk", ttl_seconds: 60 };
 
@@ -200,12 +203,12 @@ describe("defaults", () => {
   });
 
   test("may be the recipient, for a text to one person in many parts", async () => {
-    const { accepted } = await caller.send([{ body: "one" }, { body: "two" }], { channel: "sms", recipient: recipientNo(5) });
+    const { accepted } = await client.batches.send([{ body: "one" }, { body: "two" }], { channel: "sms", recipient: recipientNo(5) });
     assert.equal(accepted, 2);
   });
 
   test("that are wrong refuse every item that does not replace what is wrong, and no other", async () => {
-    const { results, accepted } = await caller.send(
+    const { results, accepted } = await client.batches.send(
       [{ recipient: recipientNo(1) }, { recipient: recipientNo(2), body: "right" }, { recipient: recipientNo(3), body: null }],
       { ...DEFAULTS, body: "" },
     );
@@ -226,7 +229,7 @@ describe("an item is refused alone, and all others are sent:", () => {
   const OPTED_OUT = recipientNo(9_001);
   const wide = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`name${index}`, "v".repeat(500)]));
   before(async () => {
-    const added = await caller.ask("POST", "/v1/suppressions", { body: { recipient: OPTED_OUT } });
+    const added = await client.request("POST", "/v1/suppressions", { body: { recipient: OPTED_OUT } });
     assert.equal(added.status, 201, added.text);
   });
 
@@ -306,7 +309,7 @@ describe("an item is refused alone, and all others are sent:", () => {
     test(what, async () => {
       const list = items(12);
       list[AT] = { ...list[AT], client_reference: "refused", ...item };
-      const { id, results, ...record } = await caller.send(list);
+      const { id, results, ...record } = await client.batches.send(list);
       assert.deepEqual([record.total, record.accepted, record.refused], [12, 11, 1]);
       const refused = results[AT];
       assert.deepEqual([refused?.index, refused?.status, refused?.message_id, refused?.error?.code], [AT, "refused", null, code]);
@@ -318,20 +321,20 @@ describe("an item is refused alone, and all others are sent:", () => {
       assert.ok(refused?.error?.detail, "it says something");
       for (const { index, status, message_id: message, error } of results)
         if (index !== AT) assert.deepEqual([status, typeof message, error], ["accepted", "string", null]);
-      assert.deepEqual(await effectsOf(godwit, id), { batches: 1, messages: 11, events: 11, queued: 11 });
-      const messages = await caller.messages(id);
+      assert.deepEqual(await batchEffects(godwit, id), { batches: 1, messages: 11, events: 11, queued: 11 });
+      const messages = await client.batches.messages(id);
       assert.deepEqual(
         messages.filter(({ client_reference: reference }) => reference === "refused"),
         [],
       );
-      const { accepted, refused: without, total } = await caller.read(id);
+      const { accepted, refused: without, total } = await client.batches.read(id);
       assert.deepEqual([accepted, without, total], [11, 1, 12]);
     });
   }
 
   test("all of these in one batch, each for its own reason", async () => {
     const list = [...items(5), ...REFUSED.map(([, item], index) => ({ recipient: recipientNo(100 + index), ...item }))];
-    const { results, accepted } = await caller.send(list);
+    const { results, accepted } = await client.batches.send(list);
     assert.equal(accepted, 5);
     assert.deepEqual(
       results.slice(5).map(({ error }) => error?.code),
@@ -344,7 +347,7 @@ describe("an item is refused alone, and all others are sent:", () => {
 
   test("one with very many faults is told the first twenty, and how many there are", async () => {
     const wrong = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`field${index}`, index]));
-    const { results } = await caller.send([...items(1), { recipient: recipientNo(2), ...wrong }]);
+    const { results } = await client.batches.send([...items(1), { recipient: recipientNo(2), ...wrong }]);
     const error = results[1]?.error;
     assert.deepEqual([results[0]?.status, error?.errors.length], ["accepted", 20]);
     assert.match(error?.detail ?? "", /and 89 more/);
@@ -352,12 +355,12 @@ describe("an item is refused alone, and all others are sent:", () => {
 
   test("suppressed recipients in every part of a thousand", async () => {
     const isOut = (index: number): boolean => index % 97 === 0 || [249, 250, 499, 500, 999].includes(index);
-    const { results, id } = await caller.send(items(1_000, (index) => (isOut(index) ? { recipient: OPTED_OUT } : {})));
+    const { results, id } = await client.batches.send(items(1_000, (index) => (isOut(index) ? { recipient: OPTED_OUT } : {})));
     assert.deepEqual(
       results.filter(({ status }) => status === "refused").map(({ index }) => index),
       Array.from({ length: 1_000 }, (_, index) => index).filter(isOut),
     );
-    const messages = (await caller.messages(id)).toReversed();
+    const messages = (await client.batches.messages(id)).toReversed();
     assert.deepEqual(
       messages.map((message) => [message["id"], message["recipient"]]),
       results.flatMap(({ message_id: message, index }) => (message === null ? [] : [[message, recipientNo(index)]])),
@@ -375,19 +378,19 @@ describe("the size of a body", () => {
     const body = { defaults: DEFAULTS, items: items(1_000, () => ({ body: "a".repeat(1_600) })) };
     const size = Buffer.byteLength(JSON.stringify(body));
     assert.ok(size > 1_600_000 && size < 2_097_152);
-    assert.equal(acceptedOf(await caller.post(body)).accepted, 1_000);
+    assert.equal(acceptedBatch(await client.batches.post(body)).accepted, 1_000);
     // Exactly as much as may be, and refused for what it says alone.
-    const full = await caller.post(ofBytes(2_097_152));
+    const full = await client.batches.post(ofBytes(2_097_152));
     assert.deepEqual(pointersOf(full), ["/filling"]);
   });
 
   test("above 2 MB is a 413 that says how much may be, with and without a length", async () => {
-    const earlier = await everything(godwit);
+    const earlier = await rowCounts(godwit);
     const body = ofBytes(2_097_153);
-    const told = await caller.post(body);
+    const told = await client.batches.post(body);
     const streamed = await fetch(`${godwit.url}/v1/batches`, {
       method: "POST",
-      headers: { authorization: `Bearer ${caller.key}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${client.key}`, "content-type": "application/json" },
       body: new Blob([body]).stream(),
       duplex: "half",
     });
@@ -401,12 +404,12 @@ describe("the size of a body", () => {
       assertProblem(reply, "payload_too_large");
       assert.match(String(reply.json["detail"]), /2097152/);
     }
-    assert.deepEqual(await everything(godwit), earlier);
+    assert.deepEqual(await rowCounts(godwit), earlier);
   });
 
   for (const path of ["/v1/messages", "/v1/messages/validate"])
     test(`above 64 kB is a 413 on ${path} all the same`, async () => {
-      const reply = await caller.ask("POST", path, { body: { ...items(1)[0], channel: "whatsapp", body: "a".repeat(65_536) } });
+      const reply = await client.request("POST", path, { body: { ...items(1)[0], channel: "whatsapp", body: "a".repeat(65_536) } });
       assertProblem(reply, "payload_too_large");
       assert.match(String(reply.json["detail"]), /65536/);
     });
@@ -416,33 +419,33 @@ describe("who may", () => {
   const body = { defaults: DEFAULTS, items: items(2) };
 
   test("send and read a batch is told by the scopes", async () => {
-    const send = batchCaller(godwit, await godwit.key({ scopes: ["messages:send"] }));
-    const read = batchCaller(godwit, await godwit.key({ scopes: ["messages:read"] }));
-    const earlier = await everything(godwit);
-    assertProblem(await read.post(body), "forbidden_insufficient_scope");
-    assert.deepEqual(await everything(godwit), earlier);
-    const { id } = acceptedOf(await send.post(body));
-    assertProblem(await send.ask("GET", `/v1/batches/${id}`), "forbidden_insufficient_scope");
-    assert.equal((await read.read(id))["total"], 2);
+    const send = clientOf(godwit, await godwit.key({ scopes: ["messages:send"] }));
+    const read = clientOf(godwit, await godwit.key({ scopes: ["messages:read"] }));
+    const earlier = await rowCounts(godwit);
+    assertProblem(await read.batches.post(body), "forbidden_insufficient_scope");
+    assert.deepEqual(await rowCounts(godwit), earlier);
+    const { id } = acceptedBatch(await send.batches.post(body));
+    assertProblem(await send.batches.request("GET", `/${id}`), "forbidden_insufficient_scope");
+    assert.equal((await read.batches.read(id))["total"], 2);
     assertProblem(await godwit.request("POST", "/v1/batches", { body }), "unauthorized_missing_token");
   });
 
   test("not see one of another environment or account, nor one that is none", async () => {
-    const { id } = await caller.send(items(1));
+    const { id } = await client.batches.send(items(1));
     const others = [await godwit.key({ environment: "live" }), await godwit.key({ account: "a stranger" })];
     await godwit.unlimited();
-    for (const other of others.map((key) => batchCaller(godwit, key))) {
-      assertProblem(await other.ask("GET", `/v1/batches/${id}`), "not_found");
-      assert.deepEqual(await other.messages(id), []);
+    for (const other of others.map((key) => clientOf(godwit, key))) {
+      assertProblem(await other.batches.request("GET", `/${id}`), "not_found");
+      assert.deepEqual(await other.batches.messages(id), []);
     }
     for (const name of ["none", "batch_", `batch_${"0".repeat(26)}`, id.replace("batch_", "msg_")])
-      assertProblem(await caller.ask("GET", `/v1/batches/${name}`), "not_found");
+      assertProblem(await client.batches.request("GET", `/${name}`), "not_found");
   });
 
   test("with a live key have no route: every item is refused for it, and the batch is a batch", async () => {
-    const live = batchCaller(godwit, await godwit.key({ environment: "live" }));
+    const live = clientOf(godwit, await godwit.key({ environment: "live" }));
     await godwit.unlimited();
-    const { accepted, status, environment, results } = acceptedOf(await live.post(body));
+    const { accepted, status, environment, results } = acceptedBatch(await live.batches.post(body));
     assert.deepEqual([accepted, status, environment], [0, "completed", "live"]);
     assert.deepEqual(
       results.map(({ error }) => error?.code),
@@ -460,82 +463,82 @@ describe("one key for the whole", () => {
 
   test("replays the answer byte by byte, and sends nothing", async () => {
     const options = { idempotencyKey: randomUUID() };
-    const first = await caller.post(body(), options);
+    const first = await client.batches.post(body(), options);
     assertFirst(first);
-    const earlier = await everything(godwit);
-    for (let count = 0; count < 3; count += 1) assertReplayOf(first, await caller.post(body(), options));
+    const earlier = await rowCounts(godwit);
+    for (let count = 0; count < 3; count += 1) assertReplayOf(first, await client.batches.post(body(), options));
     // Another order of the fields is the same body.
     const { defaults, items: list } = body() as { defaults: object; items: object[] };
-    assertReplayOf(first, await caller.post({ items: list, defaults }, options));
-    assert.deepEqual(await everything(godwit), earlier);
+    assertReplayOf(first, await client.batches.post({ items: list, defaults }, options));
+    assert.deepEqual(await rowCounts(godwit), earlier);
   });
 
   test("replays what was decided then, whatever would be decided now", async () => {
     const recipient = recipientNo(9_100);
     const options = { idempotencyKey: randomUUID() };
     const request = { defaults: DEFAULTS, items: [{ recipient }] };
-    const first = await caller.post(request, options);
-    assert.equal(acceptedOf(first).accepted, 1);
-    assert.equal((await caller.ask("POST", "/v1/suppressions", { body: { recipient } })).status, 201);
-    assertReplayOf(first, await caller.post(request, options));
-    assert.equal(acceptedOf(await caller.post(request)).accepted, 0);
+    const first = await client.batches.post(request, options);
+    assert.equal(acceptedBatch(first).accepted, 1);
+    assert.equal((await client.request("POST", "/v1/suppressions", { body: { recipient } })).status, 201);
+    assertReplayOf(first, await client.batches.post(request, options));
+    assert.equal(acceptedBatch(await client.batches.post(request)).accepted, 0);
   });
 
   test("replays a batch of which nothing was accepted", async () => {
     const options = { idempotencyKey: randomUUID() };
-    const first = await caller.post({ defaults: DEFAULTS, items: [{ recipient: "x" }] }, options);
-    assert.equal(acceptedOf(first).accepted, 0);
-    assertReplayOf(first, await caller.post({ defaults: DEFAULTS, items: [{ recipient: "x" }] }, options));
-    assert.equal((await caller.completions(first.json["id"])).length, 1);
+    const first = await client.batches.post({ defaults: DEFAULTS, items: [{ recipient: "x" }] }, options);
+    assert.equal(acceptedBatch(first).accepted, 0);
+    assertReplayOf(first, await client.batches.post({ defaults: DEFAULTS, items: [{ recipient: "x" }] }, options));
+    assert.equal((await client.batches.completions(first.json["id"])).length, 1);
   });
 
   test("with another body, or on another path, is a 422", async () => {
     const options = { idempotencyKey: randomUUID() };
-    assertFirst(await caller.post(body(), options));
-    const earlier = await everything(godwit);
-    assertReused(await caller.post({ defaults: { ...DEFAULTS, body: "Other" }, items: items(20) }, options));
-    assertReused(await caller.ask("POST", "/v1/messages", { body: { ...DEFAULTS, recipient: recipientNo(1) }, ...options }));
-    assert.deepEqual(await everything(godwit), earlier);
+    assertFirst(await client.batches.post(body(), options));
+    const earlier = await rowCounts(godwit);
+    assertReused(await client.batches.post({ defaults: { ...DEFAULTS, body: "Other" }, items: items(20) }, options));
+    assertReused(await client.request("POST", "/v1/messages", { body: { ...DEFAULTS, recipient: recipientNo(1) }, ...options }));
+    assert.deepEqual(await rowCounts(godwit), earlier);
   });
 
   test("is free again after a 400", async () => {
     const options = { idempotencyKey: randomUUID() };
-    assertProblem(await caller.post({ items: [] }, options), "invalid_request_payload");
-    assertFirst(await caller.post(body(), options));
+    assertProblem(await client.batches.post({ items: [] }, options), "invalid_request_payload");
+    assertFirst(await client.batches.post(body(), options));
   });
 
   test("that is no key is a 400", async () => {
-    assertProblem(await caller.post(body(), { idempotencyKey: "not-a-uuid" }), "invalid_idempotency_key");
+    assertProblem(await client.batches.post(body(), { idempotencyKey: "not-a-uuid" }), "invalid_idempotency_key");
   });
 
   test("sent many times at once makes one batch", async () => {
     const options = { idempotencyKey: randomUUID() };
     const request = { defaults: DEFAULTS, items: items(300) };
-    const earlier = await everything(godwit);
-    const replies = await Promise.all(Array.from({ length: 12 }, () => caller.post(request, options)));
+    const earlier = await rowCounts(godwit);
+    const replies = await Promise.all(Array.from({ length: 12 }, () => client.batches.post(request, options)));
     const first = assertOneExecution(replies);
-    assert.deepEqual(await effectsOf(godwit, first.json["id"]), { batches: 1, messages: 300, events: 300, queued: 300 });
-    const now = await everything(godwit);
+    assert.deepEqual(await batchEffects(godwit, first.json["id"]), { batches: 1, messages: 300, events: 300, queued: 300 });
+    const now = await rowCounts(godwit);
     assert.equal(now["messages"], Number(earlier["messages"]) + 300);
     assert.equal(now["batches"], Number(earlier["batches"]) + 1);
-    assertReplayOf(first, await caller.post(request, options));
+    assertReplayOf(first, await client.batches.post(request, options));
   });
 
   test("is a conflict while the first runs, and nothing of it is seen before the end", async () => {
     await using hold = await holdAccepts(godwit.databaseUrl);
-    const earlier = await everything(godwit);
+    const earlier = await rowCounts(godwit);
     const options = { idempotencyKey: randomUUID() };
     // The last of its statements waits; what the others wrote is not committed.
     const request = { defaults: DEFAULTS, items: items(600, (index) => (index === 599 ? { body: HELD_BODY } : {})) };
-    const running = caller.post(request, options);
+    const running = client.batches.post(request, options);
     await hold.waiting();
-    assertConflict(await caller.post(request, options));
-    assert.deepEqual(await everything(godwit), earlier);
+    assertConflict(await client.batches.post(request, options));
+    assert.deepEqual(await rowCounts(godwit), earlier);
     await hold.release();
     const first = await running;
     assertFirst(first);
-    assert.equal((await effectsOf(godwit, first.json["id"])).messages, 600);
-    assertReplayOf(first, await caller.post(request, options));
+    assert.equal((await batchEffects(godwit, first.json["id"])).messages, 600);
+    assertReplayOf(first, await client.batches.post(request, options));
   });
 });
 
@@ -551,24 +554,24 @@ describe("the end of a batch", () => {
     await hook[Symbol.asyncDispose]();
   });
 
-  type Told = { customer: Customer; own: BatchCaller; heard: () => Json[]; endpoint: Awaited<ReturnType<Customer["endpoint"]>> };
-  const client = async (): Promise<Told> => {
+  type Subscriber = { customer: Customer; own: Client; heard: () => Json[]; endpoint: Awaited<ReturnType<Customer["endpoint"]>> };
+  const subscriber = async (): Promise<Subscriber> => {
     const customer = await Customer.of(telling);
     const endpoint = await customer.endpoint(hook, ["batch.*"]);
     const heard = (): Json[] =>
       endpoint.calls.filter(({ event }) => event.type === "batch.completed").map(({ event }) => event.data["batch"] as Json);
-    return { customer, own: batchCaller(telling, customer.key), heard, endpoint };
+    return { customer, own: customer.client, heard, endpoint };
   };
 
   test("is told once, with the counts, when every message has come to its own", async () => {
-    const { own, heard, endpoint } = await client();
+    const { own, heard, endpoint } = await subscriber();
     const recipients = ["+14155550100", "+14155550101", "+15005550002", "+15005550005", "+15005550004", "+15005550012"];
-    const { id } = await own.send(recipients.map((recipient) => ({ recipient })));
-    const record = await own.completed(id);
+    const { id } = await own.batches.send(recipients.map((recipient) => ({ recipient })));
+    const record = await own.batches.completed(id);
     assert.deepEqual(record["statuses"], { delivered: 3, failed: 1, undelivered: 1 });
     assert.deepEqual([record["accepted"], record["refused"], record["total"]], [5, 1, 6]);
     assert.ok(Date.parse(String(record["completed_at"])) >= Date.parse(String(record["created_at"])));
-    const [event, ...more] = await own.completions(id);
+    const [event, ...more] = await own.batches.completions(id);
     assert.deepEqual(more, []);
     assert.ok(event !== undefined);
     const { data } = event as { data: Json };
@@ -582,38 +585,38 @@ describe("the end of a batch", () => {
   });
 
   test("is told at once of a batch of which nothing was accepted", async () => {
-    const { own, heard, endpoint } = await client();
-    const { id, status, completed_at: completedAt, accepted } = await own.send([{ recipient: "x" }, { recipient: "+15005550004" }]);
+    const { own, heard, endpoint } = await subscriber();
+    const { id, status, completed_at: completedAt, accepted } = await own.batches.send([{ recipient: "x" }, { recipient: "+15005550004" }]);
     assert.deepEqual([status, accepted], ["completed", 0]);
-    const record = await own.read(id);
+    const record = await own.batches.read(id);
     assert.deepEqual([record["completed_at"], record["statuses"]], [completedAt, {}]);
     await until("the webhook", () => (heard().length > 0 ? true : undefined));
     assert.deepEqual(heard(), [record]);
     await endpoint.test();
     assert.equal(heard().length, 1);
-    assert.equal((await own.completions(id)).length, 1);
+    assert.equal((await own.batches.completions(id)).length, 1);
   });
 
   test("waits for a message that is scheduled, and comes when that is canceled", async () => {
-    const { own, heard, endpoint } = await client();
-    const { id, results } = await own.send(items(3, (index) => (index === 1 ? { send_at: afterSeconds(3_600) } : {})));
+    const { own, heard, endpoint } = await subscriber();
+    const { id, results } = await own.batches.send(items(3, (index) => (index === 1 ? { send_at: afterSeconds(3_600) } : {})));
     await until("the others to be delivered", async () => {
-      const { statuses } = await own.read(id);
+      const { statuses } = await own.batches.read(id);
       return (statuses as Json)["delivered"] === 2 ? true : undefined;
     });
     // A batch made later, and completed, shows that those who look have looked.
-    const later = await own.send(items(1));
-    await own.completed(later.id);
+    const later = await own.batches.send(items(1));
+    await own.batches.completed(later.id);
     const looks = async (): Promise<number> =>
       (await telling.rows<{ at: number }>("select extract(epoch from look_at)::float8 as at from batches where id = $1", [rowId(id)]))[0]
         ?.at ?? 0;
     const lookedAt = await looks();
     await until("it to be looked at again", async () => ((await looks()) > lookedAt ? true : undefined));
-    assert.deepEqual([(await own.read(id))["status"], (await own.read(id))["completed_at"]], ["processing", null]);
-    assert.deepEqual(await own.completions(id), []);
-    const canceled = await own.ask("POST", `/v1/messages/${results[1]?.message_id}/cancel`);
+    assert.deepEqual([(await own.batches.read(id))["status"], (await own.batches.read(id))["completed_at"]], ["processing", null]);
+    assert.deepEqual(await own.batches.completions(id), []);
+    const canceled = await own.messages.cancel(results[1]?.message_id);
     assert.equal(canceled.status, 200, canceled.text);
-    assert.deepEqual((await own.completed(id))["statuses"], { canceled: 1, delivered: 2 });
+    assert.deepEqual((await own.batches.completed(id))["statuses"], { canceled: 1, delivered: 2 });
     await until("the webhook", () => (heard().length === 2 ? true : undefined));
     await endpoint.test();
     assert.deepEqual(new Set(heard().map((batch) => batch["id"])), new Set([id, later.id]));
@@ -621,19 +624,19 @@ describe("the end of a batch", () => {
   });
 
   test("comes after that of a message that was scheduled for soon", async () => {
-    const { own } = await client();
+    const { own } = await subscriber();
     const sendAt = afterSeconds(2);
-    const { id } = await own.send(items(2, (index) => (index === 0 ? { send_at: sendAt } : {})));
-    const record = await own.completed(id);
+    const { id } = await own.batches.send(items(2, (index) => (index === 0 ? { send_at: sendAt } : {})));
+    const record = await own.batches.completed(id);
     assert.deepEqual(record["statuses"], { delivered: 2 });
     assert.ok(Date.parse(String(record["completed_at"])) >= Date.parse(sendAt));
-    assert.equal((await own.completions(id)).length, 1);
+    assert.equal((await own.batches.completions(id)).length, 1);
   });
 
   test("of a thousand is told once, with all of them", async () => {
-    const { own, heard, endpoint } = await client();
-    const { id } = await own.send(items(1_000));
-    assert.deepEqual((await own.completed(id))["statuses"], { delivered: 1_000 });
+    const { own, heard, endpoint } = await subscriber();
+    const { id } = await own.batches.send(items(1_000));
+    assert.deepEqual((await own.batches.completed(id))["statuses"], { delivered: 1_000 });
     await until("the webhook", () => (heard().length > 0 ? true : undefined));
     await endpoint.test();
     assert.equal(heard().length, 1);

@@ -5,13 +5,11 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { encodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
+import { recordOf, itemsOf, search, walk, type Json, type Page, type Query } from "../support/client/request.ts";
 import { assertCommonHeaders, assertProblem } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { DOCUMENT } from "../support/redocly.ts";
 import { assertReplayOf } from "../support/replay.ts";
-
-type Json = Record<string, unknown>;
-type Page = { data: Json[]; has_more: boolean; next_cursor: string | null };
 
 type Resource = {
   path: string;
@@ -247,21 +245,16 @@ for (const resource of RESOURCES) {
     if (hasList) {
       test("lists its records newest first, in pages that together have each once", async () => {
         const { key: own } = await newKeys();
-        const older = ((await list(own, "?limit=100")).json as Page).data.map((record) => record["id"]);
+        const pages = (query: Query): Promise<Page[]> => walk(async (each) => recordOf(await list(own, search(each))) as Page, query);
+        const older = itemsOf(await pages({ limit: "100" })).map((record) => record["id"]);
         const ids: unknown[] = [];
         for (let index = 0; index < 5; index += 1) ids.unshift((await create(own)).json["id"]);
-        const seen: unknown[] = [];
-        let cursor: string | null = null;
-        do {
-          const reply: Reply = await list(own, `?limit=2${cursor === null ? "" : `&cursor=${cursor}`}`);
-          assert.equal(reply.status, 200, reply.text);
-          const page = reply.json as Page;
-          assert.ok(page.data.length <= 2);
-          assert.equal(page.has_more, page.next_cursor !== null);
-          seen.push(...page.data.map((record) => record["id"]));
-          cursor = page.next_cursor;
-        } while (cursor !== null && seen.length < 100);
-        assert.deepEqual(seen, [...ids, ...older]);
+        const seen = await pages({ limit: "2" });
+        for (const page of seen) assert.ok(page.data.length <= 2);
+        assert.deepEqual(
+          itemsOf(seen).map((record) => record["id"]),
+          [...ids, ...older],
+        );
       });
 
       test("refuses a limit, a cursor or a parameter that it does not know", async () => {

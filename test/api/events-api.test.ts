@@ -4,9 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
 import { encodeCursor } from "../../src/api/paging.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
-import { afterSeconds } from "../support/changing.ts";
-import { endpointCaller } from "../support/endpoint-caller.ts";
-import { clientOf, idsOf, page, walk, type Client, type Event, type Query } from "../support/event-pages.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import type { Event } from "../support/client/events.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import { idsOf, walk, type Query } from "../support/client/request.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type KeyOptions } from "../support/harness.ts";
 
@@ -16,7 +17,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-const client = (account: string, options: KeyOptions = {}): Promise<Client> => clientOf(godwit, account, options);
+const client = (account: string, options: KeyOptions = {}): Promise<Client> => clientOfAccount(godwit, account, options);
 
 describe("filters", () => {
   let own: Client;
@@ -34,13 +35,13 @@ describe("filters", () => {
 
   before(async () => {
     own = await client("filters");
-    messages.push((await own.send())["id"], (await own.send())["id"]);
-    await own.cancel(messages[0]);
-    messages.push((await own.send({ send_at: afterSeconds(3_600) }))["id"]);
-    await own.cancel(messages[2]);
-    const endpoints = endpointCaller(godwit, own.key);
+    messages.push((await own.messages.send())["id"], (await own.messages.send())["id"]);
+    await own.messages.cancel(messages[0]);
+    messages.push((await own.messages.send({ send_at: afterSeconds(3_600) }))["id"]);
+    await own.messages.cancel(messages[2]);
+    const endpoints = clientOf(godwit, own.key).endpoints;
     await endpoints.test((await endpoints.create())["id"]);
-    all = (await page(own)).data;
+    all = (await own.events.list()).data;
   });
 
   test("without one all are listed, newest first, as events", () => {
@@ -88,9 +89,9 @@ describe("filters", () => {
     const name = query.toString().replace(/^\(\) => /, "");
     test(`${name} finds ${found.length}, in one page or several`, async () => {
       const expected = found.map((index) => all[index]);
-      assert.deepEqual((await page(own, query())).data, expected);
+      assert.deepEqual((await own.events.list(query())).data, expected);
       assert.deepEqual(
-        (await walk(own, { ...query(), limit: "1" })).flatMap(({ data }) => data),
+        (await walk(own.events.list, { ...query(), limit: "1" })).flatMap(({ data }) => data),
         expected,
       );
     });
@@ -101,12 +102,12 @@ describe("filters", () => {
     const times = all.map(({ timestamp }) => timestamp);
     for (const more of [{}, { message_id: String(messages[0]) }]) {
       const among = all.filter(({ data }) => !("message_id" in more) || data.message?.["id"] === messages[0]);
-      const later = await page(own, { created_after: at, ...more });
+      const later = await own.events.list({ created_after: at, ...more });
       assert.deepEqual(
         later.data,
         among.filter(({ timestamp }) => timestamp > at),
       );
-      const earlier = await page(own, { created_before: at, ...more });
+      const earlier = await own.events.list({ created_before: at, ...more });
       assert.deepEqual(
         earlier.data,
         among.filter(({ timestamp }) => timestamp < at),
@@ -139,7 +140,7 @@ describe("filters", () => {
   ];
   for (const [query, parameter] of WRONG) {
     test(`?${query.slice(0, 60)} is a 400 that names ${parameter}`, async () => {
-      const reply = await own.ask("GET", `/v1/events?${query}`);
+      const reply = await own.request("GET", `/v1/events?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map((fault) => fault.parameter)), new Set([parameter]));
     });
@@ -149,16 +150,16 @@ describe("filters", () => {
 describe("pages", () => {
   test("have neither gaps nor repeats, also while new events arrive", async () => {
     const own = await client("pages");
-    for (let index = 0; index < 15; index += 1) await own.cancel((await own.send())["id"]);
-    const all = idsOf([await page(own, { limit: "100" })]);
+    for (let index = 0; index < 15; index += 1) await own.messages.cancel((await own.messages.send())["id"]);
+    const all = idsOf([await own.events.list({ limit: "100" })]);
     assert.equal(all.length, 30);
     for (const limit of [1, 7, 15, 29, 30]) {
-      const pages = await walk(own, { limit: String(limit) });
+      const pages = await walk(own.events.list, { limit: String(limit) });
       assert.deepEqual(idsOf(pages), all);
       assert.equal(pages.length, Math.ceil(30 / limit));
     }
-    assert.equal((await page(own)).data.length, 25, "unless told otherwise");
-    assert.deepEqual(idsOf(await walk(own, { limit: "7" }, () => own.send())), all);
+    assert.equal((await own.events.list()).data.length, 25, "unless told otherwise");
+    assert.deepEqual(idsOf(await walk(own.events.list, { limit: "7" }, () => own.messages.send())), all);
   });
 
   const COUNT = 12_000;
@@ -169,7 +170,7 @@ describe("pages", () => {
     before(async () => {
       own = await client("very many");
       // Whose message they are about does not matter, but that there is one.
-      await (await client("one of many")).send();
+      await (await client("one of many")).messages.send();
       await godwit.rows(
         `insert into events (account_id, environment, id, type, sequence, record)
          select a.id, 'test', (lpad(to_hex(extract(epoch from now())::bigint * 1000 - n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
@@ -183,7 +184,7 @@ describe("pages", () => {
 
     for (const limit of ["1", "2", "100"]) {
       test(`find the few of a rare type by pages of ${limit}, newest first`, async () => {
-        const pages = await walk(own, { type: "message.read", limit });
+        const pages = await walk(own.events.list, { type: "message.read", limit });
         const ids = idsOf(pages);
         assert.deepEqual([ids.length, new Set(ids).size], [RARE.length, RARE.length]);
         assert.deepEqual(
@@ -195,17 +196,17 @@ describe("pages", () => {
     }
 
     test("are short, or empty, with a cursor, where the filter has looked at enough", async () => {
-      const pages = await walk(own, { type: "message.read", limit: "100" });
+      const pages = await walk(own.events.list, { type: "message.read", limit: "100" });
       assert.deepEqual(
         pages.map(({ data }) => data.length),
         [4, 3, 2],
       );
-      assert.deepEqual(idsOf(await walk(own, { type: "message.failed" })), []);
-      assert.equal((await page(own, { type: "message.failed" })).has_more, true);
+      assert.deepEqual(idsOf(await walk(own.events.list, { type: "message.failed" })), []);
+      assert.equal((await own.events.list({ type: "message.failed" })).has_more, true);
     });
 
     test("without a filter list every event once, and nothing that is none", async () => {
-      const ids = idsOf(await walk(own, { limit: "100" }));
+      const ids = idsOf(await walk(own.events.list, { limit: "100" }));
       assert.deepEqual([ids.length, new Set(ids).size], [COUNT * 0.9, COUNT * 0.9]);
     });
   });
@@ -216,17 +217,17 @@ describe("who may", () => {
   let event: string;
   before(async () => {
     own = await client("mine");
-    event = String((await own.send())["id"]).replace("msg_", "evt_");
+    event = String((await own.messages.send())["id"]).replace("msg_", "evt_");
   });
 
   test("an account sees its own events, of the environment of its key alone", async () => {
     for (const stranger of [await client("stranger"), await client("mine", { environment: "live" })]) {
-      assert.deepEqual((await page(stranger)).data, []);
-      assert.deepEqual((await page(stranger, { message_id: event.replace("evt_", "msg_") })).data, []);
-      assertProblem(await stranger.ask("GET", `/v1/events/${event}`), "not_found");
-      assertProblem(await stranger.ask("GET", `/v1/events/${event}/deliveries`), "not_found");
+      assert.deepEqual((await stranger.events.list()).data, []);
+      assert.deepEqual((await stranger.events.list({ message_id: event.replace("evt_", "msg_") })).data, []);
+      assertProblem(await stranger.request("GET", `/v1/events/${event}`), "not_found");
+      assertProblem(await stranger.request("GET", `/v1/events/${event}/deliveries`), "not_found");
     }
-    assert.deepEqual(idsOf([await page(own)]), [event]);
+    assert.deepEqual(idsOf([await own.events.list()]), [event]);
   });
 
   for (const [path, scope] of [
@@ -237,18 +238,18 @@ describe("who may", () => {
     test(`${path} needs ${scope}, and no other scope will do`, async () => {
       const at = path.replace("{id}", event);
       const others = await client("mine", { scopes: SCOPES.filter((each) => each !== scope) });
-      const reply = await others.ask("GET", at);
+      const reply = await others.request("GET", at);
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], [scope]);
-      assert.equal((await (await client("mine", { scopes: [scope] })).ask("GET", at)).status, 200);
+      assert.equal((await (await client("mine", { scopes: [scope] })).request("GET", at)).status, 200);
     });
   }
 
   test("an id that is none finds nothing", async () => {
     const suffix = event.slice(4);
     for (const id of ["evt_", "evt_x", `msg_${suffix}`, `evt_${suffix.toUpperCase()}`, `${event}0`, "evt_01k9zs3v8mf4tb2xg1qj6n0d5c"]) {
-      assertProblem(await own.ask("GET", `/v1/events/${id}`), "not_found");
-      assertProblem(await own.ask("GET", `/v1/events/${id}/deliveries`), "not_found");
+      assertProblem(await own.request("GET", `/v1/events/${id}`), "not_found");
+      assertProblem(await own.request("GET", `/v1/events/${id}/deliveries`), "not_found");
     }
   });
 });

@@ -8,24 +8,25 @@ import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { decodeId } from "../../src/lib/id.ts";
 import { uuidSequence, uuidToText } from "../../src/lib/uuid.ts";
+import { recordOf, itemsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
+import { createToken, newOAuthClient, oauthClientOf, type OAuthClient } from "../support/client/tokens.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type KeyOptions, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { cutConnections } from "../support/outage.ts";
 import { assertOneExecution, assertReplayOf, assertReused, isReplay } from "../support/replay.ts";
-import { buy, clientOf, newClient, type Client } from "../support/token-caller.ts";
 
 const NOBODY = "key_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const DAY_MS = 86_400_000;
 
 let godwit: Godwit;
 let other: Godwit;
-let root: Client;
+let root: OAuthClient;
 before(async () => {
   godwit = await startGodwit();
   other = await startGodwit({ databaseUrl: godwit.databaseUrl });
   await godwit.unlimited();
-  root = await newClient(godwit);
+  root = await newOAuthClient(godwit);
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
@@ -80,7 +81,7 @@ describe("a key that is made", () => {
   });
 
   test("is of the environment of the one that made it", async () => {
-    const live = await newClient(godwit, { environment: "live" });
+    const live = await newOAuthClient(godwit, { environment: "live" });
     const { key, record } = made(await create({}, { key: live.secret }));
     assert.ok(key.startsWith("gw_live_"));
     assert.equal(record["environment"], "live");
@@ -95,9 +96,9 @@ describe("a key that is made", () => {
   });
 
   test("may be made by a token, and makes tokens", async () => {
-    const { key } = made(await create({ scopes: ["keys:read"] }, { key: await buy(godwit, root, "keys:write keys:read") }));
-    const client = await clientOf(godwit, key);
-    assert.equal((await godwit.request("GET", "/v1/keys", { key: await buy(other, client) })).status, 200);
+    const { key } = made(await create({ scopes: ["keys:read"] }, { key: await createToken(godwit, root, "keys:write keys:read") }));
+    const client = await oauthClientOf(godwit, key);
+    assert.equal((await godwit.request("GET", "/v1/keys", { key: await createToken(other, client) })).status, 200);
   });
 
   test("has what was asked for, or 400 with every fault at once", async () => {
@@ -130,7 +131,8 @@ describe("a key that is made", () => {
 });
 
 describe("nobody gives more than it has", () => {
-  const holder = async (scopes: readonly Scope[], more: KeyOptions = {}): Promise<Client> => newClient(godwit, { scopes, ...more });
+  const holder = async (scopes: readonly Scope[], more: KeyOptions = {}): Promise<OAuthClient> =>
+    newOAuthClient(godwit, { scopes, ...more });
 
   /** Refused, and told what is missing. */
   function assertLacks(reply: Reply, ...scopes: Scope[]): void {
@@ -169,7 +171,7 @@ describe("nobody gives more than it has", () => {
   });
 
   test("a token with fewer scopes than its key gives no more than the token has", async () => {
-    const narrowed = await buy(godwit, root, "keys:write messages:read");
+    const narrowed = await createToken(godwit, root, "keys:write messages:read");
     made(await create({ scopes: ["messages:read"] }, { key: narrowed }));
     assertLacks(await create({ scopes: ["messages:send"] }, { key: narrowed }), "messages:send");
     const victim = made(await create({ scopes: ["messages:send"] }));
@@ -198,14 +200,14 @@ describe("nobody gives more than it has", () => {
     made(second);
     assertLacks(await create(body, { idempotencyKey: creating, key: maker.secret }), "messages:send");
     assertLacks(await rotate(id, {}, { idempotencyKey: rotating, key: maker.secret }), "messages:send");
-    assertReplayOf(first, await create(body, { idempotencyKey: creating, key: await buy(godwit, root) }));
+    assertReplayOf(first, await create(body, { idempotencyKey: creating, key: await createToken(godwit, root) }));
     assertReplayOf(second, await rotate(id, {}, { idempotencyKey: rotating }));
   });
 
   test("no key outlives the one that made it: with it ends what has no end of its own", async () => {
     const end = new Date(Date.now() + 10 * DAY_MS);
     const mortal = await holder(["keys:write", "messages:read"], { expiresAt: end });
-    for (const key of [mortal.secret, await buy(godwit, mortal)]) {
+    for (const key of [mortal.secret, await createToken(godwit, mortal)]) {
       assert.equal(made(await create({}, { key })).record["expires_at"], end.toISOString());
       assert.equal(made(await create({ expires_at: end.toISOString() }, { key })).record["expires_at"], end.toISOString());
       const soon = new Date(Date.now() + DAY_MS).toISOString();
@@ -220,7 +222,7 @@ describe("nobody gives more than it has", () => {
   });
 
   test("who was locked out a moment ago makes no key, though another node has not heard of it", async () => {
-    const locked = await newClient(godwit);
+    const locked = await newOAuthClient(godwit);
     const victim = made(await create());
     assert.equal(await statusOf(locked.secret, other), 200);
     assert.equal((await revoke(locked.id)).status, 200);
@@ -228,8 +230,8 @@ describe("nobody gives more than it has", () => {
     assertProblem(await create({}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
     assertProblem(await rotate(victim.id, {}, { key: locked.secret, node: other }), "unauthorized_invalid_token");
     assert.equal(await countKeys(), already);
-    const expired = await newClient(godwit);
-    const token = await buy(godwit, expired);
+    const expired = await newOAuthClient(godwit);
+    const token = await createToken(godwit, expired);
     assert.equal(await statusOf(token, other), 200);
     await rotate(expired.id, { overlap_seconds: 0 });
     assertProblem(await create({}, { key: token, node: other }), "unauthorized_invalid_token");
@@ -279,13 +281,13 @@ describe("revoking", () => {
   });
 
   test("oneself is allowed, and the last thing that one does", async () => {
-    const own = await newClient(godwit);
+    const own = await newOAuthClient(godwit);
     assert.equal((await revoke(own.id, { key: own.secret })).status, 200);
     assertProblem(await show(own.id, { key: own.secret }), "unauthorized_invalid_token");
   });
 
   test("a key ends those alone that ask by it: keys that it made live on", async () => {
-    const maker = await newClient(godwit);
+    const maker = await newOAuthClient(godwit);
     const child = made(await create({}, { key: maker.secret }));
     await revoke(maker.id);
     await until("it to be refused everywhere", async () => (await statusOf(maker.secret, other)) === 401 || undefined);
@@ -294,7 +296,7 @@ describe("revoking", () => {
 
   test("the maker while it makes a key: there is one by then, or the maker is told that it is locked out", async () => {
     for (let round = 0; round < 10; round += 1) {
-      const maker = await newClient(godwit);
+      const maker = await newOAuthClient(godwit);
       const already = await countKeys();
       const [reply, found] = await Promise.all([
         create({}, { key: maker.secret, node: other }),
@@ -336,7 +338,7 @@ describe("rotating", () => {
   });
 
   test("oneself gives the next key to go on with", async () => {
-    const own = await newClient(godwit);
+    const own = await newOAuthClient(godwit);
     const { key } = made(await rotate(own.id, { overlap_seconds: 0 }, { key: own.secret }));
     await until("the old key to be refused", async () => (await statusOf(own.secret)) === 401 || undefined);
     assert.equal((await godwit.request("GET", "/v1/keys", { key })).status, 200);
@@ -415,7 +417,7 @@ describe("an idempotency key", () => {
   });
 
   test("of a revoked key's own request is of no use to it", async () => {
-    const maker = await newClient(godwit);
+    const maker = await newOAuthClient(godwit);
     const idempotencyKey = randomUUID();
     const first = await create({}, { key: maker.secret, idempotencyKey });
     made(first);
@@ -425,7 +427,7 @@ describe("an idempotency key", () => {
   });
 
   test("that a refusal did not use up may try again", async () => {
-    const maker = await newClient(godwit, { scopes: ["keys:write", "messages:read"] });
+    const maker = await newOAuthClient(godwit, { scopes: ["keys:write", "messages:read"] });
     const idempotencyKey = randomUUID();
     assertProblem(await create({ scopes: ["usage:read"] }, { key: maker.secret, idempotencyKey }), "forbidden_insufficient_scope");
     const reply = await create({}, { key: maker.secret, idempotencyKey });
@@ -436,27 +438,20 @@ describe("an idempotency key", () => {
 
 describe("the list", () => {
   test("goes through all keys of the environment, newest first, a page at a time", async () => {
-    const owner = await newClient(godwit, { account: "lists" });
+    const owner = await newOAuthClient(godwit, { account: "lists" });
     await godwit.unlimited();
     const ids = [owner.id];
     for (let index = 0; index < 6; index += 1) ids.unshift(made(await create({}, { key: owner.secret })).id);
     await revoke(ids[2] ?? "", { key: owner.secret });
-    const found: string[] = [];
-    let cursor = "";
-    for (let page = 0; page < 4; page += 1) {
-      const reply = await godwit.request("GET", `/v1/keys?limit=2${cursor}`, { key: owner.secret });
-      assert.equal(reply.status, 200, reply.text);
-      const {
-        data,
-        has_more: hasMore,
-        next_cursor: next,
-      } = reply.json as { data: Record<string, unknown>[]; has_more: boolean; next_cursor: string | null };
-      found.push(...data.map(({ id }) => String(id)));
-      for (const record of data) assert.ok(!("key" in record));
-      assert.deepEqual([hasMore, next === null], page < 3 ? [true, false] : [false, true]);
-      cursor = `&cursor=${next}`;
-    }
-    assert.deepEqual(found, ids);
+    const list = async (query: Query): Promise<Page> =>
+      recordOf(await godwit.request("GET", `/v1/keys${search(query)}`, { key: owner.secret })) as Page;
+    const pages = await walk(list, { limit: "2" });
+    assert.equal(pages.length, 4);
+    for (const record of itemsOf(pages)) assert.ok(!("key" in record));
+    assert.deepEqual(
+      itemsOf(pages).map(({ id }) => id),
+      ids,
+    );
     assert.equal(((await godwit.request("GET", "/v1/keys", { key: owner.secret })).json["data"] as unknown[]).length, 7);
   });
 
@@ -489,16 +484,16 @@ describe("the credential that asks", () => {
       expires_at: null,
     };
     assert.deepEqual([await told(key), await told(key, other)], [expected, expected]);
-    const live = await newClient(godwit, { environment: "live" });
+    const live = await newOAuthClient(godwit, { environment: "live" });
     const { key_id: liveId, environment, name, scopes } = await told(live.secret);
     assert.deepEqual([liveId, environment, name, scopes], [live.id, "live", null, [...SCOPES]]);
   });
 
   test("may be a key without any scope, which is told so and may do nothing else", async () => {
-    const poor = await newClient(godwit, { scopes: [] });
+    const poor = await newOAuthClient(godwit, { scopes: [] });
     assert.deepEqual((await told(poor.secret))["scopes"], []);
     assertProblem(await godwit.request("GET", "/v1/keys", { key: poor.secret }), "forbidden_insufficient_scope");
-    const nosy = await newClient(godwit, { scopes: ["links:read"] });
+    const nosy = await newOAuthClient(godwit, { scopes: ["links:read"] });
     assert.deepEqual((await told(nosy.secret))["scopes"], ["links:read"]);
   });
 
@@ -516,8 +511,8 @@ describe("the credential that asks", () => {
   });
 
   test("may be a token, with its own scopes and its own end; its key is told its own", async () => {
-    const client = await newClient(godwit);
-    const token = await buy(godwit, client, "usage:read messages:read");
+    const client = await newOAuthClient(godwit);
+    const token = await createToken(godwit, client, "usage:read messages:read");
     const { exp = 0 } = decodeJwt(token);
     const { account_id: account, ...rest } = await told(token, other);
     assert.match(String(account), /^acct_/);
@@ -536,8 +531,8 @@ describe("the credential that asks", () => {
   });
 
   test("may be a token that says more than its key has by now: neither scopes nor time beyond it", async () => {
-    const client = await newClient(godwit);
-    const token = await buy(godwit, client);
+    const client = await newOAuthClient(godwit);
+    const token = await createToken(godwit, client);
     const end = new Date(Date.now() + 600_000);
     await godwit.rows("update api_keys set expires_at = $2, scopes = '{links:read,messages:read}' where id = $1", [
       decodeId("key", client.id),
@@ -546,7 +541,7 @@ describe("the credential that asks", () => {
     const { type, scopes, expires_at: shown } = await told(token);
     assert.deepEqual([type, scopes, shown], ["access_token", ["messages:read", "links:read"], end.toISOString()]);
     assert.equal((await told(client.secret))["expires_at"], end.toISOString());
-    const { exp = 0 } = decodeJwt(await buy(godwit, client));
+    const { exp = 0 } = decodeJwt(await createToken(godwit, client));
     assert.ok(exp * 1_000 <= end.getTime());
   });
 
@@ -554,8 +549,8 @@ describe("the credential that asks", () => {
     assertProblem(await tell(undefined), "unauthorized_missing_token");
     const expired = await godwit.key({ expiresAt: new Date(Date.now() - 1_000) });
     for (const key of [newApiKey("test"), expired]) assertProblem(await tell(key), "unauthorized_invalid_token");
-    const doomed = await newClient(godwit);
-    const token = await buy(godwit, doomed);
+    const doomed = await newOAuthClient(godwit);
+    const token = await createToken(godwit, doomed);
     for (const key of [doomed.secret, token]) await told(key, other);
     assert.equal((await revoke(doomed.id)).status, 200);
     for (const key of [doomed.secret, token]) {
@@ -584,7 +579,7 @@ describe("an environment has a thousand keys that work", () => {
   }
 
   test("and no more: neither made nor rotated, until one is revoked, has expired, or gives its place", async () => {
-    const owner = await newClient(godwit, { account: "full" });
+    const owner = await newOAuthClient(godwit, { account: "full" });
     await godwit.unlimited();
     const key = owner.secret;
     const spare = made(await create({}, { key }));
@@ -606,7 +601,7 @@ describe("an environment has a thousand keys that work", () => {
   });
 
   test("also when many are made at once", async () => {
-    const owner = await newClient(godwit, { account: "nearly full" });
+    const owner = await newOAuthClient(godwit, { account: "nearly full" });
     await godwit.unlimited();
     await fill("nearly full", 996);
     const replies = await Promise.all(
@@ -619,7 +614,7 @@ describe("an environment has a thousand keys that work", () => {
 
 test("two who rotate each other at once both succeed, or are told that they are locked out", async () => {
   for (let round = 0; round < 10; round += 1) {
-    const [one, two] = [await newClient(godwit), await newClient(godwit)];
+    const [one, two] = [await newOAuthClient(godwit), await newOAuthClient(godwit)];
     const replies = await Promise.all([
       rotate(two.id, { overlap_seconds: 0 }, { key: one.secret }),
       rotate(one.id, { overlap_seconds: 0 }, { key: two.secret, node: other }),

@@ -15,11 +15,10 @@ import type { CarrierRequest, Host, Provider } from "../../src/providers/provide
 import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
+import type { Json } from "../support/client/request.ts";
 import { linkTo } from "../support/delivery-rig.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-
-type Json = Record<string, unknown>;
 
 const folder = mkdtempSync(join(tmpdir(), "godwit-links-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -5,20 +5,13 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../../src/lib/wait.ts";
-import {
-  afterSeconds,
-  assertChanged,
-  assertOneChange,
-  assertRefused,
-  callerOf,
-  typesOf,
-  type Caller,
-  type Json,
-} from "../support/changing.ts";
-import { LIMIT_MS } from "../support/expect.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
+import { assertRefused, LIMIT_MS } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { lockMessage } from "../support/locks.ts";
-import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
+import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
 import { eventsOf, queueRowOf } from "../support/tables.ts";
 
@@ -34,49 +27,49 @@ async function assertAtOnce(reply: Promise<Reply>): Promise<Reply> {
 
 describe("a change under a key, on two nodes", () => {
   let nodes: readonly [Godwit, Godwit];
-  let callers: readonly [Caller, Caller];
-  let here: Caller;
-  let there: Caller;
+  let clients: readonly [Client, Client];
+  let here: Client;
+  let there: Client;
   before(async () => {
     const first = await startGodwit();
     nodes = [first, await startGodwit({ databaseUrl: first.databaseUrl })];
     await first.unlimited();
     const key = await first.key();
-    callers = [callerOf(nodes[0], key), callerOf(nodes[1], key)];
-    [here, there] = callers;
+    clients = [clientOf(nodes[0], key), clientOf(nodes[1], key)];
+    [here, there] = clients;
   });
   after(() => Promise.all(nodes.map((node) => node.stop())));
 
-  const scheduled = (): Promise<Json> => here.send({ send_at: afterSeconds(3_600) });
+  const scheduled = (): Promise<Json> => here.messages.send({ send_at: afterSeconds(3_600) });
   const canceled = async (): Promise<Json> => {
-    const { id } = await here.send();
-    return (await here.cancel(id)).json;
+    const { id } = await here.messages.send();
+    return (await here.messages.cancel(id)).json;
   };
 
   type Row = {
     name: string;
     type: string;
     make: () => Promise<Json>;
-    change: (caller: Caller, id: unknown, key: string) => Promise<Reply>;
+    change: (client: Client, id: unknown, key: string) => Promise<Reply>;
   };
   const CHANGES: readonly Row[] = [
     {
       name: "a cancel",
       type: "message.canceled",
-      make: () => here.send(),
-      change: (caller, id, idempotencyKey) => caller.cancel(id, { idempotencyKey }),
+      make: () => here.messages.send(),
+      change: (client, id, idempotencyKey) => client.messages.cancel(id, { idempotencyKey }),
     },
     {
       name: "an edit",
       type: "message.scheduled",
       make: scheduled,
-      change: (caller, id, idempotencyKey) => caller.edit(id, { body: "edited" }, { idempotencyKey }),
+      change: (client, id, idempotencyKey) => client.messages.edit(id, { body: "edited" }, { idempotencyKey }),
     },
     {
       name: "a redaction",
       type: "message.redacted",
       make: canceled,
-      change: (caller, id, idempotencyKey) => caller.redact(id, { idempotencyKey }),
+      change: (client, id, idempotencyKey) => client.messages.redact(id, { idempotencyKey }),
     },
   ];
 
@@ -86,8 +79,8 @@ describe("a change under a key, on two nodes", () => {
       const known = await countOf(nodes[0], id, type);
       const key = randomUUID();
       const first = await change(here, id, key);
-      assertChanged(first);
-      for (const caller of [there, here, there]) assertReplayOf(first, await change(caller, id, key));
+      assertFirst(first, 200);
+      for (const client of [there, here, there]) assertReplayOf(first, await change(client, id, key));
       assertReplayOf(first, await change(there, id, key.toUpperCase()));
       assert.equal(await countOf(nodes[0], id, type), known + 1);
     });
@@ -96,21 +89,21 @@ describe("a change under a key, on two nodes", () => {
       const [one, other] = [await make(), await make()];
       const key = randomUUID();
       const first = await change(here, one["id"], key);
-      assertChanged(first);
+      assertFirst(first, 200);
       assertReused(await change(there, other["id"], key));
       assertReused(
-        await here.ask("POST", "/v1/messages", { body: { recipient: "+14155550123", channel: "sms", body: "x" }, idempotencyKey: key }),
+        await here.request("POST", "/v1/messages", { body: { recipient: "+14155550123", channel: "sms", body: "x" }, idempotencyKey: key }),
       );
-      assert.deepEqual(await here.read(other["id"]), other);
+      assert.deepEqual(await here.messages.read(other["id"]), other);
       assertReplayOf(first, await change(there, one["id"], key));
     });
 
     test(`${name} under the key that sent a message is refused`, async () => {
       const key = randomUUID();
-      await here.send({}, { idempotencyKey: key });
+      await here.messages.send({}, { idempotencyKey: key });
       const record = await make();
       assertReused(await change(there, record["id"], key));
-      assert.deepEqual(await here.read(record["id"]), record);
+      assert.deepEqual(await here.messages.read(record["id"]), record);
     });
 
     test(`${name} sent many times at once to both is done once`, async () => {
@@ -119,7 +112,7 @@ describe("a change under a key, on two nodes", () => {
         const known = await countOf(nodes[0], id, type);
         const key = randomUUID();
         const replies = await Promise.all(Array.from({ length: 40 }, (_, index) => change(index % 2 === 0 ? here : there, id, key)));
-        const first = assertOneChange(replies);
+        const first = assertOneExecution(replies, 200);
         assertReplayOf(first, await change(there, id, key));
         assert.equal(await countOf(nodes[0], id, type), known + 1);
       }
@@ -133,15 +126,15 @@ describe("a change under a key, on two nodes", () => {
       const key = randomUUID();
       const running = change(here, id, key);
       await hold.waiting();
-      for (const caller of [here, there, there, here]) assertConflict(await assertAtOnce(change(caller, id, key)));
+      for (const client of [here, there, there, here]) assertConflict(await assertAtOnce(change(client, id, key)));
       // Another path under the key that runs: nobody can tell yet what it was first used for.
       assertConflict(await assertAtOnce(change(there, other, key)));
-      assertChanged(await assertAtOnce(change(there, other, randomUUID())));
+      assertFirst(await assertAtOnce(change(there, other, randomUUID())), 200);
       assert.equal(await isStored(nodes[0], key), false);
       await hold.release();
       const first = await running;
-      assertChanged(first);
-      for (const caller of callers) assertReplayOf(first, await change(caller, id, key));
+      assertFirst(first, 200);
+      for (const client of clients) assertReplayOf(first, await change(client, id, key));
       assert.equal(await countOf(nodes[0], id, type), known + 1);
     });
   }
@@ -149,52 +142,52 @@ describe("a change under a key, on two nodes", () => {
   test("the same key for other methods and bodies is refused", async () => {
     const { id } = await scheduled();
     const idempotencyKey = randomUUID();
-    const first = await here.edit(id, { body: "edited", priority: "high" }, { idempotencyKey });
-    assertChanged(first);
-    assertReused(await here.edit(id, { body: "edited" }, { idempotencyKey }));
-    assertReused(await here.edit(id, { body: "edited", priority: "high", metadata: null }, { idempotencyKey }));
-    assertReused(await here.cancel(id, { idempotencyKey }));
-    assertReused(await here.redact(id, { idempotencyKey }));
-    assertReplayOf(first, await there.edit(id, '{ "priority":"high", "body":"\\u0065dited" }', { idempotencyKey }));
-    assert.equal((await here.read(id))["sequence"], 2);
+    const first = await here.messages.edit(id, { body: "edited", priority: "high" }, { idempotencyKey });
+    assertFirst(first, 200);
+    assertReused(await here.messages.edit(id, { body: "edited" }, { idempotencyKey }));
+    assertReused(await here.messages.edit(id, { body: "edited", priority: "high", metadata: null }, { idempotencyKey }));
+    assertReused(await here.messages.cancel(id, { idempotencyKey }));
+    assertReused(await here.messages.redact(id, { idempotencyKey }));
+    assertReplayOf(first, await there.messages.edit(id, '{ "priority":"high", "body":"\\u0065dited" }', { idempotencyKey }));
+    assert.equal((await here.messages.read(id))["sequence"], 2);
   });
 
   test("a first answer stays what it was, whatever happened to the message since", async () => {
     const { id } = await scheduled();
     const [edit, cancel] = [randomUUID(), randomUUID()];
-    const edited = await here.edit(id, { body: "edited" }, { idempotencyKey: edit });
-    assertChanged(await here.edit(id, { body: "edited again" }));
-    const gone = await here.cancel(id, { idempotencyKey: cancel });
-    assertReplayOf(edited, await there.edit(id, { body: "edited" }, { idempotencyKey: edit }));
-    assertReplayOf(gone, await there.cancel(id, { idempotencyKey: cancel }));
-    assertRefused(await there.cancel(id), "message_not_cancelable", "canceled");
-    assert.equal((await here.read(id))["body"], "edited again");
+    const edited = await here.messages.edit(id, { body: "edited" }, { idempotencyKey: edit });
+    assertFirst(await here.messages.edit(id, { body: "edited again" }), 200);
+    const gone = await here.messages.cancel(id, { idempotencyKey: cancel });
+    assertReplayOf(edited, await there.messages.edit(id, { body: "edited" }, { idempotencyKey: edit }));
+    assertReplayOf(gone, await there.messages.cancel(id, { idempotencyKey: cancel }));
+    assertRefused(await there.messages.cancel(id), "message_not_cancelable", "canceled");
+    assert.equal((await here.messages.read(id))["body"], "edited again");
   });
 
   test("the same key of another environment is another key", async () => {
-    const { id } = await here.send();
+    const { id } = await here.messages.send();
     const key = randomUUID();
-    assertChanged(await here.cancel(id, { idempotencyKey: key }));
-    const elsewhere = callerOf(nodes[1], await nodes[0].key({ environment: "live" }));
-    assert.equal((await elsewhere.cancel(id, { idempotencyKey: key })).status, 404);
+    assertFirst(await here.messages.cancel(id, { idempotencyKey: key }), 200);
+    const elsewhere = clientOf(nodes[1], await nodes[0].key({ environment: "live" }));
+    assert.equal((await elsewhere.messages.cancel(id, { idempotencyKey: key })).status, 404);
   });
 
   test("many without a key: one cancels, the others hear that it is canceled", async () => {
-    const { id } = await here.send();
-    const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? here : there).cancel(id)));
+    const { id } = await here.messages.send();
+    const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? here : there).messages.cancel(id)));
     const [done, refused] = [replies.filter(({ status }) => status === 200), replies.filter(({ status }) => status !== 200)];
     assert.equal(done.length, 1);
     for (const reply of refused) assertRefused(reply, "message_not_cancelable", "canceled");
-    assert.deepEqual(typesOf(await here.timeline(id)), ["message.queued", "message.canceled"]);
+    assert.deepEqual(typesOf(await here.messages.timeline(id)), ["message.queued", "message.canceled"]);
   });
 
   test("edits and a cancel at once: each edit has its number, and none comes after the cancel", async () => {
     const { id } = await scheduled();
     const edits = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 === 0 ? here : there).edit(id, { metadata: { index: String(index) } }, { idempotencyKey: randomUUID() }),
+      (index % 2 === 0 ? here : there).messages.edit(id, { metadata: { index: String(index) } }, { idempotencyKey: randomUUID() }),
     );
-    const [cancel, ...replies] = await Promise.all([there.cancel(id), ...edits]);
-    assertChanged(cancel);
+    const [cancel, ...replies] = await Promise.all([there.messages.cancel(id), ...edits]);
+    assertFirst(cancel, 200);
     for (const reply of replies) if (reply.status !== 200) assertRefused(reply, "message_not_editable", "canceled");
     const events = await eventsOf(nodes[0], id);
     assert.deepEqual(
@@ -217,11 +210,11 @@ describe("a message that is just leaving", () => {
     });
     await accepting.unlimited();
     const key = await accepting.key();
-    const callers = [callerOf(accepting, key), callerOf(travelling, key)] as const;
+    const clients = [clientOf(accepting, key), clientOf(travelling, key)] as const;
     const one = async (index: number): Promise<{ id: unknown; isCanceled: boolean }> => {
-      const { id } = await callers[index % 4 === 0 ? 1 : 0].send();
+      const { id } = await clients[index % 4 === 0 ? 1 : 0].messages.send();
       await sleep(random() * 120);
-      const replies = await Promise.all([callers[0].cancel(id), callers[1].cancel(id, { idempotencyKey: randomUUID() })]);
+      const replies = await Promise.all([clients[0].messages.cancel(id), clients[1].messages.cancel(id, { idempotencyKey: randomUUID() })]);
       const done = replies.filter(({ status }) => status === 200);
       assert.ok(done.length <= 1, "it is canceled once");
       for (const reply of replies)
@@ -235,9 +228,9 @@ describe("a message that is just leaving", () => {
     context.diagnostic(`${canceled} canceled, ${ends.length - canceled} left`);
     assert.ok(canceled > 0 && canceled < ends.length, "both happened");
     // First what travels, so that what was canceled has had its time to leave.
-    for (const { id, isCanceled } of ends) if (!isCanceled) await callers[0].reached(id, "delivered");
+    for (const { id, isCanceled } of ends) if (!isCanceled) await clients[0].messages.reached(id, "delivered");
     for (const { id, isCanceled } of ends) {
-      const types = typesOf((await callers[0].timeline(id)).filter(({ ignored }) => !ignored));
+      const types = typesOf((await clients[0].messages.timeline(id)).filter(({ ignored }) => !ignored));
       assert.deepEqual(
         types,
         isCanceled ? ["message.queued", "message.canceled"] : ["message.queued", "message.sending", "message.sent", "message.delivered"],
@@ -253,12 +246,12 @@ describe("a message that is just leaving", () => {
     await using second = await startGodwit({ databaseUrl: first.databaseUrl, roles: "api,dispatch", env });
     await first.unlimited();
     const key = await first.key();
-    const callers = [callerOf(first, key), callerOf(second, key)] as const;
+    const clients = [clientOf(first, key), clientOf(second, key)] as const;
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const ids = await Promise.all(
       Array.from(
         { length: 100 },
-        async (_, index) => (await callers[index % 2 === 0 ? 0 : 1].send({ body: "first", send_at: sendAt }))["id"],
+        async (_, index) => (await clients[index % 2 === 0 ? 0 : 1].messages.send({ body: "first", send_at: sendAt }))["id"],
       ),
     );
     const dueIn = (ms: number): Promise<unknown> =>
@@ -267,7 +260,7 @@ describe("a message that is just leaving", () => {
     const one = async (id: unknown, index: number): Promise<{ id: unknown; isEdited: boolean }> => {
       // Released within a second or so of its time: some edits come before that, some after.
       await sleep(300 + random() * 1_500);
-      const reply = await callers[index % 3 === 0 ? 0 : 1].edit(id, { body: "second" }, { idempotencyKey: randomUUID() });
+      const reply = await clients[index % 3 === 0 ? 0 : 1].messages.edit(id, { body: "second" }, { idempotencyKey: randomUUID() });
       if (reply.status === 200) return { id, isEdited: true };
       assertRefused(reply, "message_not_editable", "(queued|sending|sent|delivered)");
       return { id, isEdited: false };
@@ -279,7 +272,7 @@ describe("a message that is just leaving", () => {
     // An edit puts it back to its time.
     await dueIn(0);
     for (const { id, isEdited } of ends) {
-      const { body } = await callers[0].reached(id, "delivered");
+      const { body } = await clients[0].messages.reached(id, "delivered");
       assert.equal(body, isEdited ? "second" : "first");
       const events = (await eventsOf(first, id)).filter((event) => !event.is_ignored);
       assert.deepEqual(

@@ -3,52 +3,54 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { STATUSES } from "../../src/messages/states.ts";
-import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
-import { afterSeconds, assertChanged, assertRefused, callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
+import { assertProblem, assertRefused, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { assertReplayOf, isStored } from "../support/replay.ts";
+import { assertFirst, assertReplayOf, isStored } from "../support/replay.ts";
 import { eventsOf, queueRowOf, setStatus } from "../support/tables.ts";
 
 const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const HOUR_MS = 3_600_000;
 
 let godwit: Godwit;
-let caller: Caller;
+let client: Client;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
-  caller = callerOf(godwit, await godwit.key());
+  client = clientOf(godwit, await godwit.key());
 });
 after(() => godwit.stop());
 
-const scheduled = (extra: object = {}): Promise<Json> => caller.send({ send_at: afterSeconds(3_600), ...extra });
+const scheduled = (extra: object = {}): Promise<Json> => client.messages.send({ send_at: afterSeconds(3_600), ...extra });
 
 /** What a record says, but for what every change changes. */
 const steady = ({ status: _status, sequence: _sequence, updated_at: _updatedAt, ...rest }: Json): Json => rest;
 
 async function finished(extra: object = {}): Promise<Json> {
-  const { id } = await caller.send(extra);
-  const reply = await caller.cancel(id);
-  assertChanged(reply);
+  const { id } = await client.messages.send(extra);
+  const reply = await client.messages.cancel(id);
+  assertFirst(reply, 200);
   return reply.json;
 }
 
 /** Nothing was done to it. */
 async function assertUntouched(record: Json): Promise<void> {
-  assert.deepEqual(await caller.read(record["id"]), record);
+  assert.deepEqual(await client.messages.read(record["id"]), record);
   assert.equal((await eventsOf(godwit, record["id"])).length, record["sequence"]);
 }
 
 type Change = { name: string; method: string; path: string; make: () => Promise<Json>; body?: object };
 const CHANGES: readonly Change[] = [
-  { name: "cancel", method: "POST", path: "/cancel", make: () => caller.send() },
+  { name: "cancel", method: "POST", path: "/cancel", make: () => client.messages.send() },
   { name: "edit", method: "PATCH", path: "", make: () => scheduled(), body: { priority: "high" } },
   { name: "redact", method: "POST", path: "/redact", make: () => finished() },
 ];
 
 for (const { name, method, path, make, body } of CHANGES) {
   const change = (id: unknown, options: RequestOptions = {}): Promise<Reply> =>
-    caller.ask(method, `/v1/messages/${String(id)}${path}`, { ...(body === undefined ? {} : { body }), ...options });
+    client.request(method, `/v1/messages/${String(id)}${path}`, { ...(body === undefined ? {} : { body }), ...options });
 
   describe(`to ${name}`, () => {
     test("a message that is not there is a 404, which no key remembers", async () => {
@@ -64,8 +66,8 @@ for (const { name, method, path, make, body } of CHANGES) {
       const others = [await godwit.key({ account: `neighbour ${name}` }), await godwit.key({ environment: "live" })];
       await godwit.unlimited();
       for (const key of others) assertProblem(await change(record["id"], { key }), "not_found");
-      assert.deepEqual(await caller.read(record["id"]), record);
-      assertChanged(await change(record["id"]));
+      assert.deepEqual(await client.messages.read(record["id"]), record);
+      assertFirst(await change(record["id"]), 200);
     });
 
     test("needs the scope messages:send", async () => {
@@ -74,14 +76,14 @@ for (const { name, method, path, make, body } of CHANGES) {
       const reply = await change(id, { key });
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], ["messages:send"]);
-      assert.deepEqual(await caller.read(id), { id, ...rest });
-      assertChanged(await change(id, { key: await godwit.key({ scopes: ["messages:send"] }) }));
+      assert.deepEqual(await client.messages.read(id), { id, ...rest });
+      assertFirst(await change(id, { key: await godwit.key({ scopes: ["messages:send"] }) }), 200);
     });
 
     test("there is one method", async () => {
       const { id } = await make();
       for (const wrong of ["PUT", "DELETE", ...(path === "" ? ["POST"] : ["GET", "PATCH"])]) {
-        const reply = await caller.ask(wrong, `/v1/messages/${String(id)}${path}`);
+        const reply = await client.request(wrong, `/v1/messages/${String(id)}${path}`);
         assertProblem(reply, "method_not_allowed");
         assert.equal(reply.headers.get("allow"), path === "" ? "GET, HEAD, PATCH" : "POST");
       }
@@ -90,9 +92,9 @@ for (const { name, method, path, make, body } of CHANGES) {
     test("no query parameter is known, and a bad key is refused", async () => {
       const record = await make();
       const url = `/v1/messages/${String(record["id"])}${path}?force=1`;
-      assertProblem(await caller.ask(method, url, body === undefined ? {} : { body }), "invalid_request_payload");
+      assertProblem(await client.request(method, url, body === undefined ? {} : { body }), "invalid_request_payload");
       assertProblem(await change(record["id"], { idempotencyKey: "7" }), "invalid_idempotency_key");
-      assert.deepEqual(await caller.read(record["id"]), record);
+      assert.deepEqual(await client.messages.read(record["id"]), record);
     });
   });
 }
@@ -100,12 +102,12 @@ for (const { name, method, path, make, body } of CHANGES) {
 describe("cancel", () => {
   for (const status of ["queued", "scheduled"] as const) {
     test(`a ${status} message is canceled, is told so in an event, and leaves the queue`, async () => {
-      const message = status === "queued" ? await caller.send({ metadata: { a: "b" } }) : await scheduled();
+      const message = status === "queued" ? await client.messages.send({ metadata: { a: "b" } }) : await scheduled();
       const { id } = message;
       assert.equal(message["status"], status);
       assert.ok((await queueRowOf(godwit, id)) !== undefined);
-      const reply = await caller.cancel(id, { idempotencyKey: randomUUID() });
-      assertChanged(reply);
+      const reply = await client.messages.cancel(id, { idempotencyKey: randomUUID() });
+      assertFirst(reply, 200);
       assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
       assert.equal(reply.headers.get("location"), null);
       const { canceled_at: canceledAt, ...rest } = reply.json;
@@ -114,7 +116,7 @@ describe("cancel", () => {
       assert.equal(rest["sequence"], 2);
       assert.equal(canceledAt, rest["updated_at"]);
       assert.ok(Date.parse(String(canceledAt)) > Date.parse(String(message["created_at"])));
-      assert.deepEqual(await caller.read(id), reply.json);
+      assert.deepEqual(await client.messages.read(id), reply.json);
       assert.equal(await queueRowOf(godwit, id), undefined);
       const [first, second, ...more] = await eventsOf(godwit, id);
       assert.deepEqual(more, []);
@@ -131,38 +133,36 @@ describe("cancel", () => {
 
   for (const status of STATUSES.filter((each) => !["scheduled", "queued"].includes(each))) {
     test(`a message that is ${status} cannot be canceled; a key remembers that`, async () => {
-      const { id } = await caller.send();
+      const { id } = await client.messages.send();
       await setStatus(godwit, id, status);
-      const record = await caller.read(id);
+      const record = await client.messages.read(id);
       const idempotencyKey = randomUUID();
-      const reply = await caller.cancel(id, { idempotencyKey });
+      const reply = await client.messages.cancel(id, { idempotencyKey });
       assertProblem(reply, "message_not_cancelable");
       assertRefused(reply, "message_not_cancelable", status);
       await assertUntouched(record);
       // Even if it could be canceled now.
       await setStatus(godwit, id, "queued");
-      assertReplayOf(reply, await caller.cancel(id, { idempotencyKey }));
-      assert.equal((await caller.read(id))["status"], "queued");
-      assertChanged(await caller.cancel(id, { idempotencyKey: randomUUID() }));
+      assertReplayOf(reply, await client.messages.cancel(id, { idempotencyKey }));
+      assert.equal((await client.messages.read(id))["status"], "queued");
+      assertFirst(await client.messages.cancel(id, { idempotencyKey: randomUUID() }), 200);
     });
   }
 
   test("a body is not needed, and is not minded", async () => {
     const options: RequestOptions[] = [{}, { body: {} }, { headers: { "content-type": "application/json" } }, { body: { reason: "x" } }];
-    for (const each of options) assertChanged(await caller.cancel((await caller.send())["id"], each));
+    for (const each of options) assertFirst(await client.messages.cancel((await client.messages.send())["id"], each), 200);
   });
 
   test("a canceled message is counted as such, and does not wait", async () => {
-    const key = await godwit.key({ account: "counted" });
-    await godwit.unlimited();
-    const own = callerOf(godwit, key);
-    const [{ id: first }, { id: second }] = [await own.send(), await own.send({ send_at: afterSeconds(60) })];
-    for (const id of [first, second]) assertChanged(await own.cancel(id));
-    const { scheduled: waiting, queued, sending } = (await own.ask("GET", "/v1/queue")).json;
+    const own = await clientOfAccount(godwit, "counted");
+    const [{ id: first }, { id: second }] = [await own.messages.send(), await own.messages.send({ send_at: afterSeconds(60) })];
+    for (const id of [first, second]) assertFirst(await own.messages.cancel(id), 200);
+    const { scheduled: waiting, queued, sending } = (await own.request("GET", "/v1/queue")).json;
     assert.deepEqual({ waiting, queued, sending }, { waiting: 0, queued: 0, sending: 0 });
-    const { messages, by_status: byStatus } = (await own.ask("GET", "/v1/usage")).json["totals"] as Json;
+    const { messages, by_status: byStatus } = (await own.request("GET", "/v1/usage")).json["totals"] as Json;
     assert.deepEqual({ messages, byStatus }, { messages: 2, byStatus: { canceled: 2 } });
-    const listed = (await own.ask("GET", "/v1/messages?status=canceled")).json["data"] as Json[];
+    const listed = (await own.request("GET", "/v1/messages?status=canceled")).json["data"] as Json[];
     assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set([first, second]));
   });
 });
@@ -206,13 +206,13 @@ describe("edit", () => {
     test(`${what} is put in its place, and nothing else changes`, async () => {
       const message = await scheduled({ metadata: { a: "b" }, client_reference: "r", sender: "Godwit" });
       const { id } = message;
-      const reply = await caller.edit(id, request, { idempotencyKey: randomUUID() });
-      assertChanged(reply);
+      const reply = await client.messages.edit(id, request, { idempotencyKey: randomUUID() });
+      assertFirst(reply, 200);
       const { updated_at: updatedAt, ...rest } = reply.json;
       const expiresAt = new Date(String(rest["expires_at"]));
       assert.deepEqual(rest, { ...steady(message), ...changed, status: "scheduled", sequence: 2 });
       assert.ok(Date.parse(String(updatedAt)) > Date.parse(String(message["updated_at"])));
-      assert.deepEqual(await caller.read(id), reply.json);
+      assert.deepEqual(await client.messages.read(id), reply.json);
       const place = await queueRowOf(godwit, id);
       assert.deepEqual(
         { link: place?.link, rank: place?.priority, dueAt: place?.due_at, expiresAt: place?.expires_at },
@@ -236,9 +236,9 @@ describe("edit", () => {
 
   test("the time to live counts from send_at, and stays when the time moves", async () => {
     const { id, send_at: sendAt } = await scheduled({ ttl_seconds: 60 });
-    const live = (await caller.edit(id, { ttl_seconds: 90 })).json;
+    const live = (await client.messages.edit(id, { ttl_seconds: 90 })).json;
     assert.equal(live["expires_at"], at(String(sendAt), 90_000));
-    const moved = (await caller.edit(id, { send_at: later })).json;
+    const moved = (await client.messages.edit(id, { send_at: later })).json;
     assert.equal(moved["expires_at"], at(later, 90_000));
     assert.equal(moved["sequence"], 3);
   });
@@ -246,33 +246,36 @@ describe("edit", () => {
   test("a time that has passed means now; further edits do not lengthen the life", async () => {
     const { id } = await scheduled({ ttl_seconds: 60 });
     const askedAt = Date.now();
-    const passed = (await caller.edit(id, { send_at: afterSeconds(-3_600) })).json;
+    const passed = (await client.messages.edit(id, { send_at: afterSeconds(-3_600) })).json;
     const lifeMs = (record: Json): number => Date.parse(String(record["expires_at"])) - askedAt;
     assert.equal(passed["status"], "scheduled");
     assert.ok(lifeMs(passed) >= 59_000 && lifeMs(passed) < 65_000, `${lifeMs(passed)}`);
     assert.ok(((await queueRowOf(godwit, id))?.due_at.getTime() ?? Infinity) <= Date.now() + 1_000, "it is due");
     for (const edit of [{ metadata: { a: "b" } }, { priority: "high" }, { send_at: afterSeconds(-HOUR_MS / 1_000) }, { body: "x" }]) {
-      const reply = await caller.edit(id, edit);
-      assertChanged(reply);
+      const reply = await client.messages.edit(id, edit);
+      assertFirst(reply, 200);
       assert.ok(lifeMs(reply.json) < 65_000, `${JSON.stringify(edit)} makes it ${lifeMs(reply.json)}`);
     }
-    const moved = (await caller.edit(id, { send_at: later })).json;
+    const moved = (await client.messages.edit(id, { send_at: later })).json;
     assert.equal(moved["expires_at"], at(later, 60_000));
   });
 
   test("edits count without gaps, each with its event", async () => {
     const { id } = await scheduled();
     for (let count = 0; count < 5; count += 1) {
-      const { sequence } = (await caller.edit(id, { metadata: { count: String(count) } })).json;
+      const { sequence } = (await client.messages.edit(id, { metadata: { count: String(count) } })).json;
       assert.equal(sequence, count + 2);
     }
-    assertChanged(await caller.cancel(id));
+    assertFirst(await client.messages.cancel(id), 200);
     const events = await eventsOf(godwit, id);
     assert.deepEqual(
       events.map(({ sequence, previous_status: previous }) => [sequence, previous]),
       [[1, null], ...[2, 3, 4, 5, 6].map((sequence) => [sequence, "scheduled"]), [7, "scheduled"]],
     );
-    assert.deepEqual(typesOf(await caller.timeline(id)), [...Array.from({ length: 6 }, () => "message.scheduled"), "message.canceled"]);
+    assert.deepEqual(typesOf(await client.messages.timeline(id)), [
+      ...Array.from({ length: 6 }, () => "message.scheduled"),
+      "message.canceled",
+    ]);
   });
 
   const FAULTS: readonly (readonly [what: string, request: unknown, pointer: string, code?: string])[] = [
@@ -297,24 +300,24 @@ describe("edit", () => {
     test(`${what} is a 400 that changes nothing and is not remembered`, async () => {
       const message = await scheduled();
       const key = randomUUID();
-      const reply = await caller.edit(message["id"], request, { idempotencyKey: key });
+      const reply = await client.messages.edit(message["id"], request, { idempotencyKey: key });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(pointersOf(reply), [pointer]);
       if (code !== undefined) assert.equal(faultsOf(reply)[0]?.code, code);
       await assertUntouched(message);
       assert.equal(await isStored(godwit, key), false);
-      assertChanged(await caller.edit(message["id"], { priority: "high" }, { idempotencyKey: key }));
+      assertFirst(await client.messages.edit(message["id"], { priority: "high" }, { idempotencyKey: key }), 200);
     });
   }
 
   test("a record of more than 16 kB is a 400 that changes nothing", async () => {
-    const message = await caller.send({ channel: "whatsapp", body: "x", send_at: afterSeconds(60) });
+    const message = await client.messages.send({ channel: "whatsapp", body: "x", send_at: afterSeconds(60) });
     const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key${index}`, "v".repeat(390)]));
-    assertProblem(await caller.edit(message["id"], { metadata, body: "y".repeat(4_000) }), "invalid_request_payload");
+    assertProblem(await client.messages.edit(message["id"], { metadata, body: "y".repeat(4_000) }), "invalid_request_payload");
     await assertUntouched(message);
     const both = [{ body: "y".repeat(4_000) }, { metadata: { a: "b" } }];
-    for (const each of both) assertChanged(await caller.edit(message["id"], each));
-    assert.equal((await caller.read(message["id"]))["segments"], null, "there are no parts on whatsapp");
+    for (const each of both) assertFirst(await client.messages.edit(message["id"], each), 200);
+    assert.equal((await client.messages.read(message["id"]))["segments"], null, "there are no parts on whatsapp");
   });
 
   const REFUSALS: readonly (readonly [what: string, message: object, request: Json, code: string, pointer: string])[] = [
@@ -324,13 +327,13 @@ describe("edit", () => {
     test(`${what} are refused, and a key remembers that`, async () => {
       const message = await scheduled(extra);
       const idempotencyKey = randomUUID();
-      const reply = await caller.edit(message["id"], request, { idempotencyKey });
+      const reply = await client.messages.edit(message["id"], request, { idempotencyKey });
       assert.equal(reply.status, 422, reply.text);
       assert.equal(reply.json["code"], code);
       assert.deepEqual(pointersOf(reply), [pointer]);
-      assertReplayOf(reply, await caller.edit(message["id"], request, { idempotencyKey }));
+      assertReplayOf(reply, await client.messages.edit(message["id"], request, { idempotencyKey }));
       await assertUntouched(message);
-      assertChanged(await caller.edit(message["id"], { body: "x".repeat(160) }));
+      assertFirst(await client.messages.edit(message["id"], { body: "x".repeat(160) }), 200);
     });
   }
 
@@ -338,13 +341,13 @@ describe("edit", () => {
     test(`a message that is ${status} cannot be edited; a key remembers that`, async () => {
       const { id } = await scheduled();
       await setStatus(godwit, id, status);
-      const record = await caller.read(id);
+      const record = await client.messages.read(id);
       const idempotencyKey = randomUUID();
-      const reply = await caller.edit(id, { priority: "high" }, { idempotencyKey });
+      const reply = await client.messages.edit(id, { priority: "high" }, { idempotencyKey });
       assertProblem(reply, "message_not_editable");
       assertRefused(reply, "message_not_editable", status);
       await setStatus(godwit, id, "scheduled");
-      assertReplayOf(reply, await caller.edit(id, { priority: "high" }, { idempotencyKey }));
+      assertReplayOf(reply, await client.messages.edit(id, { priority: "high" }, { idempotencyKey }));
       await assertUntouched({ ...record, status: "scheduled" });
     });
   }

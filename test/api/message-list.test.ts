@@ -4,11 +4,12 @@ import { after, before, describe, test } from "node:test";
 import { encodeCursor } from "../../src/api/paging.ts";
 import { encodeId, newId } from "../../src/lib/id.ts";
 import { newUuid } from "../../src/lib/uuid.ts";
+import { clientOf, clientOfAccount } from "../support/client.ts";
+import { recordOf, idsOf, search, walk, type Page, type Query } from "../support/client/request.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 type Item = { id: string; created_at: string; status: string };
-type Page = { data: Item[]; has_more: boolean; next_cursor: string | null };
 
 let godwit: Godwit;
 before(async () => {
@@ -17,35 +18,14 @@ before(async () => {
 after(() => godwit.stop());
 
 /** An account of its own, so that each test knows all there is to list. */
-async function freshKey(account: string): Promise<string> {
-  const key = await godwit.key({ account });
-  await godwit.unlimited();
-  return key;
-}
+const freshKey = async (account: string): Promise<string> => (await clientOfAccount(godwit, account)).key;
 
-const list = (key: string, query: Record<string, string> = {}): Promise<Reply> =>
-  godwit.request("GET", `/v1/messages?${new URLSearchParams(query).toString()}`, { key });
+const list = (key: string, query: Query = {}): Promise<Reply> => clientOf(godwit, key).messages.request("GET", search(query));
 
-async function page(key: string, query: Record<string, string> = {}): Promise<Page> {
-  const reply = await list(key, query);
-  assert.equal(reply.status, 200, reply.text);
-  return reply.json as Page;
-}
+const page = async (key: string, query: Query = {}): Promise<Page<Item>> => recordOf(await list(key, query)) as Page<Item>;
 
-/** All pages to the end. `between` runs before each next one. */
-async function walk(key: string, query: Record<string, string>, between: () => Promise<unknown> = async () => undefined): Promise<Page[]> {
-  const pages = [await page(key, query)];
-  for (let last = pages[0]; last?.has_more === true; last = pages.at(-1)) {
-    assert.ok(pages.length < 200, "the list ends");
-    assert.ok(last.next_cursor !== null, "where there is more there is a cursor");
-    await between();
-    pages.push(await page(key, { ...query, cursor: last.next_cursor }));
-  }
-  assert.equal(pages.at(-1)?.next_cursor, null);
-  return pages;
-}
-
-const idsOf = (pages: readonly Page[]): string[] => pages.flatMap(({ data }) => data.map(({ id }) => id));
+const pagesOf = (key: string, query: Query, between?: () => Promise<unknown>): Promise<Page<Item>[]> =>
+  walk((each) => page(key, each), query, between);
 
 async function sendMany(key: string, count: number, fields: (index: number) => object = () => ({})): Promise<string[]> {
   const ids: string[] = [];
@@ -80,7 +60,7 @@ describe("pages", () => {
     [100, [60]],
   ] as const) {
     test(`of ${limit} have neither gaps nor repeats, and no empty one at the end`, async () => {
-      const pages = await walk(key, { limit: String(limit) });
+      const pages = await pagesOf(key, { limit: String(limit) });
       assert.deepEqual(idsOf(pages), newestFirst);
       assert.deepEqual(
         pages.map(({ data }) => data.length),
@@ -92,7 +72,7 @@ describe("pages", () => {
   test("stay whole while new messages arrive", async () => {
     const busy = await freshKey("busy pages");
     const already = (await sendMany(busy, 30)).toReversed();
-    const pages = await walk(busy, { limit: "7" }, () => sendMany(busy, 2));
+    const pages = await pagesOf(busy, { limit: "7" }, () => sendMany(busy, 2));
     assert.deepEqual(idsOf(pages), already);
   });
 
@@ -161,7 +141,7 @@ describe("filters", () => {
     test(`${new URLSearchParams(query).toString()} finds ${found.length}, in one page or several`, async () => {
       const expected = found.map((index) => ids[index]);
       assert.deepEqual(idsOf([await page(key, query)]), expected);
-      assert.deepEqual(idsOf(await walk(key, { ...query, limit: "1" })), expected);
+      assert.deepEqual(idsOf(await pagesOf(key, { ...query, limit: "1" })), expected);
     });
   }
 
@@ -283,7 +263,7 @@ describe("very many messages", () => {
 
   for (const limit of ["1", "2", "100"]) {
     test(`the few of a rare status are all found by pages of ${limit}, newest first`, async () => {
-      const pages = await walk(key, { status: "undelivered", limit });
+      const pages = await pagesOf(key, { status: "undelivered", limit });
       const ids = idsOf(pages);
       assert.equal(ids.length, RARE.length);
       assert.deepEqual(
@@ -296,7 +276,7 @@ describe("very many messages", () => {
   }
 
   test("a status that nobody has takes a few looks, each with a cursor and nothing in it", async () => {
-    const pages = await walk(key, { status: "expired" });
+    const pages = await pagesOf(key, { status: "expired" });
     assert.equal(pages.length, 3);
     assert.deepEqual(idsOf(pages), []);
   });
@@ -308,7 +288,7 @@ describe("very many messages", () => {
   });
 
   test("without a filter every one is listed once", async () => {
-    const ids = idsOf(await walk(key, { limit: "100" }));
+    const ids = idsOf(await pagesOf(key, { limit: "100" }));
     assert.equal(ids.length, COUNT);
     assert.equal(new Set(ids).size, COUNT);
   });

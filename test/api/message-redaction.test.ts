@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { isFinished, STATUSES } from "../../src/messages/states.ts";
-import { assertProblem, until } from "../support/expect.ts";
-import { afterSeconds, assertChanged, assertRefused, callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
+import { assertProblem, assertRefused, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { assertReplayOf, isReplay } from "../support/replay.ts";
+import { assertFirst, assertReplayOf, isReplay } from "../support/replay.ts";
 import { eventsOf, rowId, setStatus } from "../support/tables.ts";
 
 // Found nowhere afterwards: not in an answer, not in a table.
@@ -14,11 +16,11 @@ const SECRET = "the eagle lands at noon";
 const PRIVATE = { patient: "4711-private" };
 
 let godwit: Godwit;
-let caller: Caller;
+let client: Client;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
-  caller = callerOf(godwit, await godwit.key());
+  client = clientOf(godwit, await godwit.key());
 });
 after(() => godwit.stop());
 
@@ -47,40 +49,40 @@ async function assertNowhere(node: Godwit): Promise<void> {
 
 test("what was to be sent in its place goes too, once it is not needed any more", async () => {
   const fallback = [{ channel: "sms", body: SECRET, after_seconds: 60 }];
-  const { id } = await caller.send({ body: SECRET, metadata: PRIVATE, send_at: afterSeconds(60), fallback });
-  assertChanged(await caller.cancel(id));
-  assertChanged(await caller.redact(id));
+  const { id } = await client.messages.send({ body: SECRET, metadata: PRIVATE, send_at: afterSeconds(60), fallback });
+  assertFirst(await client.messages.cancel(id), 200);
+  assertFirst(await client.messages.redact(id), 200);
   await assertNowhere(godwit);
 });
 
 for (const status of STATUSES.filter((each) => !isFinished(each))) {
   test(`a message that is ${status} cannot be redacted; a key remembers that`, async () => {
-    const { id } = await caller.send({ body: "still needed", send_at: status === "scheduled" ? afterSeconds(60) : null });
+    const { id } = await client.messages.send({ body: "still needed", send_at: status === "scheduled" ? afterSeconds(60) : null });
     await setStatus(godwit, id, status);
-    const record = await caller.read(id);
+    const record = await client.messages.read(id);
     const idempotencyKey = randomUUID();
-    const reply = await caller.redact(id, { idempotencyKey });
+    const reply = await client.messages.redact(id, { idempotencyKey });
     assertProblem(reply, "message_not_redactable");
     assertRefused(reply, "message_not_redactable", status);
-    assert.deepEqual(await caller.read(id), record);
+    assert.deepEqual(await client.messages.read(id), record);
     await setStatus(godwit, id, "delivered");
-    assertReplayOf(reply, await caller.redact(id, { idempotencyKey }));
-    assert.equal((await caller.read(id))["body"], "still needed");
+    assertReplayOf(reply, await client.messages.redact(id, { idempotencyKey }));
+    assert.equal((await client.messages.read(id))["body"], "still needed");
     assert.equal((await eventsOf(godwit, id)).length, 1);
   });
 }
 
 for (const status of STATUSES.filter(isFinished)) {
   test(`a message that is ${status} can be redacted`, async () => {
-    const { id } = await caller.send({ metadata: { a: "b" } });
+    const { id } = await client.messages.send({ metadata: { a: "b" } });
     await setStatus(godwit, id, status);
-    const whole = await caller.read(id);
-    const reply = await caller.redact(id);
-    assertChanged(reply);
+    const whole = await client.messages.read(id);
+    const reply = await client.messages.redact(id);
+    assertFirst(reply, 200);
     const { updated_at: updatedAt, ...rest } = reply.json;
     assert.deepEqual({ ...rest, updated_at: whole["updated_at"] }, redacted(whole));
     assert.ok(Date.parse(String(updatedAt)) > Date.parse(String(whole["updated_at"])));
-    assert.deepEqual(await caller.read(id), reply.json);
+    assert.deepEqual(await client.messages.read(id), reply.json);
   });
 }
 
@@ -92,14 +94,14 @@ describe("a message that was edited and canceled, each under a key, and then red
   let ask: Record<keyof typeof keys, () => Promise<Reply>>;
   let first: Record<keyof typeof keys, Reply>;
   before(async () => {
-    const post = (): Promise<Reply> => caller.ask("POST", "/v1/messages", { body: request, idempotencyKey: keys.post });
+    const post = (): Promise<Reply> => client.request("POST", "/v1/messages", { body: request, idempotencyKey: keys.post });
     const posted = await post();
     id = String(posted.json["id"]);
     ask = {
       post,
-      patch: () => caller.edit(id, edit, { idempotencyKey: keys.patch }),
-      cancel: () => caller.cancel(id, { idempotencyKey: keys.cancel }),
-      redact: () => caller.redact(id, { idempotencyKey: keys.redact }),
+      patch: () => client.messages.edit(id, edit, { idempotencyKey: keys.patch }),
+      cancel: () => client.messages.cancel(id, { idempotencyKey: keys.cancel }),
+      redact: () => client.messages.redact(id, { idempotencyKey: keys.redact }),
     };
     first = { post: posted, patch: await ask.patch(), cancel: await ask.cancel(), redact: await ask.redact() };
     assert.deepEqual(
@@ -114,7 +116,7 @@ describe("a message that was edited and canceled, each under a key, and then red
   });
 
   test("reads without its text and metadata, and with all else", async () => {
-    const record = await caller.read(id);
+    const record = await client.messages.read(id);
     assert.deepEqual({ ...record, updated_at: null }, { ...redacted(first.cancel.json), updated_at: null });
     for (const [name, value] of Object.entries({
       recipient: sms()["recipient"],
@@ -124,7 +126,7 @@ describe("a message that was edited and canceled, each under a key, and then red
     }))
       assert.equal(record[name], value);
     assert.deepEqual(record["segments"], first.patch.json["segments"]);
-    const listed = (await caller.ask("GET", "/v1/messages?client_reference=ref-9")).json["data"];
+    const listed = (await client.request("GET", "/v1/messages?client_reference=ref-9")).json["data"];
     assert.deepEqual(listed, [record]);
   });
 
@@ -139,7 +141,7 @@ describe("a message that was edited and canceled, each under a key, and then red
         ["message.redacted", first.redact.json],
       ],
     );
-    const entries = await caller.timeline(id);
+    const entries = await client.messages.timeline(id);
     assert.deepEqual(
       entries.map(({ type, ignored, sequence, reason }) => [type, ignored, sequence, reason]),
       [
@@ -168,21 +170,19 @@ describe("a message that was edited and canceled, each under a key, and then red
   });
 
   test("may be redacted again", async () => {
-    const again = await caller.redact(id, { idempotencyKey: randomUUID() });
-    assertChanged(again);
+    const again = await client.messages.redact(id, { idempotencyKey: randomUUID() });
+    assertFirst(again, 200);
     assert.deepEqual({ ...again.json, updated_at: null }, { ...first.redact.json, updated_at: null });
     await assertNowhere(godwit);
   });
 
   test("still counts as what it was", async () => {
-    const key = await godwit.key({ account: "counted" });
-    await godwit.unlimited();
-    const own = callerOf(godwit, key);
-    const { id: other } = await own.send({ body: "x".repeat(200) });
-    assertChanged(await own.cancel(other));
-    const totals = async (): Promise<unknown> => (await own.ask("GET", "/v1/usage")).json["totals"];
+    const own = await clientOfAccount(godwit, "counted");
+    const { id: other } = await own.messages.send({ body: "x".repeat(200) });
+    assertFirst(await own.messages.cancel(other), 200);
+    const totals = async (): Promise<unknown> => (await own.request("GET", "/v1/usage")).json["totals"];
     const counted = await totals();
-    assertChanged(await own.redact(other));
+    assertFirst(await own.messages.redact(other), 200);
     assert.deepEqual(await totals(), counted);
     assert.deepEqual((counted as Json)["by_status"], { canceled: 1 });
   });
@@ -192,18 +192,18 @@ describe("what is said of a message after its redaction", () => {
   test("moves it, and brings no text back", async () => {
     await using travelling = await startGodwit({ roles: "api,dispatch" });
     await travelling.unlimited();
-    const own = callerOf(travelling, await travelling.key());
+    const own = clientOf(travelling, await travelling.key());
     // Read a second after it is delivered: time to redact it in between.
-    const { id } = await own.send({ channel: "whatsapp", body: SECRET, metadata: PRIVATE });
-    await own.reached(id, "delivered");
-    const reply = await own.redact(id);
-    assertChanged(reply);
+    const { id } = await own.messages.send({ channel: "whatsapp", body: SECRET, metadata: PRIVATE });
+    await own.messages.reached(id, "delivered");
+    const reply = await own.messages.redact(id);
+    assertFirst(reply, 200);
     assert.equal(reply.json["status"], "delivered", "the redaction came before the last receipt");
-    const read = await own.reached(id, "read");
+    const read = await own.messages.reached(id, "read");
     assert.equal(read["body"], null);
     assert.deepEqual(read["metadata"], {});
     assert.equal(read["sequence"], 5);
-    assert.deepEqual(typesOf(await own.timeline(id)), [
+    assert.deepEqual(typesOf(await own.messages.timeline(id)), [
       "message.queued",
       "message.sending",
       "message.sent",
@@ -217,18 +217,18 @@ describe("what is said of a message after its redaction", () => {
   test("is ignored as before, and brings no text back", async () => {
     await using travelling = await startGodwit({ roles: "api,dispatch" });
     await travelling.unlimited();
-    const own = callerOf(travelling, await travelling.key());
+    const own = clientOf(travelling, await travelling.key());
     // Two receipts that move nothing follow the first one, a quarter of a second apart.
-    const { id } = await own.send({ recipient: "+15005550011", body: SECRET, metadata: PRIVATE });
-    await own.reached(id, "delivered");
-    assertChanged(await own.redact(id));
+    const { id } = await own.messages.send({ recipient: "+15005550011", body: SECRET, metadata: PRIVATE });
+    await own.messages.reached(id, "delivered");
+    assertFirst(await own.messages.redact(id), 200);
     const entries = await until("both came", async () => {
-      const all = await own.timeline(id);
+      const all = await own.messages.timeline(id);
       return all.filter(({ ignored }) => ignored).length === 2 ? all : undefined;
     });
     assert.ok(entries.some(({ type }) => type === "message.redacted"));
     assert.equal(entries.at(-1)?.ignored, true);
-    const record = await own.read(id);
+    const record = await own.messages.read(id);
     assert.deepEqual([record["status"], record["body"], record["metadata"]], ["delivered", null, {}]);
     const [row] = await travelling.rows<{ body: string | null; redacted_at: Date | null }>(
       "select body, redacted_at from messages where id = $1",

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
 import { assertProblem, NEVER_MS, until, untilListening } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
@@ -17,21 +18,21 @@ describe("a node that accepts, and a node that delivers", () => {
   let accepting: Godwit;
   let dispatching: Godwit;
   let key: string;
-  let caller: Caller;
+  let client: Client;
   before(async () => {
     accepting = await startGodwit();
     await accepting.unlimited();
     key = await accepting.key();
-    caller = callerOf(accepting, key);
+    client = clientOf(accepting, key);
     dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
   });
   after(() => Promise.all([accepting.stop(), dispatching.stop()]));
 
   test("what one accepts the other delivers", async () => {
-    const { id } = await caller.send();
-    const record = await caller.reached(id, "delivered");
+    const { id } = await client.messages.send();
+    const record = await client.messages.reached(id, "delivered");
     assert.deepEqual((record["provider"] as Json)["name"], "simulator");
-    assert.deepEqual(typesOf(await caller.timeline(id)), DELIVERED);
+    assert.deepEqual(typesOf(await client.messages.timeline(id)), DELIVERED);
     assert.equal(await queueRowOf(accepting, id), undefined);
     assert.ok((seriesOf(await readMetrics(dispatching), "godwit_attempts_total")[ACCEPTED] ?? 0) >= 1);
     assert.deepEqual(seriesOf(await readMetrics(accepting), "godwit_attempts_total"), {});
@@ -46,18 +47,18 @@ describe("a node that accepts, and a node that delivers", () => {
       timings: { deliveryPollMs: NEVER_MS },
     });
     await untilListening(told);
-    const own = callerOf(alone, await alone.key());
-    for (let count = 0; count < 5; count += 1) await own.reached((await own.send())["id"], "delivered");
+    const own = clientOf(alone, await alone.key());
+    for (let count = 0; count < 5; count += 1) await own.messages.reached((await own.messages.send())["id"], "delivered");
   });
 
   test("hundreds at once are all delivered, each tried once", async () => {
-    const messages = await Promise.all(Array.from({ length: 300 }, () => caller.send()));
+    const messages = await Promise.all(Array.from({ length: 300 }, () => client.messages.send()));
     await until("all are delivered", async () => {
-      const { queued, sending } = (await caller.ask("GET", "/v1/queue")).json;
+      const { queued, sending } = (await client.request("GET", "/v1/queue")).json;
       return queued === 0 && sending === 0 ? true : undefined;
     });
     for (const { id } of messages) {
-      await caller.reached(id, "delivered");
+      await client.messages.reached(id, "delivered");
       const events = (await eventsOf(accepting, id)).filter((event) => !event.is_ignored);
       assert.deepEqual(
         events.map(({ type }) => type),
@@ -89,9 +90,9 @@ describe("without a node that delivers", () => {
     await using accepting = await startGodwit();
     await accepting.unlimited();
     const key = await accepting.key();
-    const caller = callerOf(accepting, key);
-    const messages = await Promise.all(Array.from({ length: 120 }, () => caller.send()));
-    const { queued, oldest_due_at: dueAt } = (await caller.ask("GET", "/v1/queue")).json;
+    const client = clientOf(accepting, key);
+    const messages = await Promise.all(Array.from({ length: 120 }, () => client.messages.send()));
+    const { queued, oldest_due_at: dueAt } = (await client.request("GET", "/v1/queue")).json;
     assert.equal(queued, 120);
     assert.ok(Math.abs(Date.parse(String(dueAt)) - Date.now()) < 10_000);
     assert.equal(seriesOf(await readMetrics(accepting), "godwit_queue_depth")['{lane="simulator"}'], 120);
@@ -104,8 +105,8 @@ describe("without a node that delivers", () => {
     await using first = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
     await using second = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
     for (const { id } of messages) {
-      await caller.reached(id, "delivered");
-      const entries = (await caller.timeline(id)).filter(({ ignored }) => !ignored);
+      await client.messages.reached(id, "delivered");
+      const entries = (await client.messages.timeline(id)).filter(({ ignored }) => !ignored);
       assert.deepEqual(typesOf(entries), DELIVERED);
     }
     const tries = await Promise.all([first, second].map(async (node) => seriesOf(await readMetrics(node), "godwit_attempts_total")));
@@ -118,32 +119,32 @@ describe("without a node that delivers", () => {
 
 describe("the live environment", () => {
   let godwit: Godwit;
-  let live: Caller;
+  let live: Client;
   before(async () => {
     godwit = await startGodwit({ roles: "api,dispatch", env });
     await godwit.unlimited();
-    live = callerOf(godwit, await godwit.key({ environment: "live" }));
+    live = clientOf(godwit, await godwit.key({ environment: "live" }));
   });
   after(() => godwit.stop());
 
   test("has no link that would take a message: it is refused, and a key remembers that", async () => {
     const body = unique();
     const idempotencyKey = randomUUID();
-    const first = await live.ask("POST", "/v1/messages", { body, idempotencyKey });
+    const first = await live.request("POST", "/v1/messages", { body, idempotencyKey });
     assertProblem(first, "no_route");
     assert.equal(await isStored(godwit, idempotencyKey), true);
-    assertReplayOf(first, await live.ask("POST", "/v1/messages", { body, idempotencyKey }));
-    const other = await live.ask("POST", "/v1/messages", { body: { ...body, body: "other" }, idempotencyKey });
+    assertReplayOf(first, await live.request("POST", "/v1/messages", { body, idempotencyKey }));
+    const other = await live.request("POST", "/v1/messages", { body: { ...body, body: "other" }, idempotencyKey });
     assertProblem(other, "idempotency_key_reused");
     assert.deepEqual(await effectCount(godwit, body), NEVER);
-    assert.deepEqual((await live.ask("GET", "/v1/messages")).json["data"], []);
+    assert.deepEqual((await live.request("GET", "/v1/messages")).json["data"], []);
   });
 
   test("a refusal without a key leaves nothing behind", async () => {
     const body = unique({ send_at: new Date(Date.now() + 60_000).toISOString() });
-    for (let count = 0; count < 2; count += 1) assertProblem(await live.ask("POST", "/v1/messages", { body }), "no_route");
+    for (let count = 0; count < 2; count += 1) assertProblem(await live.request("POST", "/v1/messages", { body }), "no_route");
     assert.deepEqual(await effectCount(godwit, body), NEVER);
-    const { messages } = (await live.ask("GET", "/v1/usage")).json["totals"] as Json;
+    const { messages } = (await live.request("GET", "/v1/usage")).json["totals"] as Json;
     assert.equal(messages, 0);
   });
 });

@@ -3,21 +3,21 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeProtectedHeader } from "jose";
 import { SecretBox } from "../../src/lib/secret-box.ts";
+import { createToken, newOAuthClient, requestToken, type OAuthClient } from "../support/client/tokens.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
-import { askToken, buy, newClient, type Client } from "../support/token-caller.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-type Pair = { godwit: Godwit; other: Godwit; client: Client; stop: () => Promise<unknown> };
+type Pair = { godwit: Godwit; other: Godwit; client: OAuthClient; stop: () => Promise<unknown> };
 
 /** Two nodes on one new database, started at the same time. */
 async function pair(): Promise<Pair> {
   const databaseUrl = await createDatabase();
   const [godwit, other] = await Promise.all([startGodwit({ databaseUrl }), startGodwit({ databaseUrl })]);
-  const client = await newClient(godwit);
+  const client = await newOAuthClient(godwit);
   await godwit.unlimited();
   return { godwit, other, client, stop: () => Promise.all([godwit.stop(), other.stop()]) };
 }
@@ -71,7 +71,7 @@ describe("the first key", () => {
     const [row, ...rest] = await rowsOf(godwit);
     assert.ok(row !== undefined && rest.length === 0, `${rest.length} too many`);
     assert.deepEqual([await published(godwit), await published(other)], [[row.kid], [row.kid]]);
-    const token = await buy(godwit, client);
+    const token = await createToken(godwit, client);
     assert.equal(kidOf(token), row.kid);
     assert.ok(await works(other, token));
   });
@@ -81,7 +81,7 @@ describe("the first key", () => {
     for (let round = 0; round < 3; round += 1) {
       await godwit.rows("delete from signing_keys");
       await seen([godwit, other], []);
-      const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => buy(index % 2 === 0 ? godwit : other, client)));
+      const tokens = await Promise.all(Array.from({ length: 20 }, (_, index) => createToken(index % 2 === 0 ? godwit : other, client)));
       const rows = await rowsOf(godwit);
       assert.equal(rows.length, 1);
       assert.deepEqual(new Set(tokens.map(kidOf)), new Set([rows[0]?.kid]));
@@ -100,7 +100,7 @@ describe("the first key", () => {
       [row.kid, JSON.stringify(row.public_key), row.private_key],
     );
     await seen([godwit, other], [row.kid]);
-    for (const node of [godwit, other]) assert.equal(kidOf(await buy(node, client)), row.kid);
+    for (const node of [godwit, other]) assert.equal(kidOf(await createToken(node, client)), row.kid);
     assert.equal((await rowsOf(godwit)).length, 1, "and no other is made");
   });
 
@@ -114,7 +114,7 @@ describe("the first key", () => {
     assert.ok(d !== undefined && !JSON.stringify(row).includes(d));
     assert.equal(x, row.public_key["x"]);
     assert.throws(() => box.open(row.private_key, "signing key x"));
-    await buy(godwit, client);
+    await createToken(godwit, client);
     assert.ok(!JSON.stringify([godwit.logs, godwit.output]).includes(d));
   });
 });
@@ -128,7 +128,7 @@ describe("rotation", () => {
 
   test("publishes a key, which signs a quarter of an hour later; what the old one signed stays good", async () => {
     const { godwit, other, client } = nodes;
-    const old = await buy(godwit, client);
+    const old = await createToken(godwit, client);
     const listed = await command(godwit, ["rotate"]);
     assert.equal(listed.length, 2);
     const [next, signer] = listed;
@@ -137,13 +137,15 @@ describe("rotation", () => {
     const aheadMs = Date.parse(next.signs_from) - Date.now();
     assert.ok(aheadMs > 14 * MINUTE_MS && aheadMs <= 15 * MINUTE_MS, `${aheadMs} ms`);
     await seen([godwit, other], [next.kid, signer.kid]);
-    for (const node of [godwit, other]) assert.equal(kidOf(await buy(node, client)), signer.kid, "not before its time");
+    for (const node of [godwit, other]) assert.equal(kidOf(await createToken(node, client)), signer.kid, "not before its time");
 
     assert.deepEqual(await command(godwit, ["rotate"]), listed, "one that waits is enough");
     assert.deepEqual(await command(godwit, ["list"]), listed);
 
     await age(godwit, 15 * MINUTE_MS);
-    const fresh = await until("the next key to sign", async () => [await buy(other, client)].find((token) => kidOf(token) === next.kid));
+    const fresh = await until("the next key to sign", async () =>
+      [await createToken(other, client)].find((token) => kidOf(token) === next.kid),
+    );
     for (const node of [godwit, other]) for (const token of [old, fresh]) assert.ok(await works(node, token));
 
     // An hour after its last token nothing of the old one counts.
@@ -164,11 +166,11 @@ describe("rotation", () => {
     assert.ok(only !== undefined);
     await seen([godwit, other], [only.kid]);
     await age(godwit, 90 * DAY_MS - MINUTE_MS);
-    await buy(godwit, client);
+    await createToken(godwit, client);
     assert.equal((await rowsOf(godwit)).length, 1, "not before");
     await age(godwit, MINUTE_MS);
     await until("the next key", async () => {
-      const tokens = await Promise.all([godwit, other].flatMap((node) => [buy(node, client), buy(node, client)]));
+      const tokens = await Promise.all([godwit, other].flatMap((node) => [createToken(node, client), createToken(node, client)]));
       for (const token of tokens) assert.equal(kidOf(token), only.kid, "the old one signs on");
       return (await rowsOf(godwit)).length > 1 || undefined;
     });
@@ -177,13 +179,13 @@ describe("rotation", () => {
     const next = rows.find(({ kid }) => kid !== only.kid);
     assert.ok(next !== undefined && next.active_from.getTime() - Date.now() > 14 * MINUTE_MS);
     await seen([godwit, other], [only.kid, next.kid]);
-    await buy(other, client);
+    await createToken(other, client);
     assert.equal((await rowsOf(godwit)).length, 2, "one is enough");
   });
 
   test("with --revoke ends what was signed, on every node and within seconds; new tokens work", async () => {
     const { godwit, other, client } = nodes;
-    const old = await buy(godwit, client);
+    const old = await createToken(godwit, client);
     for (const node of [godwit, other]) assert.ok(await works(node, old));
     const listed = await command(godwit, ["rotate", "--revoke"]);
     assert.equal(listed.length, 1);
@@ -191,7 +193,7 @@ describe("rotation", () => {
     assert.ok(signer !== undefined && Date.parse(signer.signs_from) <= Date.now());
     for (const node of [godwit, other]) await until("the old token to be refused", async () => !(await works(node, old)) || undefined);
     for (const node of [godwit, other]) {
-      const fresh = await buy(node, client);
+      const fresh = await createToken(node, client);
       assert.equal(kidOf(fresh), signer.kid);
       for (const reader of [godwit, other]) assert.ok(await works(reader, fresh));
     }
@@ -204,7 +206,7 @@ describe("rotation", () => {
       const [signer] = await command(godwit, ["rotate", "--revoke"]);
       const fresh = await until("a token of the new key", async () => {
         // The other node has just read the keys: whether before or after this is chance.
-        const [token] = await Promise.all([buy(godwit, client), published(other)]);
+        const [token] = await Promise.all([createToken(godwit, client), published(other)]);
         return kidOf(token) === signer?.kid ? token : undefined;
       });
       assert.ok(await works(other, fresh));
@@ -218,15 +220,15 @@ describe("the server's own key", () => {
   test("may change: signing keys are sealed anew, and old tokens stay good", async () => {
     const old = await startGodwit();
     const { databaseUrl } = old;
-    const client = await newClient(old);
-    const token = await buy(old, client);
+    const client = await newOAuthClient(old);
+    const token = await createToken(old, client);
     await command(old, ["rotate"]);
     const then = await rowsOf(old);
     await old.stop();
     for (const env of [{ ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY }, NEW_KEY]) {
       await using changed = await startGodwit({ databaseUrl, env });
       assert.ok(await works(changed, token));
-      const fresh = await buy(changed, client);
+      const fresh = await createToken(changed, client);
       assert.equal(kidOf(fresh), kidOf(token));
       assert.ok(await works(changed, fresh));
       const now = await rowsOf(changed);
@@ -252,6 +254,6 @@ describe("the server's own key", () => {
     const unknown = await runGodwit(["signing-keys"], { ...env, GODWIT_SECRET_KEY: SECRET_KEY });
     assert.equal(unknown.code, 2);
     assert.deepEqual(await rowsOf(godwit), already);
-    assert.equal((await askToken(godwit, { basic: await newClient(godwit) })).status, 200);
+    assert.equal((await requestToken(godwit, { basic: await newOAuthClient(godwit) })).status, 200);
   });
 });

@@ -2,20 +2,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { walk, type Json } from "../support/client/request.ts";
+import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { assertConflict, assertReplayOf, assertReused, isStored } from "../support/replay.ts";
-import {
-  clientOf,
-  RECIPIENT,
-  recipients,
-  SHOP,
-  suppressionCaller,
-  walk,
-  type Json,
-  type SuppressionCaller,
-} from "../support/suppression-caller.ts";
 
 let godwit: Godwit;
 let other: Godwit;
@@ -26,10 +19,10 @@ before(async () => {
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
 let accounts = 0;
-const alone = (): Promise<SuppressionCaller> => clientOf(godwit, `imports ${(accounts += 1)}`);
+const alone = (): Promise<Client> => clientOfAccount(godwit, `imports ${(accounts += 1)}`);
 
 const idsOf = ({ json }: Reply): string[] => json["suppression_ids"] as string[];
-const allOf = async (own: SuppressionCaller): Promise<Json[]> => (await walk(own.list, { limit: "100" })).flatMap(({ data }) => data);
+const allOf = async (own: Client): Promise<Json[]> => (await walk(own.suppressions.list, { limit: "100" })).flatMap(({ data }) => data);
 
 function assertImported(reply: Reply, added: number, alreadyActive: number): void {
   assert.equal(reply.status, 200, reply.text);
@@ -45,7 +38,7 @@ test("a thousand at once are a thousand suppressions, each with its event, in th
     ...(index % 3 === 0 ? { note: `entry ${index} ${"x".repeat(150)}` } : {}),
   }));
   assert.ok(JSON.stringify({ entries }).length > 65_536, "more than other routes take");
-  const reply = await own.import(entries);
+  const reply = await own.suppressions.import(entries);
   assertImported(reply, 1_000, 0);
   const all = await allOf(own);
   assert.equal(all.length, 1_000);
@@ -55,7 +48,7 @@ test("a thousand at once are a thousand suppressions, each with its event, in th
     assert.deepEqual({ recipient, sender, note }, { sender: null, note: null, ...entries[index] });
     assert.deepEqual([source, status], ["import", "active"]);
   }
-  const told = (await own.events()).map((event) => [event["type"], (event["data"] as { suppression: Json }).suppression]);
+  const told = (await own.suppressions.events()).map((event) => [event["type"], (event["data"] as { suppression: Json }).suppression]);
   assert.deepEqual(
     told,
     all.toReversed().map((each) => ["recipient.opted_out", each]),
@@ -65,29 +58,29 @@ test("a thousand at once are a thousand suppressions, each with its event, in th
 test("what is active stays as it is, what was lifted becomes active, and the rest is new", async () => {
   const own = await alone();
   const [active = "", lifted = "", fresh = ""] = recipients(3);
-  const kept = await own.add({ recipient: active, note: "before" });
-  const { id } = await own.add({ recipient: lifted });
-  await own.lift(id);
-  const reply = await own.import([active, lifted, fresh].map((recipient) => ({ recipient, note: "imported" })));
+  const kept = await own.suppressions.add({ recipient: active, note: "before" });
+  const { id } = await own.suppressions.add({ recipient: lifted });
+  await own.suppressions.lift(id);
+  const reply = await own.suppressions.import([active, lifted, fresh].map((recipient) => ({ recipient, note: "imported" })));
   assertImported(reply, 2, 1);
   assert.deepEqual(idsOf(reply).slice(0, 2), [kept["id"], id]);
-  assert.deepEqual(await own.read(kept["id"]), kept);
-  const again = await own.read(id);
+  assert.deepEqual(await own.suppressions.read(kept["id"]), kept);
+  const again = await own.suppressions.read(id);
   assert.deepEqual([again["status"], again["source"], again["note"]], ["active", "import", "imported"]);
   assert.deepEqual(
-    (await own.history(id)).data.map(({ status, source }) => [status, source]),
+    (await own.suppressions.history(id)).data.map(({ status, source }) => [status, source]),
     [
       ["active", "import"],
       ["lifted", "api"],
       ["active", "api"],
     ],
   );
-  assert.equal((await own.events()).length, 3 + 2);
+  assert.equal((await own.suppressions.events()).length, 3 + 2);
 });
 
 test("the same recipient and sender twice count once, and the first entry is taken", async () => {
   const own = await alone();
-  const reply = await own.import([
+  const reply = await own.suppressions.import([
     { recipient: RECIPIENT, note: "first" },
     { recipient: RECIPIENT, sender: SHOP },
     { recipient: RECIPIENT, sender: null, note: "second" },
@@ -97,8 +90,8 @@ test("the same recipient and sender twice count once, and the first entry is tak
   const [one, two, ...repeated] = idsOf(reply);
   assert.notEqual(one, two);
   assert.deepEqual(repeated, [one, two]);
-  assert.deepEqual([(await own.read(one))["note"], (await own.read(two))["note"]], ["first", null]);
-  assert.equal((await own.events()).length, 2);
+  assert.deepEqual([(await own.suppressions.read(one))["note"], (await own.suppressions.read(two))["note"]], ["first", null]);
+  assert.equal((await own.suppressions.events()).length, 2);
 });
 
 describe("a bad import", () => {
@@ -136,31 +129,31 @@ describe("a bad import", () => {
     test(`${what} is a 400 that names each place, and nothing is done`, async () => {
       const own = await alone();
       const key = randomUUID();
-      const reply = await own.ask("POST", "/import", { body, idempotencyKey: key });
+      const reply = await own.suppressions.request("POST", "/import", { body, idempotencyKey: key });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer, code }) => [pointer, code])), faults);
-      assert.deepEqual((await own.list()).data, []);
-      assertImported(await own.import([good], { idempotencyKey: key }), 1, 0);
+      assert.deepEqual((await own.suppressions.list()).data, []);
+      assertImported(await own.suppressions.import([good], { idempotencyKey: key }), 1, 0);
     });
   }
 
   test("the last of a thousand is found, and of very many faults a hundred are told", async () => {
     const own = await alone();
     const entries = recipients(1_000).map((recipient) => ({ recipient }));
-    const reply = await own.import(entries.with(999, { recipient: "+1415555012" }));
+    const reply = await own.suppressions.import(entries.with(999, { recipient: "+1415555012" }));
     assert.deepEqual(
       faultsOf(reply).map(({ pointer }) => pointer),
       ["/entries/999/recipient"],
     );
-    const faults = faultsOf(await own.import(entries.map(() => ({ recipient: "+1415555012" }))));
+    const faults = faultsOf(await own.suppressions.import(entries.map(() => ({ recipient: "+1415555012" }))));
     assert.equal(faults.length, 100);
-    assert.deepEqual((await own.list()).data, []);
+    assert.deepEqual((await own.suppressions.list()).data, []);
   });
 
   test("a body of more than 512 kB is too large", async () => {
     const own = await alone();
-    assert.deepEqual((await own.list()).data, []);
-    const reply = await own.ask("POST", "/import", { body: JSON.stringify({ entries: [], pad: "x".repeat(524_288) }) });
+    assert.deepEqual((await own.suppressions.list()).data, []);
+    const reply = await own.suppressions.request("POST", "/import", { body: JSON.stringify({ entries: [], pad: "x".repeat(524_288) }) });
     assertProblem(reply, "payload_too_large");
   });
 });
@@ -170,26 +163,26 @@ describe("a key", () => {
     const own = await alone();
     const idempotencyKey = randomUUID();
     const entries = recipients(200).map((recipient) => ({ recipient }));
-    const first = await own.import(entries, { idempotencyKey });
+    const first = await own.suppressions.import(entries, { idempotencyKey });
     assertImported(first, 200, 0);
-    await own.lift(idsOf(first)[0]);
-    const there = suppressionCaller(other, own.key);
-    for (const node of [own, there]) assertReplayOf(first, await node.import(entries, { idempotencyKey }));
-    assertReused(await there.import(entries.slice(1), { idempotencyKey }));
-    assert.equal((await own.events()).length, 201);
+    await own.suppressions.lift(idsOf(first)[0]);
+    const there = clientOf(other, own.key);
+    for (const node of [own, there]) assertReplayOf(first, await node.suppressions.import(entries, { idempotencyKey }));
+    assertReused(await there.suppressions.import(entries.slice(1), { idempotencyKey }));
+    assert.equal((await own.suppressions.events()).length, 201);
   });
 
   test("whose import is under way elsewhere is a conflict at once", async () => {
     const own = await alone();
     const idempotencyKey = randomUUID();
     await using lock = await lockTable(godwit.databaseUrl, "events");
-    const asked = own.import([{ recipient: RECIPIENT }], { idempotencyKey });
+    const asked = own.suppressions.import([{ recipient: RECIPIENT }], { idempotencyKey });
     await lock.waiting();
-    assertConflict(await suppressionCaller(other, own.key).import([{ recipient: RECIPIENT }], { idempotencyKey }));
+    assertConflict(await clientOf(other, own.key).suppressions.import([{ recipient: RECIPIENT }], { idempotencyKey }));
     await lock.release();
     const first = await asked;
     assertImported(first, 1, 0);
-    assertReplayOf(first, await suppressionCaller(other, own.key).import([{ recipient: RECIPIENT }], { idempotencyKey }));
+    assertReplayOf(first, await clientOf(other, own.key).suppressions.import([{ recipient: RECIPIENT }], { idempotencyKey }));
   });
 });
 
@@ -200,29 +193,29 @@ test("a node that dies in the middle of an import leaves nothing, and the same k
   const entries = recipients(500).map((recipient) => ({ recipient }));
   await using lock = await lockTable(godwit.databaseUrl, "events");
   // Its suppressions are written, its events are not yet.
-  const asked = suppressionCaller(doomed, own.key).import(entries, { idempotencyKey });
+  const asked = clientOf(doomed, own.key).suppressions.import(entries, { idempotencyKey });
   const lost = assert.rejects(asked);
   await lock.waiting();
   await doomed.stop("SIGKILL");
   await lost;
   await lock.release();
   assert.equal(await isStored(godwit, idempotencyKey), false);
-  assert.deepEqual((await own.list()).data, []);
+  assert.deepEqual((await own.suppressions.list()).data, []);
   const reply = await until("the session of the dead to be over", async () => {
-    const tried = await own.import(entries, { idempotencyKey });
+    const tried = await own.suppressions.import(entries, { idempotencyKey });
     return tried.status === 409 ? undefined : tried;
   });
   assertImported(reply, 500, 0);
-  assert.equal((await own.events()).length, 500);
+  assert.equal((await own.suppressions.events()).length, 500);
 });
 
 test("imports of the same recipients at two nodes add each once, whatever their order", async () => {
   const own = await alone();
-  const nodes = [own, suppressionCaller(other, own.key)];
+  const nodes = [own, clientOf(other, own.key)];
   const entries = recipients(300).map((recipient) => ({ recipient }));
   await using lock = await lockTable(godwit.databaseUrl, "suppressions");
   const asked = Array.from({ length: 8 }, (_, index) =>
-    (nodes[index % 2] as SuppressionCaller).import([...entries.slice(index * 37), ...entries.slice(0, index * 37)].slice(0, 250)),
+    (nodes[index % 2] as Client).suppressions.import([...entries.slice(index * 37), ...entries.slice(0, index * 37)].slice(0, 250)),
   );
   await lock.waiting(8);
   await lock.release();
@@ -230,6 +223,6 @@ test("imports of the same recipients at two nodes add each once, whatever their 
   for (const reply of replies) assert.equal(reply.status, 200, reply.text);
   const added = replies.reduce((sum, { json }) => sum + Number(json["added"]), 0);
   assert.equal(added, 300);
-  assert.equal((await own.events()).length, 300);
+  assert.equal((await own.suppressions.events()).length, 300);
   assert.equal((await allOf(own)).length, 300);
 });

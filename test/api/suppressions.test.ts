@@ -4,19 +4,11 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { optOut } from "../../src/consent/change-consent.ts";
 import { encodeId, newId, type AccountId } from "../../src/lib/id.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { walk, type Json } from "../support/client/request.ts";
+import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import {
-  clientOf,
-  RECIPIENT,
-  recipients,
-  SHOP,
-  suppressionCaller,
-  walk,
-  without,
-  type Json,
-  type SuppressionCaller,
-} from "../support/suppression-caller.ts";
 import { rowId } from "../support/tables.ts";
 import { Customer, Hook, startTelling, verify, type Call } from "../support/webhook-service.ts";
 
@@ -26,8 +18,11 @@ before(async () => {
 });
 after(() => godwit.stop());
 
+const without = (record: Json, ...names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
+
 let accounts = 0;
-const alone = (): Promise<SuppressionCaller> => clientOf(godwit, `suppressions ${(accounts += 1)}`);
+const alone = (): Promise<Client> => clientOfAccount(godwit, `suppressions ${(accounts += 1)}`);
 
 const accountOf = async (id: unknown): Promise<AccountId> =>
   (await godwit.rows<{ account_id: AccountId }>("select account_id from suppressions where id = $1", [rowId(id)]))[0]?.account_id ??
@@ -36,7 +31,7 @@ const accountOf = async (id: unknown): Promise<AccountId> =>
 describe("a new suppression", () => {
   test("answers 201 with its place and the whole record", async () => {
     const own = await alone();
-    const reply = await own.post({ sender: SHOP, note: "asked by phone: Łódź 🐦" });
+    const reply = await own.suppressions.post({ sender: SHOP, note: "asked by phone: Łódź 🐦" });
     assert.equal(reply.status, 201, reply.text);
     const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
     assert.match(String(id), /^sup_[0-9a-z]{26}$/);
@@ -54,82 +49,88 @@ describe("a new suppression", () => {
       message_id: null,
       note: "asked by phone: Łódź 🐦",
     });
-    assert.deepEqual(await own.read(id), reply.json);
-    assert.deepEqual((await own.list()).data, [reply.json]);
+    assert.deepEqual(await own.suppressions.read(id), reply.json);
+    assert.deepEqual((await own.suppressions.list()).data, [reply.json]);
   });
 
   for (const [what, fields] of Object.entries({ absent: {}, null: { sender: null, note: null } })) {
     test(`what is ${what} is everybody, and no note`, async () => {
-      const { sender, note } = await (await alone()).add(fields);
+      const { sender, note } = await (await alone()).suppressions.add(fields);
       assert.deepEqual([sender, note], [null, null]);
     });
   }
 
   for (const sender of ["12345", "Shop", "Shop & Co-1", "+4915112345678"])
-    test(`may be of the sender ${sender}`, async () => assert.equal((await (await alone()).add({ sender }))["sender"], sender));
+    test(`may be of the sender ${sender}`, async () =>
+      assert.equal((await (await alone()).suppressions.add({ sender }))["sender"], sender));
 
   test("one that is active already is answered with 200, as it is", async () => {
     const own = await alone();
-    const first = await own.add({ note: "first" });
-    const reply = await own.post({ note: "second" });
+    const first = await own.suppressions.add({ note: "first" });
+    const reply = await own.suppressions.post({ note: "second" });
     assert.equal(reply.status, 200);
     assert.equal(reply.headers.get("location"), null);
     assert.deepEqual(reply.json, first);
-    assert.equal((await own.history(first["id"])).data.length, 1);
-    assert.equal((await own.events()).length, 1);
+    assert.equal((await own.suppressions.history(first["id"])).data.length, 1);
+    assert.equal((await own.suppressions.events()).length, 1);
   });
 
   test("each sender has its own, and everybody together has another", async () => {
     const own = await alone();
-    const made = [await own.add(), await own.add({ sender: SHOP }), await own.add({ sender: "Shop" }), await own.add({ recipient: SHOP })];
+    const made = [
+      await own.suppressions.add(),
+      await own.suppressions.add({ sender: SHOP }),
+      await own.suppressions.add({ sender: "Shop" }),
+      await own.suppressions.add({ recipient: SHOP }),
+    ];
     assert.equal(new Set(made.map(({ id }) => id)).size, 4);
-    assert.deepEqual((await own.list()).data, made.toReversed());
+    assert.deepEqual((await own.suppressions.list()).data, made.toReversed());
   });
 });
 
 describe("a lifted suppression", () => {
   test("keeps its record, says so, and is the same when it becomes active again", async () => {
     const own = await alone();
-    const first = await own.add({ sender: SHOP, note: "first" });
-    const lifted = await own.lift(first["id"]);
+    const first = await own.suppressions.add({ sender: SHOP, note: "first" });
+    const lifted = await own.suppressions.lift(first["id"]);
     assert.deepEqual(lifted, { ...first, status: "lifted", note: null, updated_at: lifted["updated_at"] });
     assert.ok(String(lifted["updated_at"]) > String(first["updated_at"]));
-    assert.deepEqual(await own.read(first["id"]), lifted);
+    assert.deepEqual(await own.suppressions.read(first["id"]), lifted);
 
-    const again = await own.add({ sender: SHOP, note: "second" });
+    const again = await own.suppressions.add({ sender: SHOP, note: "second" });
     assert.deepEqual(again, { ...first, note: "second", updated_at: again["updated_at"] });
     assert.ok(String(again["updated_at"]) > String(lifted["updated_at"]));
   });
 
   test("lifted twice is lifted once", async () => {
     const own = await alone();
-    const { id } = await own.add();
-    assert.deepEqual(await own.lift(id), await own.lift(id));
+    const { id } = await own.suppressions.add();
+    assert.deepEqual(await own.suppressions.lift(id), await own.suppressions.lift(id));
     assert.deepEqual(
-      (await own.events()).map(({ type }) => type),
+      (await own.suppressions.events()).map(({ type }) => type),
       ["recipient.opted_out", "recipient.opted_in"],
     );
-    assert.equal((await own.history(id)).data.length, 2);
+    assert.equal((await own.suppressions.history(id)).data.length, 2);
   });
 
   test("leaves the others of the recipient as they are", async () => {
     const own = await alone();
-    const [all, one] = [await own.add(), await own.add({ sender: SHOP })];
-    await own.lift(one["id"]);
-    assert.deepEqual(await own.read(all["id"]), all);
+    const [all, one] = [await own.suppressions.add(), await own.suppressions.add({ sender: SHOP })];
+    await own.suppressions.lift(one["id"]);
+    assert.deepEqual(await own.suppressions.read(all["id"]), all);
   });
 });
 
 describe("the history", () => {
   test("has every change with its reason, newest first, each by the id and time of its event", async () => {
     const own = await alone();
-    const { id } = await own.add({ sender: SHOP, note: "one" });
-    await own.lift(id);
+    const { id } = await own.suppressions.add({ sender: SHOP, note: "one" });
+    await own.suppressions.lift(id);
     // A word that the recipient wrote, as what comes in from carriers puts it on record.
     const messageId = newId("msg", Date.now());
     const pair = { accountId: await accountOf(id), environment: "test", recipient: RECIPIENT, sender: SHOP } as const;
     await godwit.db?.transaction((tx) => optOut(tx, Date.now(), pair, { source: "keyword", keyword: "STOP", messageId }));
-    const { data } = await own.history(id);
+    const { data } = await own.suppressions.history(id);
     const api = { source: "api", keyword: null, message_id: null };
     const word = { source: "keyword", keyword: "STOP", message_id: encodeId("msg", messageId) };
     assert.deepEqual(
@@ -140,7 +141,7 @@ describe("the history", () => {
         { status: "active", ...api, note: "one" },
       ],
     );
-    const { created_at: createdAt, updated_at: updatedAt, ...record } = await own.read(id);
+    const { created_at: createdAt, updated_at: updatedAt, ...record } = await own.suppressions.read(id);
     assert.deepEqual([data[2]?.["at"], data[0]?.["at"]], [createdAt, updatedAt]);
     assert.deepEqual(record, {
       id,
@@ -154,21 +155,21 @@ describe("the history", () => {
     });
     assert.deepEqual(
       data.map((entry) => [entry["id"], entry["at"]]),
-      (await own.events()).toReversed().map((event) => [event["id"], event["timestamp"]]),
+      (await own.suppressions.events()).toReversed().map((event) => [event["id"], event["timestamp"]]),
     );
   });
 
   test("comes in pages without gaps or repeats", async () => {
     const own = await alone();
-    const { id } = await own.add();
+    const { id } = await own.suppressions.add();
     for (let index = 0; index < 3; index += 1) {
-      await own.lift(id);
-      await own.add();
+      await own.suppressions.lift(id);
+      await own.suppressions.add();
     }
-    const whole = (await own.history(id)).data;
+    const whole = (await own.suppressions.history(id)).data;
     assert.equal(whole.length, 7);
     for (const limit of [1, 3, 6, 7, 100]) {
-      const pages = await walk((query) => own.history(id, query), { limit: String(limit) });
+      const pages = await walk((query) => own.suppressions.history(id, query), { limit: String(limit) });
       assert.deepEqual(
         pages.flatMap(({ data }) => data),
         whole,
@@ -180,23 +181,24 @@ describe("the history", () => {
   for (const query of ["limit=0", "cursor=abc", "status=active"])
     test(`?${query} is a 400 that names it`, async () => {
       const own = await alone();
-      const reply = await own.ask("GET", `/${String((await own.add())["id"])}/history?${query}`);
+      const reply = await own.suppressions.request("GET", `/${String((await own.suppressions.add())["id"])}/history?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.equal(faultsOf(reply)[0]?.parameter, query.split("=")[0]);
     });
 });
 
 describe("the list", () => {
-  let own: SuppressionCaller;
+  let own: Client;
   /** Newest first. */
   let made: Json[];
   const [one = "", other = ""] = recipients(2);
   before(async () => {
     own = await alone();
     made = [];
-    for (const recipient of [one, other]) for (const sender of [null, SHOP, "Shop"]) made.unshift(await own.add({ recipient, sender }));
+    for (const recipient of [one, other])
+      for (const sender of [null, SHOP, "Shop"]) made.unshift(await own.suppressions.add({ recipient, sender }));
     // The oldest one and one in the middle.
-    for (const index of [5, 2]) made[index] = await own.lift(made[index]?.["id"]);
+    for (const index of [5, 2]) made[index] = await own.suppressions.lift(made[index]?.["id"]);
   });
 
   const FILTERS: readonly (readonly [query: Record<string, string>, fits: (suppression: Json) => boolean])[] = [
@@ -217,7 +219,7 @@ describe("the list", () => {
     test(`of ${JSON.stringify(query)} has those alone, newest first, in pages of any size`, async () => {
       const expected = made.filter(fits);
       for (const limit of [1, 2, 100]) {
-        const pages = await walk(own.list, { ...query, limit: String(limit) });
+        const pages = await walk(own.suppressions.list, { ...query, limit: String(limit) });
         assert.deepEqual(
           pages.flatMap(({ data }) => data),
           expected,
@@ -229,7 +231,7 @@ describe("the list", () => {
 
   test("looks at so many at most for a page, and goes on from there", async () => {
     const many = await alone();
-    const { id } = await many.add({ sender: "Rare" });
+    const { id } = await many.suppressions.add({ sender: "Rare" });
     await godwit.rows(
       `insert into suppressions (account_id, environment, recipient, sender, id, is_active, source, updated_at)
        select account_id, environment, '+1415' || (6000000 + number), 'Common', overlay(gen_random_uuid()::text placing 'e6000000' from 1)::uuid,
@@ -238,19 +240,19 @@ describe("the list", () => {
         where id = $1`,
       [rowId(id)],
     );
-    const pages = await walk(many.list, { sender: "Rare" });
+    const pages = await walk(many.suppressions.list, { sender: "Rare" });
     assert.deepEqual(
       pages.map(({ data }) => data.length),
       [0, 0, 1],
     );
-    assert.equal((await many.list({ sender: "Rare", recipient: RECIPIENT })).data.length, 1);
-    const common = await walk(many.list, { sender: "Common", limit: "100", status: "lifted" });
+    assert.equal((await many.suppressions.list({ sender: "Rare", recipient: RECIPIENT })).data.length, 1);
+    const common = await walk(many.suppressions.list, { sender: "Common", limit: "100", status: "lifted" });
     assert.equal(new Set(common.flatMap(({ data }) => data.map((each) => each["id"]))).size, 6_000);
   });
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=opted_out", "recipient=4155550123", "sender=", "note=x"])
     test(`?${query} is a 400 that names it`, async () => {
-      const reply = await own.ask("GET", `?${query}`);
+      const reply = await own.suppressions.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
         faultsOf(reply).map(({ parameter }) => parameter),
@@ -287,16 +289,16 @@ describe("a bad request", () => {
   for (const [what, body, faults] of ROWS) {
     test(`${what} is a 400 that names each fault, and nothing is done`, async () => {
       const own = await alone();
-      const reply = await own.ask("POST", "", { body });
+      const reply = await own.suppressions.request("POST", "", { body });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer, code }) => [pointer, code])), faults);
-      assert.deepEqual((await own.list()).data, []);
+      assert.deepEqual((await own.suppressions.list()).data, []);
     });
   }
 
   test("a note of 256 characters is taken, and counted in characters", async () => {
     const note = "🐦".repeat(256);
-    assert.equal((await (await alone()).add({ note }))["note"], note);
+    assert.equal((await (await alone()).suppressions.add({ note }))["note"], note);
   });
 });
 
@@ -309,47 +311,47 @@ describe("who may", () => {
     ["POST", "/import", "suppressions:write", { entries: [{ recipient: RECIPIENT }] }],
     ["DELETE", "/{id}", "suppressions:write"],
   ];
-  let own: SuppressionCaller;
+  let own: Client;
   let suppression: Json;
-  let strangers: SuppressionCaller[];
+  let strangers: Client[];
   before(async () => {
-    own = await clientOf(godwit, "the owner");
-    suppression = await own.add({ sender: SHOP });
-    strangers = [await clientOf(godwit, "a stranger"), await clientOf(godwit, "the owner", { environment: "live" })];
+    own = await clientOfAccount(godwit, "the owner");
+    suppression = await own.suppressions.add({ sender: SHOP });
+    strangers = [await clientOfAccount(godwit, "a stranger"), await clientOfAccount(godwit, "the owner", { environment: "live" })];
   });
   const at = (path: string, id: unknown = suppression["id"]): string => path.replace("{id}", String(id));
 
   for (const [method, path, scope, body] of OPERATIONS) {
     test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
       const others = await godwit.key({ account: "the owner", scopes: SCOPES.filter((each) => each !== scope) });
-      const reply = await suppressionCaller(godwit, others).ask(method, at(path), { body });
+      const reply = await clientOf(godwit, others).suppressions.request(method, at(path), { body });
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], [scope]);
       const enough = await godwit.key({ account: "the owner", scopes: [scope] });
-      assert.ok((await suppressionCaller(godwit, enough).ask(method, at(path), { body })).status < 300);
-      await own.post({ sender: SHOP });
+      assert.ok((await clientOf(godwit, enough).suppressions.request(method, at(path), { body })).status < 300);
+      await own.suppressions.post({ sender: SHOP });
     });
 
     if (!path.includes("{id}")) continue;
     test(`${method} ${path} finds nothing of another account or environment`, async () => {
-      for (const stranger of strangers) assertProblem(await stranger.ask(method, at(path)), "not_found");
-      assert.equal((await own.read(suppression["id"]))["status"], "active");
+      for (const stranger of strangers) assertProblem(await stranger.suppressions.request(method, at(path)), "not_found");
+      assert.equal((await own.suppressions.read(suppression["id"]))["status"], "active");
     });
     test(`${method} ${path} finds nothing by an id that is none`, async () => {
       const suffix = String(suppression["id"]).slice(4);
       for (const id of ["sup_", "sup_x", `evt_${suffix}`, suffix, `sup_${suffix.toUpperCase()}`, `sup_${suffix}0`])
-        assertProblem(await own.ask(method, at(path, id)), "not_found");
+        assertProblem(await own.suppressions.request(method, at(path, id)), "not_found");
     });
   }
 
   test("to strangers the list is empty, and the same recipient is another's own", async () => {
     for (const stranger of strangers) {
-      assert.deepEqual((await stranger.list()).data, []);
-      const { id } = await stranger.add({ sender: SHOP });
+      assert.deepEqual((await stranger.suppressions.list()).data, []);
+      const { id } = await stranger.suppressions.add({ sender: SHOP });
       assert.notEqual(id, suppression["id"]);
-      await stranger.lift(id);
+      await stranger.suppressions.lift(id);
     }
-    assert.equal((await own.read(suppression["id"]))["status"], "active");
+    assert.equal((await own.suppressions.read(suppression["id"]))["status"], "active");
   });
 });
 
@@ -367,22 +369,22 @@ describe("what endpoints are told", () => {
 
   test("each change once, with the record as it was then, signed", async () => {
     const customer = await Customer.of(telling);
-    const own = suppressionCaller(telling, customer.key);
+    const own = clientOf(telling, customer.key);
     const all = await customer.endpoint(hook, ["recipient.*"]);
     const back = await customer.endpoint(hook, ["recipient.opted_in"]);
-    const out = await own.add({ sender: SHOP, note: "one" });
-    await own.post({ sender: SHOP });
-    const lifted = await own.lift(out["id"]);
-    await own.lift(out["id"]);
-    await own.import([{ recipient: RECIPIENT, sender: SHOP }, { recipient: SHOP }]);
-    const [again, imported] = [await own.read(out["id"]), (await own.list({ recipient: SHOP })).data[0] as Json];
+    const out = await own.suppressions.add({ sender: SHOP, note: "one" });
+    await own.suppressions.post({ sender: SHOP });
+    const lifted = await own.suppressions.lift(out["id"]);
+    await own.suppressions.lift(out["id"]);
+    await own.suppressions.import([{ recipient: RECIPIENT, sender: SHOP }, { recipient: SHOP }]);
+    const [again, imported] = [await own.suppressions.read(out["id"]), (await own.suppressions.list({ recipient: SHOP })).data[0] as Json];
 
     const calls = (await all.heard(4)).toSorted((one, other) => (one.event.id < other.event.id ? -1 : 1));
     await all.idle();
     await back.idle();
     assert.equal(all.calls.length, 4);
     for (const call of calls) verify(call, all.secret);
-    const events = await own.events();
+    const events = await own.suppressions.events();
     assert.deepEqual(
       events.map((event) => without(event, "id", "timestamp")),
       [
@@ -404,10 +406,10 @@ describe("what endpoints are told", () => {
 test("the log has no number", async () => {
   const own = await alone();
   const [recipient = "", sender = ""] = recipients(2, 900_000);
-  const { id } = await own.add({ recipient, sender });
-  await own.list({ recipient, sender });
-  await own.lift(id);
-  const last = await own.ask("GET", `/${String(id)}`);
+  const { id } = await own.suppressions.add({ recipient, sender });
+  await own.suppressions.list({ recipient, sender });
+  await own.suppressions.lift(id);
+  const last = await own.suppressions.request("GET", `/${String(id)}`);
   const requestId = last.headers.get("x-request-id");
   await until("the last request to be logged", () => godwit.logs.find((line) => line["request_id"] === requestId));
   const lines = [...godwit.logs.map((line) => JSON.stringify(line)), ...godwit.output];

@@ -3,49 +3,43 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { isDateTime } from "../../src/http/validate.ts";
-import { afterSeconds, assertChanged, callerOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { afterSeconds, type TimelineEntry } from "../support/client/messages.ts";
+import { recordOf, search, typesOf, walk, type Json, type Page } from "../support/client/request.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { assertFirst } from "../support/replay.ts";
 import { eventsOf } from "../support/tables.ts";
 
 const NO_MESSAGE = "msg_01k9zs3v8mf4tb2xg1qj6n0d5c";
 const SECRET = "the eagle lands at noon";
-type Page = { data: Entry[]; has_more: boolean; next_cursor: string | null };
+type Timeline = Page<TimelineEntry>;
 
 let godwit: Godwit;
-let caller: Caller;
+let client: Client;
 let id: string;
 before(async () => {
   godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "10" } });
   await godwit.unlimited();
-  caller = callerOf(godwit, await godwit.key());
+  client = clientOf(godwit, await godwit.key());
   // Throttled twice, then delivered and read: ten entries with tries and receipts.
-  id = String((await caller.send({ recipient: "+15005550012", channel: "whatsapp", body: SECRET, metadata: { a: SECRET } }))["id"]);
-  await caller.reached(id, "read");
+  id = String(
+    (await client.messages.send({ recipient: "+15005550012", channel: "whatsapp", body: SECRET, metadata: { a: SECRET } }))["id"],
+  );
+  await client.messages.reached(id, "read");
 });
 after(() => godwit.stop());
 
-const ask = (message: string, query = ""): Promise<Reply> => caller.ask("GET", `/v1/messages/${message}/events${query}`);
+const ask = (message: string, query = ""): Promise<Reply> => client.request("GET", `/v1/messages/${message}/events${query}`);
 
-async function page(message: string, query = ""): Promise<Page> {
-  const reply = await ask(message, query);
-  assert.equal(reply.status, 200, reply.text);
-  return reply.json as Page;
-}
+const page = async (message: string, query = ""): Promise<Timeline> => recordOf(await ask(message, query)) as Timeline;
 
-/** Page after page, as many as there are. */
-async function pages(message: string, limit: number): Promise<Page[]> {
-  const all = [await page(message, `?limit=${limit}`)];
-  for (let next = all.at(-1)?.next_cursor; typeof next === "string"; next = all.at(-1)?.next_cursor) {
-    assert.ok(all.length < 100, "it comes to an end");
-    all.push(await page(message, `?limit=${limit}&cursor=${next}`));
-  }
-  return all;
-}
+const pages = (message: string, limit: number): Promise<Timeline[]> =>
+  walk((query) => page(message, search(query)), { limit: String(limit) });
 
 /** Held to the schema that the OpenAPI document declares for this answer. */
 async function assertDeclared({ json, text }: Reply): Promise<void> {
-  const document = (await caller.ask("GET", "/openapi.json")).json;
+  const document = (await client.request("GET", "/openapi.json")).json;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajv.addFormat("date-time", isDateTime);
   ajv.addSchema(document, "openapi.json");
@@ -60,7 +54,7 @@ describe("a timeline", () => {
     assertCommonHeaders(reply);
     assert.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
     await assertDeclared(reply);
-    const { data, has_more: hasMore, next_cursor: next } = reply.json as Page;
+    const { data, has_more: hasMore, next_cursor: next } = reply.json as Timeline;
     assert.deepEqual([hasMore, next], [false, null]);
     assert.deepEqual(typesOf(data), [
       "message.read",
@@ -126,10 +120,10 @@ describe("a timeline", () => {
   });
 
   test("of a new message is its first event", async () => {
-    const { id: scheduled, created_at: createdAt } = await caller.send({ send_at: afterSeconds(3_600) });
+    const { id: scheduled, created_at: createdAt } = await client.messages.send({ send_at: afterSeconds(3_600) });
     const reply = await ask(String(scheduled));
     await assertDeclared(reply);
-    const [{ id: eventId, ...first }, ...more] = (reply.json as Page).data as [Entry];
+    const [{ id: eventId, ...first }, ...more] = (reply.json as Page).data as [TimelineEntry];
     assert.deepEqual(more, []);
     assert.match(eventId, /^evt_/);
     assert.deepEqual(first, {
@@ -149,7 +143,7 @@ describe("a timeline", () => {
 
   test("is made of the rows of the table of events", async () => {
     const rows = await eventsOf(godwit, id);
-    const entries = await caller.timeline(id);
+    const entries = await client.messages.timeline(id);
     assert.deepEqual(
       entries.map(({ type, sequence, previous_status: previous, status }) => [type, sequence, previous, status]),
       rows.map(({ type, sequence, previous_status: previous, record }) => [
@@ -180,8 +174,8 @@ describe("paging", () => {
   });
 
   test("goes on where it was when entries are added meanwhile", async () => {
-    const message = String((await caller.send({ send_at: afterSeconds(3_600) }))["id"]);
-    const edit = async (): Promise<void> => assertChanged(await caller.edit(message, { metadata: { at: String(Date.now()) } }));
+    const message = String((await client.messages.send({ send_at: afterSeconds(3_600) }))["id"]);
+    const edit = async (): Promise<void> => assertFirst(await client.messages.edit(message, { metadata: { at: String(Date.now()) } }), 200);
     for (let count = 0; count < 5; count += 1) await edit();
     const { data: whole } = await page(message);
     const first = await page(message, "?limit=3");
@@ -191,8 +185,9 @@ describe("paging", () => {
   });
 
   test("has 25 to a page unless told otherwise", async () => {
-    const message = String((await caller.send({ send_at: afterSeconds(3_600) }))["id"]);
-    for (let count = 0; count < 26; count += 1) assertChanged(await caller.edit(message, { metadata: { count: String(count) } }));
+    const message = String((await client.messages.send({ send_at: afterSeconds(3_600) }))["id"]);
+    for (let count = 0; count < 26; count += 1)
+      assertFirst(await client.messages.edit(message, { metadata: { count: String(count) } }), 200);
     const first = await page(message);
     assert.equal(first.data.length, 25);
     assert.equal(first.has_more, true);
@@ -202,11 +197,11 @@ describe("paging", () => {
   });
 
   test("a cursor of one timeline shows nothing of another", async () => {
-    const own = callerOf(godwit, await godwit.key({ account: "neighbour" }));
+    const own = clientOf(godwit, await godwit.key({ account: "neighbour" }));
     await godwit.unlimited();
-    const { id: other } = await own.send({ send_at: afterSeconds(3_600) });
+    const { id: other } = await own.messages.send({ send_at: afterSeconds(3_600) });
     const { next_cursor: cursor } = await page(id, "?limit=1");
-    const { data } = (await own.ask("GET", `/v1/messages/${String(other)}/events?cursor=${cursor}`)).json as Page;
+    const { data } = (await own.request("GET", `/v1/messages/${String(other)}/events?cursor=${cursor}`)).json as Timeline;
     const ids = new Set((await page(id)).data.map(({ id: entryId }) => entryId));
     assert.deepEqual(
       data.filter((entry) => ids.has(entry.id)),
@@ -239,23 +234,23 @@ describe("refusals", () => {
     for (const name of [NO_MESSAGE, "msg_x", id.toUpperCase(), id.replace("msg_", "evt_")]) assertProblem(await ask(name), "not_found");
     const keys = [await godwit.key({ account: "stranger" }), await godwit.key({ environment: "live" })];
     await godwit.unlimited();
-    for (const key of keys) assertProblem(await caller.ask("GET", `/v1/messages/${id}/events`, { key }), "not_found");
+    for (const key of keys) assertProblem(await client.request("GET", `/v1/messages/${id}/events`, { key }), "not_found");
   });
 
   test("it needs the scope messages:read", async () => {
-    const reply = await caller.ask("GET", `/v1/messages/${id}/events`, {
+    const reply = await client.request("GET", `/v1/messages/${id}/events`, {
       key: await godwit.key({ scopes: ["messages:send", "events:read"] }),
     });
     assertProblem(reply, "forbidden_insufficient_scope");
     assert.deepEqual(reply.json["required_scopes"], ["messages:read"]);
     const key = await godwit.key({ scopes: ["messages:read"] });
-    assert.equal((await caller.ask("GET", `/v1/messages/${id}/events`, { key })).status, 200);
+    assert.equal((await client.request("GET", `/v1/messages/${id}/events`, { key })).status, 200);
     assertProblem(await godwit.request("GET", `/v1/messages/${id}/events`), "unauthorized_missing_token");
   });
 
   test("it can only be read", async () => {
     for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {
-      const reply = await caller.ask(method, `/v1/messages/${id}/events`);
+      const reply = await client.request(method, `/v1/messages/${id}/events`);
       assertProblem(reply, "method_not_allowed");
       assert.equal(reply.headers.get("allow"), "GET, HEAD");
     }

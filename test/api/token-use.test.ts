@@ -6,21 +6,21 @@ import { decodeJwt, decodeProtectedHeader, exportJWK, SignJWT } from "jose";
 import { Authenticator } from "../../src/access/authenticate.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
+import { createToken, newOAuthClient, type OAuthClient } from "../support/client/tokens.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { assertProblem, exchange, until } from "../support/expect.ts";
 import { EventReader } from "../support/event-reader.ts";
 import { SECRET_KEY, sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { seeded } from "../support/seed.ts";
-import { buy, newClient, type Client } from "../support/token-caller.ts";
 
 let godwit: Godwit;
 let other: Godwit;
-let client: Client;
+let client: OAuthClient;
 before(async () => {
   godwit = await startGodwit();
   other = await startGodwit({ databaseUrl: godwit.databaseUrl });
   await godwit.unlimited();
-  client = await newClient(godwit);
+  client = await newOAuthClient(godwit);
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
@@ -62,10 +62,10 @@ describe("a token with one scope", () => {
   ];
   for (const [method, path, scope, body] of NEEDED) {
     test(`${scope} may ${method} ${path}, and one without it may not`, async () => {
-      const allowed = await godwit.request(method, path, { key: await buy(godwit, client, scope), body });
+      const allowed = await godwit.request(method, path, { key: await createToken(godwit, client, scope), body });
       assert.ok([200, 201, 202, 404].includes(allowed.status), allowed.text);
       const rest = NEEDED.map(([, , each]) => each).filter((each) => each !== scope);
-      const key = await buy(godwit, client, [...new Set(rest)].join(" "));
+      const key = await createToken(godwit, client, [...new Set(rest)].join(" "));
       const refused = await godwit.request(method, path, { key, body });
       assertProblem(refused, "forbidden_insufficient_scope");
       assert.deepEqual(refused.json["required_scopes"], [scope]);
@@ -76,27 +76,27 @@ describe("a token with one scope", () => {
   test("is of its key's environment and account alone", async () => {
     const sent = await godwit.send(client.secret);
     const path = `/v1/messages/${String(sent.json["id"])}`;
-    assert.equal((await godwit.request("GET", path, { key: await buy(godwit, client) })).status, 200);
-    for (const stranger of [await newClient(godwit, { environment: "live" }), await newClient(godwit, { account: "stranger" })])
-      assertProblem(await godwit.request("GET", path, { key: await buy(godwit, stranger) }), "not_found");
+    assert.equal((await godwit.request("GET", path, { key: await createToken(godwit, client) })).status, 200);
+    for (const stranger of [await newOAuthClient(godwit, { environment: "live" }), await newOAuthClient(godwit, { account: "stranger" })])
+      assertProblem(await godwit.request("GET", path, { key: await createToken(godwit, stranger) }), "not_found");
   });
 
   test("repeats what its key began, and shares its idempotency keys", async () => {
     const idempotencyKey = randomUUID();
     const first = await godwit.send(client.secret, {}, { idempotencyKey });
-    const again = await other.send(await buy(godwit, client), {}, { idempotencyKey });
+    const again = await other.send(await createToken(godwit, client), {}, { idempotencyKey });
     assert.deepEqual([again.status, again.text, again.headers.get("idempotent-replayed")], [202, first.text, "true"]);
   });
 
   test("works on every node at once", async () => {
-    for (let round = 0; round < 5; round += 1) assert.equal(await statusOf(other, await buy(godwit, client)), 200);
+    for (let round = 0; round < 5; round += 1) assert.equal(await statusOf(other, await createToken(godwit, client)), 200);
   });
 });
 
 describe("a token dies", () => {
   test("with its key, which was revoked on another node", async () => {
-    const doomed = await newClient(godwit);
-    const [token, spared] = [await buy(godwit, doomed), await buy(godwit, client)];
+    const doomed = await newOAuthClient(godwit);
+    const [token, spared] = [await createToken(godwit, doomed), await createToken(godwit, client)];
     for (const node of [godwit, other]) assert.equal(await statusOf(node, token), 200);
     assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
     assertInvalid(await read(godwit, token));
@@ -106,8 +106,8 @@ describe("a token dies", () => {
   });
 
   test("by its own hand", async () => {
-    const doomed = await newClient(godwit);
-    const token = await buy(godwit, doomed);
+    const doomed = await newOAuthClient(godwit);
+    const token = await createToken(godwit, doomed);
     const reply = await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: token });
     assert.equal(reply.status, 200, reply.text);
     assertInvalid(await read(godwit, token));
@@ -115,8 +115,8 @@ describe("a token dies", () => {
   });
 
   test("when its key is rotated without an overlap, and not when there is one", async () => {
-    const doomed = await newClient(godwit);
-    const token = await buy(godwit, doomed);
+    const doomed = await newOAuthClient(godwit);
+    const token = await createToken(godwit, doomed);
     const path = `/v1/keys/${doomed.id}/rotate`;
     const overlapping = await godwit.request("POST", path, { key: client.secret, body: { overlap_seconds: 60 } });
     assert.equal(overlapping.status, 201, overlapping.text);
@@ -126,8 +126,8 @@ describe("a token dies", () => {
   });
 
   test("when its key expires, though the token said later", async () => {
-    const doomed = await newClient(godwit);
-    const token = await buy(godwit, doomed);
+    const doomed = await newOAuthClient(godwit);
+    const token = await createToken(godwit, doomed);
     assert.equal(await statusOf(other, token), 200);
     const hint = `${doomed.secret.slice(0, 12)}…`;
     await godwit.rows("update api_keys set expires_at = now() + interval '700 milliseconds' where hint = $1", [hint]);
@@ -139,8 +139,8 @@ describe("a token dies", () => {
 
   test("at its own end, on the second", async () => {
     const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 2_000;
-    const brief = await newClient(godwit, { expiresAt: new Date(expiresAt + 999) });
-    const token = await buy(godwit, brief);
+    const brief = await newOAuthClient(godwit, { expiresAt: new Date(expiresAt + 999) });
+    const token = await createToken(godwit, brief);
     assert.equal((decodeJwt(token).exp ?? 0) * 1_000, expiresAt);
     // Its key lives on.
     await godwit.rows("update api_keys set expires_at = null where hint = $1", [`${brief.secret.slice(0, 12)}…`]);
@@ -149,11 +149,14 @@ describe("a token dies", () => {
   });
 
   test("and so does the stream of events that it opened", async () => {
-    const doomed = await newClient(godwit);
-    using revoked = await EventReader.open(other, await buy(godwit, doomed));
+    const doomed = await newOAuthClient(godwit);
+    using revoked = await EventReader.open(other, await createToken(godwit, doomed));
     const expiresAt = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
-    using expired = await EventReader.open(other, await buy(godwit, await newClient(godwit, { expiresAt: new Date(expiresAt) })));
-    using spared = await EventReader.open(other, await buy(godwit, client));
+    using expired = await EventReader.open(
+      other,
+      await createToken(godwit, await newOAuthClient(godwit, { expiresAt: new Date(expiresAt) })),
+    );
+    using spared = await EventReader.open(other, await createToken(godwit, client));
     assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
     assert.equal(await revoked.ended(), "closed");
     assert.equal(await expired.ended(), "closed");
@@ -167,7 +170,7 @@ describe("a token is refused that", () => {
   let real: string;
   let installation: string;
   before(async () => {
-    real = await buy(godwit, client);
+    real = await createToken(godwit, client);
     installation = String(decodeJwt(real).iss);
   });
 
@@ -201,7 +204,7 @@ describe("a token is refused that", () => {
       const [header = "", , signature = ""] = real.split(".");
       return `${header}.${text({ ...decodeJwt(real), scope: "keys:write" })}.${signature}`;
     },
-    "has another's signature": async () => [...real.split(".").slice(0, 2), (await buy(godwit, client)).split(".")[2]].join("."),
+    "has another's signature": async () => [...real.split(".").slice(0, 2), (await createToken(godwit, client)).split(".")[2]].join("."),
     "has no signature": () => [...real.split(".").slice(0, 2), "AA"].join("."),
     "has alg none": () => `${text({ alg: "none", typ: "at+jwt", kid: decodeProtectedHeader(real).kid })}.${real.split(".")[1]}.AA`,
     "is signed by HS256 with the public key": async () => {
@@ -259,7 +262,7 @@ describe("a token is refused that", () => {
   }
 
   test("says that it may do what its key may not: it may do no more", async () => {
-    const narrow = await newClient(godwit, { scopes: ["messages:read"] });
+    const narrow = await newOAuthClient(godwit, { scopes: ["messages:read"] });
     const token = await asOurs({ client_id: narrow.id, sub: narrow.id, scope: "messages:read keys:write no:such" });
     assert.equal(await statusOf(godwit, token), 200);
     assertProblem(
@@ -270,7 +273,7 @@ describe("a token is refused that", () => {
 
   test("is another installation's", async () => {
     await using elsewhere = await startGodwit({ databaseUrl: await createEmptyDatabase() });
-    const theirs = await buy(elsewhere, await newClient(elsewhere));
+    const theirs = await createToken(elsewhere, await newOAuthClient(elsewhere));
     assert.notEqual(decodeJwt(theirs).iss, installation);
     assert.equal(await statusOf(elsewhere, theirs), 200);
     assertInvalid(await read(godwit, theirs));

@@ -1,28 +1,37 @@
-/** POST /v1/oauth/token: who may buy which token, how it looks to someone who has never heard of us, and what everyone else is told. */
+/** POST /v1/oauth/token: the access tokens that an API key can create, their form for any JWT library, and the error responses. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import { newApiKey } from "../../src/access/api-key.ts";
 import { SCOPES } from "../../src/access/scope.ts";
+import {
+  assertOAuthError,
+  createToken,
+  FORM_TYPE,
+  newOAuthClient,
+  oauthClientOf,
+  requestToken,
+  TOKEN_PATH,
+  type OAuthClient,
+} from "../support/client/tokens.ts";
 import { assertCommonHeaders, assertProblem, exchange, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
-import { askToken, assertOAuthError, buy, clientOf, FORM_TYPE, newClient, TOKEN_PATH, type Client } from "../support/token-caller.ts";
 
 const HOUR_SECONDS = 3_600;
 const BASIC_CHALLENGE = 'Basic realm="godwit", charset="UTF-8"';
 
 let godwit: Godwit;
-let client: Client;
+let client: OAuthClient;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
-  client = await newClient(godwit);
+  client = await newOAuthClient(godwit);
 });
 after(() => godwit.stop());
 
-const inForm = ({ id, secret }: Client, more: Record<string, string> = {}): Record<string, string> => ({
+const inForm = ({ id, secret }: OAuthClient, more: Record<string, string> = {}): Record<string, string> => ({
   client_id: id,
   client_secret: secret,
   ...more,
@@ -35,17 +44,17 @@ function assertNoClient(reply: Reply, code: "unauthorized_invalid_token" | "unau
 }
 
 describe("a key buys a token", () => {
-  const WAYS: Readonly<Record<string, (who: Client) => Promise<Reply>>> = {
-    "by HTTP Basic": (who) => askToken(godwit, { basic: who }),
-    "by the form": (who) => askToken(godwit, { form: inForm(who) }),
+  const WAYS: Readonly<Record<string, (who: OAuthClient) => Promise<Reply>>> = {
+    "by HTTP Basic": (who) => requestToken(godwit, { basic: who }),
+    "by the form": (who) => requestToken(godwit, { form: inForm(who) }),
     "by HTTP Basic with every character percent-encoded": ({ id, secret }) => {
       const all = (text: string): string => text.replaceAll(/./g, (each) => `%${each.charCodeAt(0).toString(16)}`);
-      return askToken(godwit, { basic: `Basic ${Buffer.from(`${all(id)}:${all(secret)}`).toString("base64")}` });
+      return requestToken(godwit, { basic: `Basic ${Buffer.from(`${all(id)}:${all(secret)}`).toString("base64")}` });
     },
     "with parameters that we do not know": (who) =>
-      askToken(godwit, { basic: who, form: { resource: "https://example.com", audience: "x", foo: "" } }),
+      requestToken(godwit, { basic: who, form: { resource: "https://example.com", audience: "x", foo: "" } }),
     "with an Idempotency-Key, which means nothing here": (who) =>
-      askToken(godwit, { basic: who, headers: { "idempotency-key": "not a uuid" } }),
+      requestToken(godwit, { basic: who, headers: { "idempotency-key": "not a uuid" } }),
   };
   for (const [way, ask] of Object.entries(WAYS)) {
     test(way, async () => {
@@ -62,7 +71,7 @@ describe("a key buys a token", () => {
 
   test("and another one each time, though the request is the same", async () => {
     const idempotencyKey = randomUUID();
-    const ask = () => askToken(godwit, { basic: client, headers: { "idempotency-key": idempotencyKey } });
+    const ask = () => requestToken(godwit, { basic: client, headers: { "idempotency-key": idempotencyKey } });
     const [one, two] = [await ask(), await ask()];
     assert.notEqual(one.json["access_token"], two.json["access_token"]);
     assert.equal(two.headers.get("idempotent-replayed"), null);
@@ -70,18 +79,18 @@ describe("a key buys a token", () => {
   });
 
   test("and that is a use of it", async () => {
-    const fresh = await newClient(godwit);
+    const fresh = await newOAuthClient(godwit);
     const lastUsed = async (): Promise<unknown> =>
       (await godwit.request("GET", `/v1/keys/${fresh.id}`, { key: client.secret })).json["last_used_at"] ?? undefined;
     assert.equal(await lastUsed(), undefined);
-    await buy(godwit, fresh);
+    await createToken(godwit, fresh);
     await until("last_used_at", lastUsed);
   });
 
   test("which leaves neither of them in a log or a table", async () => {
-    const fresh = await newClient(godwit);
-    const token = await buy(godwit, fresh);
-    await askToken(godwit, { basic: { ...fresh, id: client.id } });
+    const fresh = await newOAuthClient(godwit);
+    const token = await createToken(godwit, fresh);
+    await requestToken(godwit, { basic: { ...fresh, id: client.id } });
     await godwit.request("GET", "/v1/messages", { key: token });
     const said = JSON.stringify([godwit.logs, godwit.output]);
     const tables = await godwit.rows<{ name: string }>(
@@ -99,7 +108,7 @@ describe("a key buys a token", () => {
 describe("the token, to a verifier that nobody here wrote", () => {
   test("is an RFC 9068 JWT, signed by a key of the published set", async () => {
     const began = Math.floor(Date.now() / 1_000) - 1;
-    const token = await buy(godwit, client, "messages:read messages:send");
+    const token = await createToken(godwit, client, "messages:read messages:send");
     const issuer = `urn:godwit:${(await installation(godwit)).id}`;
     const jwks = createRemoteJWKSet(new URL(`${godwit.url}/.well-known/jwks.json`));
     const { payload, protectedHeader } = await jwtVerify(token, jwks, {
@@ -128,8 +137,8 @@ describe("the token, to a verifier that nobody here wrote", () => {
   });
 
   test("has a name of its own each time, and is the live environment's for a live key", async () => {
-    const live = await newClient(godwit, { environment: "live" });
-    const tokens = await Promise.all(Array.from({ length: 20 }, () => buy(godwit, live)));
+    const live = await newOAuthClient(godwit, { environment: "live" });
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => createToken(godwit, live)));
     assert.equal(new Set(tokens.map((token) => decodeJwt(token).jti)).size, 20);
     for (const token of tokens) assert.equal(decodeJwt(token)["environment"], "live");
   });
@@ -144,7 +153,7 @@ describe("the token, to a verifier that nobody here wrote", () => {
       assert.deepEqual(Object.keys(key).toSorted(), ["alg", "crv", "kid", "kty", "use", "x"]);
       assert.deepEqual([key["kty"], key["crv"], key["alg"], key["use"]], ["OKP", "Ed25519", "EdDSA", "sig"]);
     }
-    const { kid } = decodeProtectedHeader(await buy(godwit, client));
+    const { kid } = decodeProtectedHeader(await createToken(godwit, client));
     assert.ok(keys.some((key) => key["kid"] === kid));
   });
 });
@@ -157,9 +166,9 @@ const installation = async (node: Godwit): Promise<{ id: string }> => {
 
 describe("no token is for", () => {
   const other = (secret: string): string => (secret.startsWith("gw_test_") ? "gw_live_" : "gw_test_") + secret.slice(8);
-  const WRONG: Readonly<Record<string, () => Promise<Client> | Client>> = {
-    "the id of another key": async () => ({ ...client, id: (await newClient(godwit)).id }),
-    "the id of a key of the other environment": async () => ({ ...client, id: (await newClient(godwit, { environment: "live" })).id }),
+  const WRONG: Readonly<Record<string, () => Promise<OAuthClient> | OAuthClient>> = {
+    "the id of another key": async () => ({ ...client, id: (await newOAuthClient(godwit)).id }),
+    "the id of a key of the other environment": async () => ({ ...client, id: (await newOAuthClient(godwit, { environment: "live" })).id }),
     "an id that nobody has": () => ({ ...client, id: "key_01k9zs3v8mf4tb2xg1qj6n0d5c" }),
     "an id in capitals": () => ({ ...client, id: client.id.toUpperCase() }),
     "no id": () => ({ ...client, id: "" }),
@@ -167,15 +176,15 @@ describe("no token is for", () => {
     "a mistyped key": () => ({ ...client, secret: `${client.secret.slice(0, -1)}_` }),
     "a key that says it is of the other environment": () => ({ ...client, secret: other(client.secret) }),
     "no key": () => ({ ...client, secret: "" }),
-    "a token in place of the key": async () => ({ ...client, secret: await buy(godwit, client) }),
-    "an expired key": () => newClient(godwit, { expiresAt: new Date(Date.now() - 1) }),
+    "a token in place of the key": async () => ({ ...client, secret: await createToken(godwit, client) }),
+    "an expired key": () => newOAuthClient(godwit, { expiresAt: new Date(Date.now() - 1) }),
     "a key that ends within this very second": async () => {
       await until("a second to begin", () => Date.now() % 1_000 < 300 || undefined);
-      return newClient(godwit, { expiresAt: new Date(Math.floor(Date.now() / 1_000) * 1_000 + 999) });
+      return newOAuthClient(godwit, { expiresAt: new Date(Math.floor(Date.now() / 1_000) * 1_000 + 999) });
     },
     "a revoked key": async () => {
-      const revoked = await newClient(godwit);
-      await buy(godwit, revoked);
+      const revoked = await newOAuthClient(godwit);
+      await createToken(godwit, revoked);
       assert.equal((await godwit.request("DELETE", `/v1/keys/${revoked.id}`, { key: client.secret })).status, 200);
       return revoked;
     },
@@ -183,19 +192,19 @@ describe("no token is for", () => {
   for (const [what, make] of Object.entries(WRONG)) {
     test(what, async () => {
       const wrong = await make();
-      assertNoClient(await askToken(godwit, { basic: wrong }), "unauthorized_invalid_token");
+      assertNoClient(await requestToken(godwit, { basic: wrong }), "unauthorized_invalid_token");
       const isWhole = wrong.id !== "" && wrong.secret !== "";
       assertNoClient(
-        await askToken(godwit, { form: inForm(wrong) }),
+        await requestToken(godwit, { form: inForm(wrong) }),
         isWhole ? "unauthorized_invalid_token" : "unauthorized_missing_token",
       );
     });
   }
 
-  test("nobody", async () => assertNoClient(await askToken(godwit, {}), "unauthorized_missing_token"));
+  test("nobody", async () => assertNoClient(await requestToken(godwit, {}), "unauthorized_missing_token"));
 
   test("a bearer: a key as such buys nothing", async () =>
-    assertNoClient(await askToken(godwit, { basic: `Bearer ${client.secret}` }), "unauthorized_missing_token"));
+    assertNoClient(await requestToken(godwit, { basic: `Bearer ${client.secret}` }), "unauthorized_missing_token"));
 });
 
 describe("a request is refused", () => {
@@ -208,21 +217,21 @@ describe("a request is refused", () => {
   };
 
   test("with a client both in the header and in the form", async () =>
-    invalid(await askToken(godwit, { basic: client, form: inForm(client) }), "/client_secret"));
+    invalid(await requestToken(godwit, { basic: client, form: inForm(client) }), "/client_secret"));
 
   test("with one parameter twice", async () => {
     const form = `grant_type=client_credentials&${new URLSearchParams(inForm(client)).toString()}`;
-    invalid(await askToken(godwit, { form: `${form}&scope=messages:read&scope=messages:send` }), "/scope");
-    invalid(await askToken(godwit, { form: `${form}&client_id=${client.id}` }), "/client_id");
+    invalid(await requestToken(godwit, { form: `${form}&scope=messages:read&scope=messages:send` }), "/scope");
+    invalid(await requestToken(godwit, { form: `${form}&client_id=${client.id}` }), "/client_id");
   });
 
   test("without grant_type", async () =>
-    invalid(await askToken(godwit, { form: new URLSearchParams(inForm(client)).toString() }), "/grant_type"));
+    invalid(await requestToken(godwit, { form: new URLSearchParams(inForm(client)).toString() }), "/grant_type"));
 
   for (const grant of ["password", "authorization_code", "refresh_token", "CLIENT_CREDENTIALS", "urn:x"]) {
     test(`with grant_type ${grant}`, async () =>
       assertOAuthError(
-        await askToken(godwit, { basic: client, form: { grant_type: grant } }),
+        await requestToken(godwit, { basic: client, form: { grant_type: grant } }),
         "unsupported_grant_type",
         "invalid_request_payload",
       ));
@@ -232,7 +241,7 @@ describe("a request is refused", () => {
     const body = JSON.stringify({ grant_type: "client_credentials", ...inForm(client) });
     for (const type of ["application/json", "text/plain", "multipart/form-data; boundary=x", `${FORM_TYPE}; charset=utf-16`])
       assertOAuthError(
-        await askToken(godwit, { form: body, headers: { "content-type": type } }),
+        await requestToken(godwit, { form: body, headers: { "content-type": type } }),
         "invalid_request",
         "unsupported_media_type",
       );
@@ -244,17 +253,17 @@ describe("a request is refused", () => {
   });
 
   test("with a content encoding", async () => {
-    const reply = await askToken(godwit, { basic: client, headers: { "content-encoding": "gzip" } });
+    const reply = await requestToken(godwit, { basic: client, headers: { "content-encoding": "gzip" } });
     assertOAuthError(reply, "invalid_request", "unsupported_media_type");
   });
 
   test("with more than 8 kB, declared or not", async () => {
     const form = { padding: "x".repeat(8_192) };
-    assertOAuthError(await askToken(godwit, { basic: client, form }), "invalid_request", "payload_too_large");
+    assertOAuthError(await requestToken(godwit, { basic: client, form }), "invalid_request", "payload_too_large");
     const chunk = `2001\r\n${"x".repeat(0x2001)}\r\n0\r\n\r\n`;
     const head = `POST ${TOKEN_PATH} HTTP/1.1\r\nhost: godwit.test\r\ncontent-type: ${FORM_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n`;
     assertOAuthError(await exchange(godwit.url, head + chunk), "invalid_request", "payload_too_large");
-    assert.equal((await askToken(godwit, { basic: client, form: { padding: "x".repeat(8_000) } })).status, 200);
+    assert.equal((await requestToken(godwit, { basic: client, form: { padding: "x".repeat(8_000) } })).status, 200);
   });
 
   test("without a Host", async () => {
@@ -272,11 +281,11 @@ describe("a request is refused", () => {
 });
 
 describe("scope", () => {
-  let narrow: Client;
+  let narrow: OAuthClient;
   before(async () => {
-    narrow = await newClient(godwit, { scopes: ["messages:read", "events:read", "keys:read"] });
+    narrow = await newOAuthClient(godwit, { scopes: ["messages:read", "events:read", "keys:read"] });
   });
-  const ask = (scope: string): Promise<Reply> => askToken(godwit, { basic: narrow, form: { scope } });
+  const ask = (scope: string): Promise<Reply> => requestToken(godwit, { basic: narrow, form: { scope } });
 
   const GRANTED: Readonly<Record<string, string>> = {
     "": "messages:read events:read keys:read",
@@ -320,8 +329,8 @@ describe("scope", () => {
 describe("the end of a token", () => {
   test("is never after that of its key", async () => {
     const expiresAt = new Date(Date.now() + 600_000);
-    const brief = await newClient(godwit, { expiresAt });
-    const reply = await askToken(godwit, { basic: brief });
+    const brief = await newOAuthClient(godwit, { expiresAt });
+    const reply = await requestToken(godwit, { basic: brief });
     const { iat = 0, exp = 0 } = decodeJwt(String(reply.json["access_token"]));
     assert.equal(exp, Math.floor(expiresAt.getTime() / 1_000));
     assert.equal(reply.json["expires_in"], exp - iat);
@@ -329,22 +338,22 @@ describe("the end of a token", () => {
   });
 
   test("is an hour away for a key that lives longer", async () => {
-    const long = await newClient(godwit, { expiresAt: new Date(Date.now() + 30 * 86_400_000) });
-    assert.equal((await askToken(godwit, { basic: long })).json["expires_in"], HOUR_SECONDS);
+    const long = await newOAuthClient(godwit, { expiresAt: new Date(Date.now() + 30 * 86_400_000) });
+    assert.equal((await requestToken(godwit, { basic: long })).json["expires_in"], HOUR_SECONDS);
   });
 });
 
 describe("quota", () => {
   test("counts tokens with the requests of their environment, and refuses in the form of RFC 6749", async () => {
-    const limited = await clientOf(godwit, await godwit.key({ account: "limited" }));
+    const limited = await oauthClientOf(godwit, await godwit.key({ account: "limited" }));
     await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('slow', 1, 3)");
     await godwit.rows("update environments set tier = 'slow' where account_id = (select id from accounts where name = 'limited')");
-    const first = await askToken(godwit, { basic: limited });
+    const first = await requestToken(godwit, { basic: limited });
     assert.equal(first.status, 200, first.text);
     assert.equal(first.headers.get("ratelimit-policy"), '"slow";q=3;w=3');
     assert.match(first.headers.get("ratelimit") ?? "", /^"slow";r=[0-2];t=\d+$/);
     const refused = await until("the quota to be used up", async () => {
-      const reply = await askToken(godwit, { basic: limited, form: { scope: "no:such" } });
+      const reply = await requestToken(godwit, { basic: limited, form: { scope: "no:such" } });
       if (reply.status === 429) return reply;
       assertOAuthError(reply, "invalid_scope", "invalid_request_payload");
       assert.match(reply.headers.get("ratelimit") ?? "", /^"slow"/, "a refused request shows the quota, too");
@@ -360,16 +369,17 @@ describe("quota", () => {
       "what tokens do and what keys do is one quota",
     );
     const stranger = { ...limited, secret: newApiKey("test") };
-    for (let index = 0; index < 5; index += 1) assertNoClient(await askToken(godwit, { basic: stranger }), "unauthorized_invalid_token");
+    for (let index = 0; index < 5; index += 1)
+      assertNoClient(await requestToken(godwit, { basic: stranger }), "unauthorized_invalid_token");
     assert.match((await godwit.request("GET", "/metrics")).text, /^godwit_quota_refusals_total [1-9]/m);
   });
 });
 
 describe("without its database", () => {
   test("the service tells who wants a token, and who has one, to come again", async () => {
-    const tokens = await Promise.all([1, 2, 3].map(() => buy(godwit, client)));
+    const tokens = await Promise.all([1, 2, 3].map(() => createToken(godwit, client)));
     const [bought, used, set] = await withoutDatabase(godwit, async () => [
-      await askToken(godwit, { basic: client }),
+      await requestToken(godwit, { basic: client }),
       await Promise.all(tokens.map((key) => godwit.request("GET", "/v1/messages", { key }))),
       await until("the published keys to be asked for again", async () => {
         const reply = await godwit.request("GET", "/.well-known/jwks.json");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { recordOf } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
 import { sms, type Godwit, type Reply } from "../support/harness.ts";
 import { Customer, Hook, messageOf, OK, REFUSED, startTelling, type Call, type Endpoint } from "../support/webhook-service.ts";
@@ -147,7 +148,7 @@ describe("a trace", () => {
     const stored = (): Promise<{ trace: string | null }[]> =>
       godwit.rows("select trace from messages where trace like $1", [`%${parent.traceId}%`]);
     assert.deepEqual(await stored(), [{ trace: parent.traceparent }]);
-    await customer.done("POST", `/v1/messages/${id}/redact`);
+    recordOf(await customer.client.messages.redact(id));
     assert.deepEqual(await stored(), []);
   });
 

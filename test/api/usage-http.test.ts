@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deliveryBucket } from "../../src/usage/usage.ts";
+import { clientOfAccount } from "../support/client.ts";
 import { assertCommonHeaders, assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
@@ -46,11 +47,8 @@ before(async () => {
 after(() => godwit.stop());
 
 /** An account of its own, so that each test knows all there is to count. */
-async function freshKey(account: string, environment: "test" | "live" = "live"): Promise<string> {
-  const key = await godwit.key({ account, environment });
-  await godwit.unlimited();
-  return key;
-}
+const freshKey = async (account: string, environment: "test" | "live" = "live"): Promise<string> =>
+  (await clientOfAccount(godwit, account, { environment })).key;
 
 type Counts = {
   atMs?: number;

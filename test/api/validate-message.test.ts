@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { isGsm7 } from "../../src/lib/gsm7.ts";
+import { clientOf } from "../support/client.ts";
+import type { Json } from "../support/client/request.ts";
+import { newName, type TemplateClient } from "../support/client/templates.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { newName, templateCaller, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
 type Character = { character: string; position: number; alternative: string | null };
@@ -21,12 +23,12 @@ type Validation = Json & {
 
 let godwit: Godwit;
 let key: string;
-let templates: TemplateCaller;
+let templates: TemplateClient;
 before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
   await godwit.unlimited();
-  templates = templateCaller(godwit, key);
+  templates = clientOf(godwit, key).templates;
 });
 after(() => godwit.stop());
 
@@ -104,7 +106,7 @@ describe("a message that would be accepted", () => {
         assert.equal(reply.headers.get("location"), null);
       }
     assert.deepEqual(await everything(telling), earlier);
-    assert.deepEqual((await customer.done("GET", "/v1/usage"))["data"], []);
+    assert.deepEqual((await customer.client.get("/v1/usage"))["data"], []);
     // The key is as good as new, for another body too.
     const sent = await telling.request("POST", "/v1/messages", { key: customer.key, body: { ...sms(), body: "now" }, idempotencyKey });
     assert.equal(sent.status, 202, sent.text);

@@ -1,31 +1,32 @@
 /** How often codes are sent: the limits hold to the number, however many ask at once and at how many nodes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import { newRecipient, NO_LIMITS } from "../support/client/verifications.ts";
 import { assertProblem, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { newRecipient, NO_LIMITS, verificationCaller, verifierOf, type VerificationCaller } from "../support/verification-caller.ts";
 
 const PER_RECIPIENT = 4;
 const PER_PREFIX = 7;
 
 let godwit: Godwit;
 let other: Godwit;
-let nodes: readonly VerificationCaller[];
+let nodes: readonly Client[];
 before(async () => {
   const env = { ...NO_LIMITS, GODWIT_VERIFY_PER_RECIPIENT: String(PER_RECIPIENT), GODWIT_VERIFY_PER_PREFIX: String(PER_PREFIX) };
   godwit = await startGodwit({ env });
   other = await startGodwit({ databaseUrl: godwit.databaseUrl, env });
-  const caller = await verifierOf(godwit, "limits");
-  nodes = [caller, verificationCaller(other, caller.key)];
+  const client = await clientOfAccount(godwit, "limits");
+  nodes = [client, clientOf(other, client.key)];
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
-const node = (index: number): VerificationCaller => nodes[index % 2] as VerificationCaller;
+const node = (index: number): Client => nodes[index % 2] as Client;
 
 /** Twenty at once, at both nodes. */
 const twenty = (recipientOf: (index: number) => string): Promise<Reply[]> =>
-  Promise.all(Array.from({ length: 20 }, (_, index) => node(index).start({ recipient: recipientOf(index), channel: "sms" })));
+  Promise.all(Array.from({ length: 20 }, (_, index) => node(index).verifications.start({ recipient: recipientOf(index), channel: "sms" })));
 
 /** So many were sent, all others refused; and there is no message besides. */
 async function assertSent(replies: readonly Reply[], count: number, recipients: readonly string[]): Promise<void> {
@@ -59,7 +60,7 @@ describe("an hour", () => {
   test("has so many codes for a recipient, of twenty that are asked for at once", async () => {
     const recipient = newRecipient();
     await assertSent(await twenty(() => recipient), PER_RECIPIENT, [recipient]);
-    assertProblem(await node(0).start({ recipient, channel: "sms" }), "verification_limit_reached");
+    assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
   test("has so many codes for numbers that begin alike, of twenty that are asked for at once", async () => {
@@ -67,13 +68,13 @@ describe("an hour", () => {
     const recipients = Array.from({ length: 20 }, (_, index) => `${stem}${String(1_000 + index)}`);
     await assertSent(await twenty((index) => recipients[index] as string), PER_PREFIX, recipients);
     // Who lives next door is not held up.
-    await node(0).started({ recipient: newRecipient() });
+    await node(0).verifications.started({ recipient: newRecipient() });
   });
 
   test("is counted for each account by itself", async () => {
     const recipient = newRecipient();
     await twenty(() => recipient);
-    await (await verifierOf(godwit, "another")).started({ recipient });
+    await (await clientOfAccount(godwit, "another")).verifications.started({ recipient });
   });
 
   test("is over after an hour, and not before", async () => {
@@ -81,19 +82,19 @@ describe("an hour", () => {
     const replies = await twenty(() => recipient);
     const [first, second] = replies.filter(({ status }) => status === 201).map(({ json }) => json["id"]);
     await longAgo(first, 3_590_000);
-    assertProblem(await node(0).start({ recipient, channel: "sms" }), "verification_limit_reached");
+    assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
     await longAgo(second, 3_600_001);
-    await node(1).started({ recipient });
-    assertProblem(await node(0).start({ recipient, channel: "sms" }), "verification_limit_reached");
+    await node(1).verifications.started({ recipient });
+    assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
   test("counts only what was sent: what was refused for another reason is no code", async () => {
     const recipient = newRecipient();
     const suppression = await godwit.request("POST", "/v1/suppressions", { key: node(0).key, body: { recipient } });
     for (let tries = 0; tries < PER_RECIPIENT + 2; tries += 1)
-      assertProblem(await node(tries).start({ recipient, channel: "sms" }), "recipient_opted_out");
+      assertProblem(await node(tries).verifications.start({ recipient, channel: "sms" }), "recipient_opted_out");
     for (let tries = 0; tries < PER_RECIPIENT + 2; tries += 1)
-      assertProblem(await node(tries).start({ recipient, channel: "sms", template_id: "nothing" }), "template_not_found");
+      assertProblem(await node(tries).verifications.start({ recipient, channel: "sms", template_id: "nothing" }), "template_not_found");
     await godwit.request("DELETE", `/v1/suppressions/${String(suppression.json["id"])}`, { key: node(0).key });
     await assertSent(await twenty(() => recipient), PER_RECIPIENT, [recipient]);
   });
@@ -101,28 +102,30 @@ describe("an hour", () => {
   test("counts those that are over as well", async () => {
     const recipient = newRecipient();
     for (let sent = 0; sent < PER_RECIPIENT; sent += 1) {
-      const { id } = await node(sent).started({ recipient });
-      await (sent % 2 === 0 ? node(sent).checked(id) : node(sent).canceled(id));
+      const { id } = await node(sent).verifications.started({ recipient });
+      await (sent % 2 === 0 ? node(sent).verifications.checked(id) : node(sent).verifications.canceled(id));
     }
-    assertProblem(await node(0).start({ recipient, channel: "sms" }), "verification_limit_reached");
+    assertProblem(await node(0).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
   });
 
   test("a code that is refused leaves the one before as it was", async () => {
     const recipient = newRecipient();
     const replies = await twenty(() => recipient);
-    const pending = await Promise.all(replies.filter(({ status }) => status === 201).map(async ({ json }) => node(0).read(json["id"])));
+    const pending = await Promise.all(
+      replies.filter(({ status }) => status === 201).map(async ({ json }) => node(0).verifications.read(json["id"])),
+    );
     const [last, ...more] = pending.filter(({ status }) => status === "pending");
     assert.ok(last !== undefined && more.length === 0);
-    assertProblem(await node(1).start({ recipient, channel: "sms" }), "verification_limit_reached");
-    assert.equal((await node(0).checked(last["id"]))["valid"], true);
+    assertProblem(await node(1).verifications.start({ recipient, channel: "sms" }), "verification_limit_reached");
+    assert.equal((await node(0).verifications.checked(last["id"]))["valid"], true);
   });
 });
 
 test("a code follows another after the cool-down, and of many at once one is sent", async () => {
   await using strict = await startGodwit({ databaseUrl: godwit.databaseUrl, env: { ...NO_LIMITS, GODWIT_VERIFY_COOLDOWN: "30" } });
-  const caller = verificationCaller(strict, node(0).key);
+  const client = clientOf(strict, node(0).key);
   const recipient = newRecipient();
-  const replies = await Promise.all(Array.from({ length: 20 }, () => caller.start({ recipient, channel: "sms" })));
+  const replies = await Promise.all(Array.from({ length: 20 }, () => client.verifications.start({ recipient, channel: "sms" })));
   const [first, ...more] = replies.filter(({ status }) => status === 201);
   assert.ok(first !== undefined && more.length === 0, `${more.length + 1} were sent`);
   for (const reply of replies) {
@@ -130,12 +133,12 @@ test("a code follows another after the cool-down, and of many at once one is sen
     assertProblem(reply, "verification_too_soon");
     assert.match(String(reply.json["detail"]), /^the next code can be sent in (29|30) seconds$/);
   }
-  assert.equal((await caller.messagesTo(recipient)).length, 1);
+  assert.equal((await client.messages.list({ recipient: recipient, limit: "100" })).data.length, 1);
   // However it ended, and whichever channel it took.
-  await caller.checked(first.json["id"]);
-  assertProblem(await caller.start({ recipient, channel: "whatsapp" }), "verification_too_soon");
+  await client.verifications.checked(first.json["id"]);
+  assertProblem(await client.verifications.start({ recipient, channel: "whatsapp" }), "verification_too_soon");
   await longAgo(first.json["id"], 30_000);
-  assert.equal((await caller.start({ recipient, channel: "sms" })).status, 201);
+  assert.equal((await client.verifications.start({ recipient, channel: "sms" })).status, 201);
   // The neighbours need not wait.
-  await caller.started({ recipient: `${recipient.slice(0, -1)}9` });
+  await client.verifications.started({ recipient: `${recipient.slice(0, -1)}9` });
 });

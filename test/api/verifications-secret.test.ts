@@ -13,12 +13,13 @@ import { Templates } from "../../src/templates/find-template.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { NewVerification } from "../../src/verifications/new-verification.ts";
 import { Verifier } from "../../src/verifications/verifier.ts";
+import { clientOf, clientOfAccount } from "../support/client.ts";
+import { NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
 import { wakeNothing, linkTo, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until } from "../support/expect.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
-import { NO_LIMITS, RIGHT, verificationCaller, verifierOf, WRONG } from "../support/verification-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
 /** Unmistakable wherever it turns up, as text or as the bytes of it. */
@@ -58,10 +59,10 @@ describe("nobody can read it", () => {
     await using api = await startGodwit({ env: { ...NO_LIMITS, ...ALLOW_LOOPBACK } });
     const customer = await Customer.of(api, { account: "default" });
     const endpoint = await customer.endpoint(hook);
-    const caller = verificationCaller(api, customer.key);
+    const client = clientOf(api, customer.key);
     // On whatsapp it is refused, and then goes by sms.
-    const verification = await caller.started({ recipient: "+15005550015", channels: ["whatsapp", "sms"], code_length: 10 });
-    const plain = await caller.started({ recipient: "+15005550006", code_length: 10 });
+    const verification = await client.verifications.started({ recipient: "+15005550015", channels: ["whatsapp", "sms"], code_length: 10 });
+    const plain = await client.verifications.started({ recipient: "+15005550006", code_length: 10 });
     for (const sealed of await sealedOf(api)) assert.match(sealed, /^sealed:/);
     assert.equal((await sealedOf(api)).length, 2);
     const [fallback] = await api.rows<{ steps: string }>("select steps from fallbacks");
@@ -70,19 +71,21 @@ describe("nobody can read it", () => {
 
     await using all = await startTelling({ databaseUrl: api.databaseUrl, env: NO_LIMITS });
     const delivered = await until("the code to be delivered by sms", async () =>
-      (await caller.messagesTo("+15005550015")).find(({ channel, status }) => channel === "sms" && status === "delivered"),
+      (await client.messages.list({ recipient: "+15005550015", limit: "100" })).data.find(
+        ({ channel, status }) => channel === "sms" && status === "delivered",
+      ),
     );
     assert.equal(delivered["fallback_of"], verification["message_id"]);
     assert.equal(delivered["body"], `${"*".repeat(10)} is your verification code. Do not share it with anyone.`);
     assert.deepEqual(delivered["template_variables"], { code: "*".repeat(10) });
-    await until("the other", async () => ((await caller.message(plain["message_id"]))["status"] === "delivered" ? true : undefined));
+    await until("the other", async () => ((await client.messages.read(plain["message_id"]))["status"] === "delivered" ? true : undefined));
     assert.deepEqual(await sealedOf(api), []);
     assert.deepEqual(await api.rows("select from fallbacks"), []);
     await until("its events", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
     await endpoint.at(all).test();
     await assertNowhere(api);
-    assert.equal((await caller.checked(verification["id"], CODE))["valid"], true);
-    assert.equal((await caller.checked(plain["id"], CODE))["valid"], true);
+    assert.equal((await client.verifications.checked(verification["id"], CODE))["valid"], true);
+    assert.equal((await client.verifications.checked(plain["id"], CODE))["valid"], true);
     await assertNowhere(api);
     const events = (await api.request("GET", "/v1/events?limit=100", { key: customer.key })).text;
     const told = JSON.stringify([events, endpoint.calls, api.logs, api.output, all.logs, all.output]);
@@ -269,8 +272,8 @@ describe("no other channel is tried", () => {
 describe("a secret key that was changed", () => {
   test("still checks the codes, and opens the texts, of the one before", async () => {
     const before = await startGodwit({ env: NO_LIMITS });
-    const caller = await verifierOf(before, "default");
-    const [first, second] = [await caller.started(), await caller.started()];
+    const client = await clientOfAccount(before, "default");
+    const [first, second] = [await client.verifications.started(), await client.verifications.started()];
     await before.stop();
     const env = { ...NO_LIMITS, GODWIT_SECRET_KEY: Buffer.alloc(32, 9).toString("base64"), GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY };
     await using now = await startGodwit({
@@ -278,13 +281,13 @@ describe("a secret key that was changed", () => {
       roles: "api,dispatch",
       env: { ...env, GODWIT_SIMULATOR_SPEED: "50" },
     });
-    const again = verificationCaller(now, caller.key);
-    assert.equal((await again.checked(first["id"], WRONG))["valid"], false);
-    assert.equal((await again.checked(first["id"]))["valid"], true);
+    const again = clientOf(now, client.key);
+    assert.equal((await again.verifications.checked(first["id"], WRONG))["valid"], false);
+    assert.equal((await again.verifications.checked(first["id"]))["valid"], true);
     for (const { message_id: id } of [first, second])
-      await until("it to be delivered", async () => ((await again.message(id))["status"] === "delivered" ? true : undefined));
-    const third = await again.started();
-    assert.equal((await again.checked(third["id"]))["valid"], true);
+      await until("it to be delivered", async () => ((await again.messages.read(id))["status"] === "delivered" ? true : undefined));
+    const third = await again.verifications.started();
+    assert.equal((await again.verifications.checked(third["id"]))["valid"], true);
   });
 
   test("and is not known any more fails what it sealed, once, and holds up no other", async () => {

@@ -2,33 +2,25 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import type { Json } from "../support/client/request.ts";
+import { newName, type TemplateClient } from "../support/client/templates.ts";
+import { expire, newRecipient, NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
-import { newName, templateCaller, type TemplateCaller } from "../support/template-caller.ts";
-import {
-  expire,
-  newRecipient,
-  NO_LIMITS,
-  RIGHT,
-  verificationCaller,
-  verifierOf,
-  WRONG,
-  type Json,
-  type VerificationCaller,
-} from "../support/verification-caller.ts";
 
 let godwit: Godwit;
 let other: Godwit;
-let caller: VerificationCaller;
+let client: Client;
 /** The same client at the other node. */
-let there: VerificationCaller;
+let there: Client;
 before(async () => {
   godwit = await startGodwit({ env: NO_LIMITS });
   other = await startGodwit({ databaseUrl: godwit.databaseUrl, env: NO_LIMITS });
-  caller = await verifierOf(godwit, "verifications");
-  there = verificationCaller(other, caller.key);
+  client = await clientOfAccount(godwit, "verifications");
+  there = clientOf(other, client.key);
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
@@ -50,7 +42,7 @@ const secondsBetween = (from: unknown, to: unknown): number => (Date.parse(Strin
 describe("a request for a code", () => {
   test("with a channel is answered 201 with the record, and where it is", async () => {
     const recipient = newRecipient();
-    const reply = await caller.start({ recipient, channel: "sms" });
+    const reply = await client.verifications.start({ recipient, channel: "sms" });
     assert.equal(reply.status, 201, reply.text);
     const { id, message_id: messageId, created_at: createdAt, expires_at: expiresAt, updated_at: updatedAt } = reply.json;
     assert.match(String(id), /^ver_[0-9a-z]{26}$/);
@@ -72,14 +64,14 @@ describe("a request for a code", () => {
       updated_at: updatedAt,
     });
     assert.equal(secondsBetween(createdAt, expiresAt), 600);
-    assert.deepEqual(await caller.read(id), reply.json);
-    assert.deepEqual(await there.read(id), reply.json);
+    assert.deepEqual(await client.verifications.read(id), reply.json);
+    assert.deepEqual(await there.verifications.read(id), reply.json);
   });
 
   test("makes a message that is soon sent, and not after the code is over", async () => {
     const recipient = newRecipient();
-    const verification = await caller.started({ recipient, ttl: 60, sender: "SHOP" });
-    const message = await caller.message(verification["message_id"]);
+    const verification = await client.verifications.started({ recipient, ttl: 60, sender: "SHOP" });
+    const message = await client.messages.read(verification["message_id"]);
     const { status, priority, sender, channel, fallback_of: fallbackOf, created_at: createdAt, expires_at: expiresAt } = message;
     assert.deepEqual(
       { recipient: message["recipient"], status, priority, sender, channel, fallbackOf },
@@ -87,15 +79,15 @@ describe("a request for a code", () => {
     );
     assert.equal(secondsBetween(createdAt, expiresAt), 60);
     assert.equal(secondsBetween(verification["created_at"], verification["expires_at"]), 60);
-    assert.equal((await caller.messagesTo(recipient)).length, 1);
+    assert.equal((await client.messages.list({ recipient: recipient, limit: "100" })).data.length, 1);
   });
 
   test("with channels tries the first, and keeps the others for later", async () => {
     const recipient = newRecipient();
-    const verification = await caller.started({ recipient, channels: ["whatsapp", "sms"], after_seconds: 45 });
+    const verification = await client.verifications.started({ recipient, channels: ["whatsapp", "sms"], after_seconds: 45 });
     assert.deepEqual(verification["channels"], ["whatsapp", "sms"]);
     assert.deepEqual(
-      (await caller.messagesTo(recipient)).map(({ channel }) => channel),
+      (await client.messages.list({ recipient: recipient, limit: "100" })).data.map(({ channel }) => channel),
       ["whatsapp"],
     );
     const [fallback] = await godwit.rows<{ seconds: number }>(
@@ -108,15 +100,15 @@ describe("a request for a code", () => {
   for (let length = 4; length <= 10; length += 1) {
     const code = "1234567890".slice(0, length);
     test(`of ${length} digits has the code ${code} in test, shown as asterisks, and counted as it is`, async () => {
-      const { id, code_length: shown, message_id: messageId } = await caller.started({ code_length: length });
+      const { id, code_length: shown, message_id: messageId } = await client.verifications.started({ code_length: length });
       assert.equal(shown, length);
-      const { body, template_variables: variables, segments } = await caller.message(messageId);
+      const { body, template_variables: variables, segments } = await client.messages.read(messageId);
       const hidden = "*".repeat(length);
       assert.equal(body, `${hidden} is your verification code. Do not share it with anyone.`);
       assert.deepEqual(variables, { code: hidden });
       assert.deepEqual(segments, { count: 1, encoding: "gsm7", characters: body.length });
-      assert.equal((await caller.checked(id, "9".repeat(length)))["valid"], false);
-      assert.equal((await caller.checked(id, code))["valid"], true);
+      assert.equal((await client.verifications.checked(id, "9".repeat(length)))["valid"], false);
+      assert.equal((await client.verifications.checked(id, code))["valid"], true);
     });
   }
 
@@ -157,7 +149,7 @@ describe("a request for a code", () => {
   for (const [what, body, faults] of BAD) {
     test(`with ${what} is refused, and sends nothing`, () =>
       sendsNothing(async () => {
-        const reply = await caller.start(body);
+        const reply = await client.verifications.start(body);
         assertProblem(reply, "invalid_request_payload");
         assert.deepEqual(
           faultsOf(reply)
@@ -172,64 +164,64 @@ describe("a request for a code", () => {
   test("is executed once under its key, and replayed on any node", async () => {
     const body = { recipient: newRecipient(), channel: "sms" };
     const idempotencyKey = randomUUID();
-    const nodes = [caller, there] as const;
+    const nodes = [client, there] as const;
     const replies = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].start(body, { idempotencyKey })),
+      Array.from({ length: 20 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].verifications.start(body, { idempotencyKey })),
     );
     const first = assertOneExecution(replies, 201);
-    assert.equal((await caller.messagesTo(body.recipient)).length, 1);
-    await caller.checked(first.json["id"]);
+    assert.equal((await client.messages.list({ recipient: body.recipient, limit: "100" })).data.length, 1);
+    await client.verifications.checked(first.json["id"]);
     // What was answered then, whatever has become of it.
-    for (const node of nodes) assertReplayOf(first, await node.start(body, { idempotencyKey }));
+    for (const node of nodes) assertReplayOf(first, await node.verifications.start(body, { idempotencyKey }));
     assert.equal(first.json["status"], "pending");
-    assertReused(await caller.start({ ...body, code_length: 7 }, { idempotencyKey }));
-    assert.equal((await caller.messagesTo(body.recipient)).length, 1);
+    assertReused(await client.verifications.start({ ...body, code_length: 7 }, { idempotencyKey }));
+    assert.equal((await client.messages.list({ recipient: body.recipient, limit: "100" })).data.length, 1);
   });
 
   test("in live, where no link is, is refused and not counted", () =>
     sendsNothing(async () => {
-      const live = await verifierOf(godwit, "verifications", { environment: "live" });
-      assertProblem(await live.start({ channel: "sms" }), "no_route");
+      const live = await clientOfAccount(godwit, "verifications", { environment: "live" });
+      assertProblem(await live.verifications.start({ channel: "sms" }), "no_route");
     }));
 
   test("to a recipient who opted out is refused, counts for nothing, and leaves the code before as it was", async () => {
     const recipient = newRecipient();
-    const first = await caller.started({ recipient });
-    const suppress = await godwit.request("POST", "/v1/suppressions", { key: caller.key, body: { recipient } });
+    const first = await client.verifications.started({ recipient });
+    const suppress = await godwit.request("POST", "/v1/suppressions", { key: client.key, body: { recipient } });
     assert.equal(suppress.status, 201);
     const idempotencyKey = randomUUID();
     let refused: Reply | undefined;
     await sendsNothing(async () => {
-      refused = await caller.start({ recipient, channel: "sms" }, { idempotencyKey });
+      refused = await client.verifications.start({ recipient, channel: "sms" }, { idempotencyKey });
       assertProblem(refused, "recipient_opted_out");
       assert.deepEqual(pointersOf(refused), ["/recipient"]);
     });
-    assert.equal((await caller.read(first["id"]))["status"], "pending");
-    await godwit.request("DELETE", `/v1/suppressions/${String(suppress.json["id"])}`, { key: caller.key });
-    assertReplayOf(refused as Reply, await caller.start({ recipient, channel: "sms" }, { idempotencyKey }));
-    await caller.started({ recipient });
+    assert.equal((await client.verifications.read(first["id"]))["status"], "pending");
+    await godwit.request("DELETE", `/v1/suppressions/${String(suppress.json["id"])}`, { key: client.key });
+    assertReplayOf(refused as Reply, await client.verifications.start({ recipient, channel: "sms" }, { idempotencyKey }));
+    await client.verifications.started({ recipient });
   });
 
   test("to the number that the simulated carrier knows as opted out is refused", () =>
     sendsNothing(async () => {
-      const reply = await caller.start({ recipient: "+15005550004", channel: "sms" });
+      const reply = await client.verifications.start({ recipient: "+15005550004", channel: "sms" });
       assertProblem(reply, "recipient_opted_out");
       assert.deepEqual(pointersOf(reply), ["/recipient"]);
     }));
 });
 
 describe("a template", () => {
-  let templates: TemplateCaller;
+  let templates: TemplateClient;
   before(() => {
-    templates = templateCaller(godwit, caller.key);
+    templates = clientOf(godwit, client.key).templates;
   });
   const CODE = { category: "authentication", channels: ["sms", "whatsapp"], body: "Code: {{code}}. Yours, {{code}}" };
 
   for (const by of ["id", "name"] as const) {
     test(`is named by its ${by}`, async () => {
       const template = await templates.create(CODE);
-      const { message_id: messageId } = await caller.started({ template_id: template[by] });
-      const { body, template_id: id, template_version: version } = await caller.message(messageId);
+      const { message_id: messageId } = await client.verifications.started({ template_id: template[by] });
+      const { body, template_id: id, template_version: version } = await client.messages.read(messageId);
       assert.deepEqual({ body, id, version }, { body: "Code: ******. Yours, ******", id: template["id"], version: 1 });
     });
   }
@@ -251,7 +243,7 @@ describe("a template", () => {
     test(`${what} is refused, and nothing is sent`, async () => {
       const template = await templates.create({ ...CODE, ...fields });
       await sendsNothing(async () => {
-        const reply = await caller.start({ channel: "sms", code_length: 10, template_id: template["id"] });
+        const reply = await client.verifications.start({ channel: "sms", code_length: 10, template_id: template["id"] });
         assertProblem(reply, code);
         // Of what was asked for, only the template can be another.
         assert.deepEqual(
@@ -264,14 +256,14 @@ describe("a template", () => {
 
   test("for one of the channels alone is refused for the other", async () => {
     const template = await templates.create({ ...CODE, channels: ["sms"] });
-    const reply = await caller.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
+    const reply = await client.verifications.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
     assertProblem(reply, "template_channel_mismatch");
     assert.deepEqual(pointersOf(reply), ["/template_id"]);
   });
 
   test("that is wrong for both channels is told once", async () => {
     const template = await templates.create({ ...CODE, body: "{{name}}" });
-    const reply = await caller.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
+    const reply = await client.verifications.start({ channels: ["sms", "whatsapp"], template_id: template["id"] });
     assertProblem(reply, "template_variables_mismatch");
     assert.equal(faultsOf(reply).length, 2, reply.text);
   });
@@ -279,54 +271,54 @@ describe("a template", () => {
   test("that is archived is refused by its id, and unknown by its name", async () => {
     const { id, name } = await templates.create(CODE);
     await templates.archive(id);
-    assertProblem(await caller.start({ channel: "sms", template_id: id }), "template_not_approved");
-    assertProblem(await caller.start({ channel: "sms", template_id: name }), "template_not_found");
+    assertProblem(await client.verifications.start({ channel: "sms", template_id: id }), "template_not_approved");
+    assertProblem(await client.verifications.start({ channel: "sms", template_id: name }), "template_not_found");
   });
 
   test("that nobody has is refused, and the refusal is replayed once there is one", async () => {
     const name = newName("later");
     const body = { recipient: newRecipient(), channel: "sms", template_id: name };
     const idempotencyKey = randomUUID();
-    const refused = await caller.start(body, { idempotencyKey });
+    const refused = await client.verifications.start(body, { idempotencyKey });
     assertProblem(refused, "template_not_found");
     await templates.create({ ...CODE, name });
-    assertReplayOf(refused, await caller.start(body, { idempotencyKey }));
-    await caller.started(body);
+    assertReplayOf(refused, await client.verifications.start(body, { idempotencyKey }));
+    await client.verifications.started(body);
   });
 });
 
 describe("a check", () => {
   test("of a wrong code says so, and leaves one try less", async () => {
-    const { id } = await caller.started();
-    const checked = await caller.checked(id, WRONG);
+    const { id } = await client.verifications.started();
+    const checked = await client.verifications.checked(id, WRONG);
     assert.deepEqual(
       [checked["valid"], checked["status"], checked["attempts"], checked["attempts_left"], checked["verified_at"]],
       [false, "pending", 1, 4, null],
     );
     const { valid: _, ...record } = checked;
-    assert.deepEqual(await caller.read(id), record);
+    assert.deepEqual(await client.verifications.read(id), record);
   });
 
   test("of the right code approves it, once", async () => {
-    const { id } = await caller.started();
-    await caller.checked(id, WRONG);
-    const checked = await caller.checked(id);
+    const { id } = await client.verifications.started();
+    await client.verifications.checked(id, WRONG);
+    const checked = await client.verifications.checked(id);
     assert.deepEqual([checked["valid"], checked["status"], checked["attempts"], checked["attempts_left"]], [true, "approved", 1, 0]);
     assert.equal(checked["verified_at"], checked["updated_at"]);
     for (const code of [RIGHT, WRONG]) {
-      const again = await caller.check(id, code);
+      const again = await client.verifications.check(id, code);
       assertProblem(again, "verification_not_pending");
       assert.equal(again.json["detail"], "it is approved");
     }
     const { valid: _, ...record } = checked;
-    assert.deepEqual(await there.read(id), record);
+    assert.deepEqual(await there.verifications.read(id), record);
   });
 
   test("fails it with the fifth wrong code, after which the right one is refused", async () => {
-    const { id } = await caller.started();
+    const { id } = await client.verifications.started();
     const states: unknown[] = [];
     for (let tries = 1; tries <= 5; tries += 1) {
-      const { valid, status, attempts, attempts_left: left } = await (tries % 2 === 0 ? caller : there).checked(id, WRONG);
+      const { valid, status, attempts, attempts_left: left } = await (tries % 2 === 0 ? client : there).verifications.checked(id, WRONG);
       states.push([valid, status, attempts, left]);
     }
     assert.deepEqual(states, [
@@ -336,75 +328,79 @@ describe("a check", () => {
       [false, "pending", 4, 1],
       [false, "failed", 5, 0],
     ]);
-    const late = await caller.check(id);
+    const late = await client.verifications.check(id);
     assertProblem(late, "verification_not_pending");
     assert.equal(late.json["detail"], "it is failed");
-    const { status, attempts, verified_at: verifiedAt } = await caller.read(id);
+    const { status, attempts, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, verifiedAt], ["failed", 5, null]);
   });
 
   test("of forty wrong codes at once on two nodes counts five of them", async () => {
-    const { id } = await caller.started();
-    const replies = await Promise.all(Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? caller : there).check(id, WRONG)));
+    const { id } = await client.verifications.started();
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? client : there).verifications.check(id, WRONG)),
+    );
     assert.equal(replies.filter(({ status }) => status === 200).length, 5);
     for (const reply of replies) if (reply.status !== 200) assertProblem(reply, "verification_not_pending");
-    assert.equal((await caller.read(id))["attempts"], 5);
+    assert.equal((await client.verifications.read(id))["attempts"], 5);
   });
 
   for (const nodes of [1, 2]) {
     test(`of the right code twenty times at once on ${nodes === 1 ? "one node" : "two nodes"} is valid for exactly one`, async () => {
       for (let round = 0; round < 5; round += 1) {
-        const { id } = await caller.started();
-        const callers = nodes === 1 ? [caller] : [caller, there];
-        const asked = Array.from({ length: 20 }, (_, index) => (callers[index % nodes] as VerificationCaller).check(id));
+        const { id } = await client.verifications.started();
+        const clients = nodes === 1 ? [client] : [client, there];
+        const asked = Array.from({ length: 20 }, (_, index) => (clients[index % nodes] as Client).verifications.check(id));
         const replies = await Promise.all(asked);
         assert.equal(replies.filter(({ status, json }) => status === 200 && json["valid"] === true).length, 1);
         for (const reply of replies) if (reply.status !== 200) assertProblem(reply, "verification_not_pending");
-        assert.equal((await there.read(id))["status"], "approved");
+        assert.equal((await there.verifications.read(id))["status"], "approved");
       }
     });
   }
 
   test("is executed once under its key, and replayed", async () => {
-    const { id } = await caller.started();
+    const { id } = await client.verifications.started();
     const wrong = randomUUID();
-    const first = await caller.check(id, WRONG, { idempotencyKey: wrong });
-    assertReplayOf(first, await there.check(id, WRONG, { idempotencyKey: wrong }));
-    assert.equal((await caller.read(id))["attempts"], 1);
-    assertReused(await caller.check(id, RIGHT, { idempotencyKey: wrong }));
+    const first = await client.verifications.check(id, WRONG, { idempotencyKey: wrong });
+    assertReplayOf(first, await there.verifications.check(id, WRONG, { idempotencyKey: wrong }));
+    assert.equal((await client.verifications.read(id))["attempts"], 1);
+    assertReused(await client.verifications.check(id, RIGHT, { idempotencyKey: wrong }));
     const right = randomUUID();
     const replies = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? caller : there).check(id, RIGHT, { idempotencyKey: right })),
+      Array.from({ length: 10 }, (_, index) =>
+        (index % 2 === 0 ? client : there).verifications.check(id, RIGHT, { idempotencyKey: right }),
+      ),
     );
     const approved = assertOneExecution(replies, 200);
     assert.equal(approved.json["valid"], true);
-    assertReplayOf(approved, await caller.check(id, RIGHT, { idempotencyKey: right }));
+    assertReplayOf(approved, await client.verifications.check(id, RIGHT, { idempotencyKey: right }));
   });
 
   test("that was refused is replayed as refused", async () => {
-    const { id } = await caller.started();
-    await caller.canceled(id);
+    const { id } = await client.verifications.started();
+    await client.verifications.canceled(id);
     const idempotencyKey = randomUUID();
-    const refused = await caller.check(id, RIGHT, { idempotencyKey });
+    const refused = await client.verifications.check(id, RIGHT, { idempotencyKey });
     assertProblem(refused, "verification_not_pending");
-    assertReplayOf(refused, await there.check(id, RIGHT, { idempotencyKey }));
+    assertReplayOf(refused, await there.verifications.check(id, RIGHT, { idempotencyKey }));
   });
 
   test("after its time is refused, and so is a cancel", async () => {
-    const { id } = await caller.started();
+    const { id } = await client.verifications.started();
     await expire(godwit, id);
-    for (const reply of [await caller.check(id), await caller.cancel(id)]) {
+    for (const reply of [await client.verifications.check(id), await client.verifications.cancel(id)]) {
       assertProblem(reply, "verification_not_pending");
       assert.equal(reply.json["detail"], "it is expired");
     }
-    const { status, attempts, attempts_left: left, verified_at: verifiedAt } = await caller.read(id);
+    const { status, attempts, attempts_left: left, verified_at: verifiedAt } = await client.verifications.read(id);
     assert.deepEqual([status, attempts, left, verifiedAt], ["expired", 0, 0, null]);
   });
 
   test("of a code of another length is a wrong one", async () => {
-    const { id } = await caller.started();
-    for (const code of ["1234", "1234567890"]) assert.equal((await caller.checked(id, code))["valid"], false);
-    assert.equal((await caller.checked(id))["valid"], true);
+    const { id } = await client.verifications.started();
+    for (const code of ["1234", "1234567890"]) assert.equal((await client.verifications.checked(id, code))["valid"], false);
+    assert.equal((await client.verifications.checked(id))["valid"], true);
   });
 
   const BAD: readonly (readonly [what: string, body: unknown, fault: string])[] = [
@@ -418,27 +414,27 @@ describe("a check", () => {
   ];
   for (const [what, body, fault] of BAD) {
     test(`with ${what} is refused, and is no try`, async () => {
-      const { id } = await caller.started();
-      const reply = await caller.ask("POST", `/${String(id)}/check`, { body });
+      const { id } = await client.verifications.started();
+      const reply = await client.verifications.request("POST", `/${String(id)}/check`, { body });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
         faultsOf(reply).map(({ pointer, code }) => `${pointer} ${code}`),
         [fault],
       );
-      assert.equal((await caller.read(id))["attempts"], 0);
+      assert.equal((await client.verifications.read(id))["attempts"], 0);
     });
   }
 });
 
 describe("a cancel", () => {
   test("ends it: the right code is no longer taken, and no other channel tried", async () => {
-    const { id, message_id: messageId } = await caller.started({ channels: ["whatsapp", "sms"] });
+    const { id, message_id: messageId } = await client.verifications.started({ channels: ["whatsapp", "sms"] });
     const idempotencyKey = randomUUID();
-    const reply = await caller.cancel(id, { idempotencyKey });
+    const reply = await client.verifications.cancel(id, { idempotencyKey });
     assert.equal(reply.status, 200, reply.text);
     assert.deepEqual([reply.json["status"], reply.json["attempts_left"]], ["canceled", 0]);
-    assertReplayOf(reply, await there.cancel(id, { idempotencyKey }));
-    for (const again of [await caller.cancel(id), await caller.check(id)]) {
+    assertReplayOf(reply, await there.verifications.cancel(id, { idempotencyKey }));
+    for (const again of [await client.verifications.cancel(id), await client.verifications.check(id)]) {
       assertProblem(again, "verification_not_pending");
       assert.equal(again.json["detail"], "it is canceled");
     }
@@ -447,11 +443,11 @@ describe("a cancel", () => {
 
   test("and a check of the right code at once: one of them is taken", async () => {
     for (let round = 0; round < 10; round += 1) {
-      const { id } = await caller.started();
-      const [checked, canceled] = await Promise.all([caller.check(id), there.cancel(id)]);
+      const { id } = await client.verifications.started();
+      const [checked, canceled] = await Promise.all([client.verifications.check(id), there.verifications.cancel(id)]);
       const isApproved = checked.status === 200;
       assertProblem(isApproved ? canceled : checked, "verification_not_pending");
-      assert.equal((await caller.read(id))["status"], isApproved ? "approved" : "canceled");
+      assert.equal((await client.verifications.read(id))["status"], isApproved ? "approved" : "canceled");
     }
   });
 });
@@ -459,68 +455,79 @@ describe("a cancel", () => {
 describe("a second code", () => {
   test("takes the place of the first, which is canceled with the channels it had left", async () => {
     const recipient = newRecipient();
-    const first = await caller.started({ recipient, channels: ["whatsapp", "sms"], code_length: 4 });
-    const second = await there.started({ recipient });
-    assert.equal((await caller.read(first["id"]))["status"], "canceled");
-    assertProblem(await caller.check(first["id"], "1234"), "verification_not_pending");
-    assert.equal((await caller.checked(second["id"], "1234"))["valid"], false);
-    assert.equal((await caller.checked(second["id"]))["valid"], true);
+    const first = await client.verifications.started({ recipient, channels: ["whatsapp", "sms"], code_length: 4 });
+    const second = await there.verifications.started({ recipient });
+    assert.equal((await client.verifications.read(first["id"]))["status"], "canceled");
+    assertProblem(await client.verifications.check(first["id"], "1234"), "verification_not_pending");
+    assert.equal((await client.verifications.checked(second["id"], "1234"))["valid"], false);
+    assert.equal((await client.verifications.checked(second["id"]))["valid"], true);
     assert.deepEqual(await godwit.rows("select from fallbacks where message_id = $1", [rowId(first["message_id"])]), []);
   });
 
   test("for another recipient, another account or after the first is over leaves the first alone", async () => {
     const recipient = newRecipient();
-    const first = await caller.started({ recipient });
-    await caller.started({ recipient: newRecipient() });
-    await (await verifierOf(godwit, "someone else")).started({ recipient });
-    assert.equal((await caller.read(first["id"]))["status"], "pending");
-    await caller.checked(first["id"]);
-    await caller.started({ recipient });
-    assert.equal((await caller.read(first["id"]))["status"], "approved");
+    const first = await client.verifications.started({ recipient });
+    await client.verifications.started({ recipient: newRecipient() });
+    await (await clientOfAccount(godwit, "someone else")).verifications.started({ recipient });
+    assert.equal((await client.verifications.read(first["id"]))["status"], "pending");
+    await client.verifications.checked(first["id"]);
+    await client.verifications.started({ recipient });
+    assert.equal((await client.verifications.read(first["id"]))["status"], "approved");
   });
 
   test("of twenty at once on two nodes leaves one that is taken", async () => {
     const recipient = newRecipient();
-    const started = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? caller : there).started({ recipient })));
-    const states = await Promise.all(started.map(({ id }) => caller.read(id)));
+    const started = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? client : there).verifications.started({ recipient })),
+    );
+    const states = await Promise.all(started.map(({ id }) => client.verifications.read(id)));
     assert.equal(states.filter(({ status }) => status === "pending").length, 1);
     assert.equal(states.filter(({ status }) => status === "canceled").length, 19);
-    const checks = await Promise.all(started.map(({ id }) => caller.check(id)));
+    const checks = await Promise.all(started.map(({ id }) => client.verifications.check(id)));
     assert.equal(checks.filter(({ json }) => json["valid"] === true).length, 1);
   });
 });
 
 describe("who may", () => {
-  const unknown = async (asker: VerificationCaller, id: unknown): Promise<void> => {
-    for (const reply of [await asker.ask("GET", `/${String(id)}`), await asker.check(id), await asker.cancel(id)])
+  const unknown = async (asker: Client, id: unknown): Promise<void> => {
+    for (const reply of [
+      await asker.verifications.request("GET", `/${String(id)}`),
+      await asker.verifications.check(id),
+      await asker.verifications.cancel(id),
+    ])
       assertProblem(reply, "not_found");
   };
 
   test("nobody of another account or environment sees one, nor can try its code", async () => {
-    const { id } = await caller.started();
-    await unknown(await verifierOf(godwit, "a stranger"), id);
-    await unknown(await verifierOf(godwit, "verifications", { environment: "live" }), id);
-    const { status, attempts }: Json = await caller.read(id);
+    const { id } = await client.verifications.started();
+    await unknown(await clientOfAccount(godwit, "a stranger"), id);
+    await unknown(await clientOfAccount(godwit, "verifications", { environment: "live" }), id);
+    const { status, attempts }: Json = await client.verifications.read(id);
     assert.deepEqual([status, attempts], ["pending", 0]);
   });
 
   test("what is no id of a verification is not found", async () => {
-    const { message_id: messageId } = await caller.started();
-    for (const id of [messageId, "ver_00000000000000000000000000", "ver_x", "1"]) await unknown(caller, id);
+    const { message_id: messageId } = await client.verifications.started();
+    for (const id of [messageId, "ver_00000000000000000000000000", "ver_x", "1"]) await unknown(client, id);
   });
 
   test("reading needs its scope, and so does everything else", async () => {
-    const { id } = await caller.started();
-    const reader = await verifierOf(godwit, "verifications", { scopes: ["verifications:read"] });
-    const writer = await verifierOf(godwit, "verifications", { scopes: ["verifications:write"] });
-    const sender = await verifierOf(godwit, "verifications", { scopes: ["messages:send", "messages:read"] });
-    assert.equal((await reader.read(id))["status"], "pending");
+    const { id } = await client.verifications.started();
+    const reader = await clientOfAccount(godwit, "verifications", { scopes: ["verifications:read"] });
+    const writer = await clientOfAccount(godwit, "verifications", { scopes: ["verifications:write"] });
+    const sender = await clientOfAccount(godwit, "verifications", { scopes: ["messages:send", "messages:read"] });
+    assert.equal((await reader.verifications.read(id))["status"], "pending");
     for (const asker of [reader, sender])
-      for (const reply of [await asker.start({ channel: "sms" }), await asker.check(id), await asker.cancel(id)]) {
+      for (const reply of [
+        await asker.verifications.start({ channel: "sms" }),
+        await asker.verifications.check(id),
+        await asker.verifications.cancel(id),
+      ]) {
         assertProblem(reply, "forbidden_insufficient_scope");
         assert.deepEqual(reply.json["required_scopes"], ["verifications:write"]);
       }
-    for (const asker of [writer, sender]) assertProblem(await asker.ask("GET", `/${String(id)}`), "forbidden_insufficient_scope");
-    assert.equal((await writer.checked(id))["valid"], true);
+    for (const asker of [writer, sender])
+      assertProblem(await asker.verifications.request("GET", `/${String(id)}`), "forbidden_insufficient_scope");
+    assert.equal((await writer.verifications.checked(id))["valid"], true);
   });
 });

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
 import { VERSION } from "../../src/version.ts";
+import type { Json } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 
-type Json = Record<string, unknown>;
 type Result = Awaited<ReturnType<typeof runGodwit>>;
 
 let godwit: Godwit;

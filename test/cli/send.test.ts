@@ -8,11 +8,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Scope } from "../../src/access/scope.ts";
+import type { Json } from "../support/client/request.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, surroundings, type Godwit } from "../support/harness.ts";
 import { bodyServer } from "../support/hook-server.ts";
 
-type Json = Record<string, unknown>;
 type Result = Awaited<ReturnType<typeof runGodwit>>;
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");

@@ -5,13 +5,12 @@ import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { MessageId } from "../../src/lib/id.ts";
 import { uuidTimeMs } from "../../src/lib/uuid.ts";
+import { recordOf, type Json } from "../support/client/request.ts";
 import { linkTo, LINK, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 import { rowId } from "../support/tables.ts";
-import type { Json } from "../support/verification-caller.ts";
-import { templateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, messageOf, startTelling } from "../support/webhook-service.ts";
 
 type Steps = NonNullable<NewMessage["fallback"]>;
@@ -366,13 +365,13 @@ describe("through the door", () => {
     assert.equal(new Set(started.map(({ event }) => event.id)).size, 1);
     const event = started[0]?.event;
     assert.ok(event !== undefined);
-    const first = await customer.done("GET", `/v1/messages/${sent.id}`);
+    const first = await customer.client.messages.read(sent.id);
     assert.equal(event.data["fallback_message_id"], child["id"]);
     assert.deepEqual(event.data["message"], { ...first, updated_at: (event.data["message"] as Json)["updated_at"] });
     assert.deepEqual([first["status"], event.data["sequence"]], ["failed", first["sequence"]]);
-    const stored = await customer.done("GET", `/v1/events?type=message.fallback_started&message_id=${sent.id}`);
+    const stored = await customer.client.events.list({ type: "message.fallback_started", message_id: sent.id });
     assert.deepEqual(stored["data"], [JSON.parse(started[0]?.text ?? "")]);
-    const timeline = (await customer.done("GET", `/v1/messages/${sent.id}/events`))["data"] as Json[];
+    const timeline = (await customer.client.get(`/v1/messages/${sent.id}/events`))["data"] as Json[];
     const entries = timeline.filter(({ type }) => type === "message.fallback_started");
     assert.deepEqual(
       entries.map((entry) => entry["fallback_message_id"]),
@@ -385,11 +384,11 @@ describe("through the door", () => {
     const sendAt = Math.floor(Date.now() / 1_000) * 1_000 + 600_000;
     const { id } = await customer.send({ send_at: at(sendAt), fallback: [{ channel: "sms", body: "Later", after_seconds: 90 }] });
     assert.equal(await dueOf(id), sendAt + 90_000);
-    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: at(sendAt + 120_000) });
+    recordOf(await customer.client.messages.edit(id, { send_at: at(sendAt + 120_000) }));
     assert.equal(await dueOf(id), sendAt + 210_000);
-    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: at(sendAt - 60_000), body: "Other" });
+    recordOf(await customer.client.messages.edit(id, { send_at: at(sendAt - 60_000), body: "Other" }));
     assert.equal(await dueOf(id), sendAt + 30_000);
-    await customer.done("PATCH", `/v1/messages/${id}`, { body: "Another", priority: "high", ttl_seconds: 60 });
+    recordOf(await customer.client.messages.edit(id, { body: "Another", priority: "high", ttl_seconds: 60 }));
     assert.equal(await dueOf(id), sendAt + 30_000);
     const [row] = await godwit.rows<{ steps: string }>("select steps from fallbacks where message_id = $1", [rowId(id)]);
     assert.match(row?.steps ?? "", /"body":"Later"/);
@@ -401,11 +400,11 @@ describe("through the door", () => {
       send_at: new Date(Date.now() + 600_000).toISOString(),
       fallback: BY_SMS,
     });
-    await customer.done("PATCH", `/v1/messages/${id}`, { metadata: { a: "1" }, priority: "high", ttl_seconds: 77 });
-    await customer.done("PATCH", `/v1/messages/${id}`, { send_at: new Date().toISOString() });
+    recordOf(await customer.client.messages.edit(id, { metadata: { a: "1" }, priority: "high", ttl_seconds: 77 }));
+    recordOf(await customer.client.messages.edit(id, { send_at: new Date().toISOString() }));
     const page = await until("the next step", async () => {
-      const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550002");
-      return (data as Json[]).find((message) => message["fallback_of"] === id);
+      const { data } = await customer.client.messages.list({ recipient: "+15005550002" });
+      return data.find((message) => message["fallback_of"] === id);
     });
     assert.deepEqual([page["metadata"], page["priority"], page["send_at"]], [{ a: "1" }, "high", null]);
     assert.equal(Date.parse(String(page["expires_at"])) - Date.parse(String(page["created_at"])), 77_000);
@@ -469,7 +468,7 @@ describe("through the door", () => {
 
   describe("a step of a template", () => {
     test("says what it said when the message was accepted, whatever became of the template", async () => {
-      const templates = templateCaller(godwit, customer.key);
+      const templates = customer.client.templates;
       const { id } = await templates.create({ body: "Hello {{name}}" });
       const step = { channel: "sms", template_id: id, template_variables: { name: "Ada" }, after_seconds: LATER };
       const sent = await customer.send({
@@ -479,10 +478,10 @@ describe("through the door", () => {
       });
       await templates.edit(id, { body: "Goodbye {{name}}" });
       await templates.archive(id);
-      await customer.done("PATCH", `/v1/messages/${sent.id}`, { send_at: new Date().toISOString() });
+      recordOf(await customer.client.messages.edit(sent.id, { send_at: new Date().toISOString() }));
       const child = await until("the next step", async () => {
-        const { data } = await customer.done("GET", "/v1/messages?recipient=%2B15005550003");
-        return (data as Json[]).find((message) => message["fallback_of"] === sent.id);
+        const { data } = await customer.client.messages.list({ recipient: "+15005550003" });
+        return data.find((message) => message["fallback_of"] === sent.id);
       });
       assert.deepEqual(
         [child["body"], child["template_id"], child["template_version"], child["template_variables"]],
@@ -502,7 +501,7 @@ describe("through the door", () => {
     } as const;
     for (const [what, [fields, code, pointer]] of Object.entries(refusals)) {
       test(`${what} is refused`, async () => {
-        const { id } = await templateCaller(godwit, customer.key).create({ body: "Hello {{name}}" });
+        const { id } = await customer.client.templates.create({ body: "Hello {{name}}" });
         const step = { channel: "sms", template_id: id, template_variables: { name: "Ada" }, after_seconds: 1, ...fields };
         const reply = await post({ fallback: [STEP, step], client_reference: "refused" });
         assertProblem(reply, code);

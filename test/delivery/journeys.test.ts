@@ -2,7 +2,9 @@
  *  and the metrics say of it. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { callerOf, typesOf, type Caller, type Entry, type Json } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import type { TimelineEntry } from "../support/client/messages.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
 import { LIMIT_MS, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
@@ -126,7 +128,7 @@ const JOURNEYS: readonly Journey[] = [
   }),
 ];
 
-const inShort = ({ type, ignored, attempt, receipt }: Entry): string =>
+const inShort = ({ type, ignored, attempt, receipt }: TimelineEntry): string =>
   [
     type,
     ...(ignored ? ["ignored"] : []),
@@ -137,7 +139,11 @@ const inShort = ({ type, ignored, attempt, receipt }: Entry): string =>
 const TIMES = ["sent_at", "delivered_at", "read_at", "failed_at", "canceled_at"];
 
 /** What is true of every message that has come to its end. */
-function assertSound(journey: Pick<Journey, "status" | "times" | "attempts" | "error">, record: Json, entries: readonly Entry[]): void {
+function assertSound(
+  journey: Pick<Journey, "status" | "times" | "attempts" | "error">,
+  record: Json,
+  entries: readonly TimelineEntry[],
+): void {
   const moves = entries.filter(({ status }) => status !== null);
   assert.deepEqual(
     moves.map(({ sequence }) => sequence),
@@ -173,33 +179,33 @@ function assertSound(journey: Pick<Journey, "status" | "times" | "attempts" | "e
 
 describe("the ways of the simulated carrier", () => {
   let godwit: Godwit;
-  let caller: Caller;
-  const ended = new Map<Journey, { record: Json; entries: Entry[] }>();
+  let client: Client;
+  const ended = new Map<Journey, { record: Json; entries: TimelineEntry[] }>();
   before(async () => {
     // Slow enough for every receipt to come after the answer to its message is on record.
     godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "3" } });
     await godwit.unlimited();
-    caller = callerOf(godwit, await godwit.key());
+    client = clientOf(godwit, await godwit.key());
     await Promise.all(
       JOURNEYS.map(async (journey) => {
         const { recipient, channel, entries } = journey;
-        const { id } = await caller.send({ recipient, channel });
+        const { id } = await client.messages.send({ recipient, channel });
         const all = await until(`${recipient} on ${channel} comes to its end`, async () => {
-          const known = await caller.timeline(id);
+          const known = await client.messages.timeline(id);
           return known.length >= entries.length ? known : undefined;
         });
-        ended.set(journey, { record: await caller.read(id), entries: all });
+        ended.set(journey, { record: await client.messages.read(id), entries: all });
       }),
     );
   });
   after(() => godwit.stop());
 
-  const endOf = (journey: Journey): { record: Json; entries: Entry[] } => {
+  const endOf = (journey: Journey): { record: Json; entries: TimelineEntry[] } => {
     const end = ended.get(journey);
     assert.ok(end !== undefined);
     return end;
   };
-  const allEntries = (): Entry[] => [...ended.values()].flatMap(({ entries }) => entries);
+  const allEntries = (): TimelineEntry[] => [...ended.values()].flatMap(({ entries }) => entries);
   const countBy = (words: readonly string[]): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
@@ -251,7 +257,7 @@ describe("the ways of the simulated carrier", () => {
 
   test("the lists find them by status and error code", async () => {
     const find = async (query: string): Promise<Set<unknown>> =>
-      new Set(((await caller.ask("GET", `/v1/messages?limit=100&${query}`)).json["data"] as Json[]).map(({ id }) => id));
+      new Set(((await client.request("GET", `/v1/messages?limit=100&${query}`)).json["data"] as Json[]).map(({ id }) => id));
     const idsOf = (journeys: readonly Journey[]): Set<unknown> => new Set(journeys.map((journey) => endOf(journey).record["id"]));
     for (const status of ["delivered", "read", "failed", "undelivered"]) {
       assert.deepEqual(await find(`status=${status}`), idsOf(JOURNEYS.filter((journey) => journey.status === status)));
@@ -268,7 +274,7 @@ describe("the ways of the simulated carrier", () => {
   });
 
   test("the counts are those of the messages sent", async () => {
-    const { totals, data } = (await caller.ask("GET", "/v1/usage")).json as { totals: Json; data: Json[] };
+    const { totals, data } = (await client.request("GET", "/v1/usage")).json as { totals: Json; data: Json[] };
     const { time_to_delivered_ms: times, ...sums } = totals;
     const good = JOURNEYS.filter(({ status }) => ["delivered", "read"].includes(status)).length;
     assert.deepEqual(sums, {
@@ -287,7 +293,7 @@ describe("the ways of the simulated carrier", () => {
   });
 
   test("the queue is empty in the end, and so is everything kept for messages under way", async () => {
-    const { scheduled, queued, sending, oldest_due_at: dueAt } = (await caller.ask("GET", "/v1/queue")).json;
+    const { scheduled, queued, sending, oldest_due_at: dueAt } = (await client.request("GET", "/v1/queue")).json;
     assert.deepEqual({ scheduled, queued, sending, dueAt }, { scheduled: 0, queued: 0, sending: 0, dueAt: null });
     const [counts] = await godwit.rows<object>(
       `select (select count(*)::integer from delivery_queue) as waiting,
@@ -321,8 +327,8 @@ describe("the ways of the simulated carrier", () => {
 
   test("nothing was said of any of them since", async () => {
     for (const { record, entries } of ended.values()) {
-      assert.deepEqual(await caller.timeline(record["id"]), entries);
-      assert.deepEqual(await caller.read(record["id"]), record);
+      assert.deepEqual(await client.messages.timeline(record["id"]), entries);
+      assert.deepEqual(await client.messages.read(record["id"]), record);
     }
   });
 });
@@ -331,11 +337,13 @@ describe("a carrier that never speaks again", () => {
   test("the message expires when the wait for a receipt is over", async (context) => {
     await using godwit = await startGodwit({ roles: "api,dispatch", args: ["--receipt-wait", "1"], env: { GODWIT_SIMULATOR_SPEED: "20" } });
     await godwit.unlimited();
-    const caller = callerOf(godwit, await godwit.key());
-    const sent = await Promise.all((["sms", "whatsapp"] as const).map((channel) => caller.send({ recipient: "+15005550007", channel })));
+    const client = clientOf(godwit, await godwit.key());
+    const sent = await Promise.all(
+      (["sms", "whatsapp"] as const).map((channel) => client.messages.send({ recipient: "+15005550007", channel })),
+    );
     for (const { id } of sent) {
-      const record = await caller.reached(id, "expired");
-      const entries = await caller.timeline(id);
+      const record = await client.messages.reached(id, "expired");
+      const entries = await client.messages.timeline(id);
       assert.deepEqual(entries.map(inShort), [...SENT, "message.expired"]);
       assert.equal(entries.at(-1)?.reason, "no receipt came in time");
       const error = {
@@ -349,9 +357,9 @@ describe("a carrier that never speaks again", () => {
       context.diagnostic(`after ${waitedMs} ms`);
       assert.ok(waitedMs >= 950 && waitedMs < LIMIT_MS, `after ${waitedMs} ms`);
     }
-    const found = (await caller.ask("GET", "/v1/messages?status=expired&error_code=no_receipt")).json["data"] as Json[];
+    const found = (await client.request("GET", "/v1/messages?status=expired&error_code=no_receipt")).json["data"] as Json[];
     assert.equal(found.length, 2);
-    const { by_status: byStatus, delivery_rate: rate } = (await caller.ask("GET", "/v1/usage")).json["totals"] as Json;
+    const { by_status: byStatus, delivery_rate: rate } = (await client.request("GET", "/v1/usage")).json["totals"] as Json;
     assert.deepEqual([byStatus, rate], [{ expired: 2 }, 0]);
     const names = await godwit.rows("select from provider_references where expires_at > now() + interval '6 days'");
     assert.equal(names.length, 2, "a late receipt would still find its message");
@@ -362,11 +370,16 @@ describe("a carrier that is quicker than our own record of its answer", () => {
   test("a receipt that was said once is in the timeline once", async () => {
     await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
     await godwit.unlimited();
-    const caller = callerOf(godwit, await godwit.key());
-    const sent = await Promise.all(Array.from({ length: 200 }, () => caller.send()));
+    const client = clientOf(godwit, await godwit.key());
+    const sent = await Promise.all(Array.from({ length: 200 }, () => client.messages.send()));
     for (const { id } of sent) {
-      await caller.reached(id, "delivered");
-      assert.deepEqual(typesOf(await caller.timeline(id)), ["message.queued", "message.sending", "message.sent", "message.delivered"]);
+      await client.messages.reached(id, "delivered");
+      assert.deepEqual(typesOf(await client.messages.timeline(id)), [
+        "message.queued",
+        "message.sending",
+        "message.sent",
+        "message.delivered",
+      ]);
     }
   });
 });

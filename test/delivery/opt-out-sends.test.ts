@@ -10,12 +10,12 @@ import { uuidTimeMs } from "../../src/lib/uuid.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
 import type { SendOutcome } from "../../src/providers/provider.ts";
+import { clientOfAccount, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertReplayOf } from "../support/replay.ts";
 import { accepted, refused, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
-import { clientOf, type SuppressionCaller } from "../support/suppression-caller.ts";
 
 // Of the link that messages take here, unless they name another.
 const SENDER = "+15005550000";
@@ -236,17 +236,17 @@ describe("through the door", () => {
   after(() => godwit.stop());
 
   const sender =
-    ({ node, key }: SuppressionCaller) =>
+    ({ node, key }: Client) =>
     (fields: object = {}, options: RequestOptions = {}): Promise<Reply> =>
       node.send(key, fields, options);
 
-  const countOf = async ({ node }: SuppressionCaller, reference: string): Promise<number> =>
+  const countOf = async ({ node }: Client, reference: string): Promise<number> =>
     (await node.rows("select from messages where client_reference = $1", [reference])).length;
 
   test("a send to who opted out is refused and leaves nothing, until that is lifted", async () => {
-    const client = await clientOf(godwit, "refused");
+    const client = await clientOfAccount(godwit, "refused");
     const send = sender(client);
-    const { id } = await client.add();
+    const { id } = await client.suppressions.add();
     const reply = await send({ client_reference: "refused" });
     assertProblem(reply, "recipient_opted_out");
     assert.deepEqual(pointersOf(reply), ["/recipient"]);
@@ -254,55 +254,55 @@ describe("through the door", () => {
     for (const fields of [{ sender: "SHOP" }, { channel: "whatsapp" }, { send_at: new Date(Date.now() + 600_000).toISOString() }])
       assertProblem(await send(fields), "recipient_opted_out");
     assert.equal((await send({ recipient: "+14155550124" })).status, 202);
-    await client.lift(id);
+    await client.suppressions.lift(id);
     assert.equal((await send()).status, 202);
   });
 
   test("for one sender it is refused to that one alone", async () => {
-    const client = await clientOf(godwit, "one sender");
+    const client = await clientOfAccount(godwit, "one sender");
     const send = sender(client);
-    await client.add({ sender: "SHOP" });
+    await client.suppressions.add({ sender: "SHOP" });
     assertProblem(await send({ sender: "SHOP" }), "recipient_opted_out");
     assert.equal((await send({ sender: "BANK" })).status, 202);
     assert.equal((await send()).status, 202);
-    await client.add({ sender: SENDER });
+    await client.suppressions.add({ sender: SENDER });
     assertProblem(await send(), "recipient_opted_out");
   });
 
   test("who opted out in one environment or account did so there alone", async () => {
-    const client = await clientOf(godwit, "apart");
-    await client.add();
-    assert.equal((await sender(await clientOf(godwit, "elsewhere"))()).status, 202);
+    const client = await clientOfAccount(godwit, "apart");
+    await client.suppressions.add();
+    assert.equal((await sender(await clientOfAccount(godwit, "elsewhere"))()).status, 202);
   });
 
   test("an answer from before is replayed as it was: a 202 after the opt-out, and a 422 after it was lifted", async () => {
-    const client = await clientOf(godwit, "replays");
+    const client = await clientOfAccount(godwit, "replays");
     const send = sender(client);
     const [first, second] = [{ idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }];
     const taken = await send({ client_reference: "taken" }, first);
     assert.equal(taken.status, 202);
-    const { id } = await client.add();
+    const { id } = await client.suppressions.add();
     assertReplayOf(taken, await send({ client_reference: "taken" }, first));
     const refusal = await send({ client_reference: "not taken" }, second);
     assertProblem(refusal, "recipient_opted_out");
-    await client.lift(id);
+    await client.suppressions.lift(id);
     assertReplayOf(refusal, await send({ client_reference: "not taken" }, second));
     assert.deepEqual([await countOf(client, "taken"), await countOf(client, "not taken")], [1, 0]);
   });
 
   test("without a key the refusal is not remembered", async () => {
-    const client = await clientOf(godwit, "no key");
-    const { id } = await client.add();
+    const client = await clientOfAccount(godwit, "no key");
+    const { id } = await client.suppressions.add();
     const ask = (): Promise<Reply> =>
       godwit.request("POST", "/v1/messages", { key: client.key, body: { recipient: "+14155550123", channel: "sms", body: "x" } });
     assertProblem(await ask(), "recipient_opted_out");
-    await client.lift(id);
+    await client.suppressions.lift(id);
     assert.equal((await ask()).status, 202);
   });
 
   test("of a batch, those who opted out are left out, each with its reason", async () => {
-    const client = await clientOf(godwit, "batch");
-    await client.add();
+    const client = await clientOfAccount(godwit, "batch");
+    await client.suppressions.add();
     const item = (recipient: string) => ({ recipient, channel: "sms", body: "x" });
     const reply = await godwit.request("POST", "/v1/batches", {
       key: client.key,
@@ -335,7 +335,7 @@ describe("through the door", () => {
   ];
   for (const [index, [what, hoursAgo, fields, isRefused]] of WINDOWS.entries()) {
     test(`${what} is ${isRefused ? "refused" : "accepted"}`, async () => {
-      const client = await clientOf(godwit, "windows");
+      const client = await clientOfAccount(godwit, "windows");
       const recipient = `+1415555${String(2_000 + index)}`;
       if (hoursAgo !== null)
         await godwit.rows(
@@ -352,7 +352,7 @@ describe("through the door", () => {
   }
 
   test("the number whose window the simulated carrier knows as closed takes a template, and no text", async () => {
-    const send = sender(await clientOf(godwit, "closed"));
+    const send = sender(await clientOfAccount(godwit, "closed"));
     const recipient = "+15005550014";
     assertProblem(await send({ recipient, channel: "whatsapp" }), "service_window_closed");
     assert.equal((await send({ recipient, channel: "whatsapp", ...TEMPLATE })).status, 202);
@@ -363,14 +363,14 @@ describe("through the door", () => {
 test("of two hundred sends around an opt-out each is refused, fails, or was on its way before it: none after", async (context) => {
   await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
   await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
-  const client = await clientOf(godwit, "race");
+  const client = await clientOfAccount(godwit, "race");
   const nodes = [godwit, other] as const;
   const send = (index: number): Promise<Reply> => nodes[index % 2 === 0 ? 0 : 1].send(client.key);
   const nowMs = async (): Promise<number> =>
     Number((await godwit.rows<{ now: number }>("select (extract(epoch from clock_timestamp()) * 1000)::float8 as now"))[0]?.now);
   const early = Array.from({ length: 100 }, (_, index) => send(index));
   const optedOut = Promise.race(early).then(async () => {
-    await client.add();
+    await client.suppressions.add();
     return nowMs();
   });
   const late = Promise.race(early).then(() => Promise.all(Array.from({ length: 100 }, (_, index) => send(index))));

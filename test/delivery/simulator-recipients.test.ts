@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { callerOf, typesOf, type Caller, type Json } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { typesOf, type Json } from "../support/client/request.ts";
 import { assertProblem, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics } from "../support/metrics-text.ts";
@@ -27,35 +28,35 @@ after(async () => {
   await hook[Symbol.asyncDispose]();
 });
 
-type Client = { customer: Customer; caller: Caller; endpoint: Endpoint };
+type Subscriber = { client: Client; endpoint: Endpoint };
 
-/** A customer of its own, told of everything. */
-async function client(): Promise<Client> {
+/** A client of a new account, with an endpoint that receives all events. */
+async function subscriber(): Promise<Subscriber> {
   const customer = await Customer.of(godwit);
-  return { customer, caller: callerOf(godwit, customer.key), endpoint: await customer.endpoint(hook) };
+  return { client: customer.client, endpoint: await customer.endpoint(hook) };
 }
 
-const inboundOf = async ({ customer }: Pick<Client, "customer">): Promise<Json[]> =>
-  (await customer.done("GET", "/v1/messages?direction=inbound&limit=100"))["data"] as Json[];
+const inboundOf = async ({ client }: Pick<Subscriber, "client">): Promise<Json[]> =>
+  (await client.messages.list({ direction: "inbound", limit: "100" })).data;
 
-const answerTo = (own: Pick<Client, "customer">, id: unknown): Promise<Json> =>
+const answerTo = (own: Pick<Subscriber, "client">, id: unknown): Promise<Json> =>
   until(`an answer to ${String(id)}`, async () => (await inboundOf(own)).find(({ in_reply_to: answered }) => answered === id));
 
-const outboundCount = async ({ customer }: Client): Promise<number> =>
-  ((await customer.done("GET", "/v1/messages?direction=outbound&limit=100"))["data"] as Json[]).length;
+const outboundCount = async ({ client }: Subscriber): Promise<number> =>
+  (await client.messages.list({ direction: "outbound", limit: "100" })).data.length;
 
 const endOf = (channel: string): string => (channel === "sms" ? "delivered" : "read");
 
 describe("+15005550004, who has opted out of everything", () => {
   for (const channel of CHANNELS)
     test(`is refused on ${channel}, text and template, and the key remembers it`, async () => {
-      const own = await client();
+      const own = await subscriber();
       for (const said of [{}, TEMPLATE]) {
         const options = { body: { ...sms(), recipient: "+15005550004", channel, ...said }, idempotencyKey: randomUUID() };
-        const reply = await own.caller.ask("POST", "/v1/messages", options);
+        const reply = await own.client.request("POST", "/v1/messages", options);
         assertProblem(reply, "recipient_opted_out");
         assert.deepEqual(pointersOf(reply), ["/recipient"]);
-        assertReplayOf(reply, await own.caller.ask("POST", "/v1/messages", options));
+        assertReplayOf(reply, await own.client.request("POST", "/v1/messages", options));
       }
       assert.equal(await outboundCount(own), 0);
       await own.endpoint.test();
@@ -69,11 +70,11 @@ describe("+15005550004, who has opted out of everything", () => {
 describe("+15005550008, who writes back", () => {
   for (const channel of CHANNELS)
     test(`on ${channel}: the message is ${endOf(channel)}, then its answer is received, listed, counted and told once`, async () => {
-      const own = await client();
-      const { caller, endpoint } = own;
-      const { id } = await caller.send({ recipient: "+15005550008", channel, sender: "+14155550100" });
+      const own = await subscriber();
+      const { client, endpoint } = own;
+      const { id } = await client.messages.send({ recipient: "+15005550008", channel, sender: "+14155550100" });
       const inbound = await answerTo(own, id);
-      await caller.reached(id, endOf(channel));
+      await client.messages.reached(id, endOf(channel));
       assert.deepEqual(
         [inbound["direction"], inbound["status"], inbound["channel"], inbound["sender"], inbound["recipient"], inbound["body"]],
         ["inbound", "received", channel, "+15005550008", "+14155550100", "Thank you, got it."],
@@ -81,8 +82,8 @@ describe("+15005550008, who writes back", () => {
       const { name, link, message_id: messageId, attempts } = inbound["provider"] as Json;
       assert.deepEqual([name, link, attempts], ["simulator", "simulator", 0]);
       assert.match(String(messageId), /^sim_/);
-      assert.deepEqual(await caller.read(inbound["id"]), inbound);
-      assert.deepEqual(typesOf(await caller.timeline(inbound["id"])), ["message.received"]);
+      assert.deepEqual(await client.messages.read(inbound["id"]), inbound);
+      assert.deepEqual(typesOf(await client.messages.timeline(inbound["id"])), ["message.received"]);
 
       const call = await until("the webhook", () => endpoint.calls.find(({ event }) => event.type === "message.received"));
       verify(call, endpoint.secret);
@@ -90,43 +91,43 @@ describe("+15005550008, who writes back", () => {
       await endpoint.test();
       assert.equal(endpoint.calls.filter(({ event }) => event.type === "message.received").length, 1);
       assert.deepEqual((await inboundOf(own)).length, 1);
-      const listed = (await own.customer.done("GET", "/v1/messages?direction=outbound"))["data"] as Json[];
+      const listed = (await own.client.messages.list({ direction: "outbound" })).data;
       assert.deepEqual(
         listed.map((each) => each["id"]),
         [id],
       );
-      const { totals } = await own.customer.done("GET", "/v1/usage");
+      const { totals } = await own.client.get("/v1/usage");
       assert.deepEqual((totals as Json)["by_status"], { [endOf(channel)]: 1, received: 1 });
-      const suppressions = await own.customer.done("GET", "/v1/suppressions");
+      const suppressions = await own.client.suppressions.list();
       assert.deepEqual(suppressions["data"], []);
     });
 
   test("the answer can be redacted, and neither canceled nor edited", async () => {
-    const own = await client();
-    const { id } = await own.caller.send({ recipient: "+15005550008" });
+    const own = await subscriber();
+    const { id } = await own.client.messages.send({ recipient: "+15005550008" });
     const inbound = await answerTo(own, id);
-    assertProblem(await own.caller.cancel(inbound["id"]), "message_not_cancelable");
-    assertProblem(await own.caller.edit(inbound["id"], { body: "x" }), "message_not_editable");
-    assert.deepEqual(await own.caller.read(inbound["id"]), inbound);
-    const redacted = await own.caller.redact(inbound["id"]);
+    assertProblem(await own.client.messages.cancel(inbound["id"]), "message_not_cancelable");
+    assertProblem(await own.client.messages.edit(inbound["id"], { body: "x" }), "message_not_editable");
+    assert.deepEqual(await own.client.messages.read(inbound["id"]), inbound);
+    const redacted = await own.client.messages.redact(inbound["id"]);
     assert.equal(redacted.status, 200, redacted.text);
-    assert.equal((await own.caller.read(inbound["id"]))["body"], null);
+    assert.equal((await own.client.messages.read(inbound["id"]))["body"], null);
     for (const { record } of await eventsOf(godwit, inbound["id"])) assert.ok(!String(record).includes("got it"));
   });
 
   test("is heard once, though the database was away when the answer came", async () => {
     await using slow = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "1" } });
     await slow.unlimited();
-    const caller = callerOf(slow, await slow.key());
-    const { id } = await caller.send({ recipient: "+15005550008" });
-    await caller.reached(id, "sent");
+    const client = clientOf(slow, await slow.key());
+    const { id } = await client.messages.send({ recipient: "+15005550008" });
+    await client.messages.reached(id, "sent");
     await withoutDatabase(slow, () =>
       until(
         "the carrier to be turned away",
         () => slow.logs.some(({ event, replies }) => replies === 1 && event === "providers.receive_failed") || undefined,
       ),
     );
-    const list = async (): Promise<Json[]> => (await caller.ask("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];
+    const list = async (): Promise<Json[]> => (await client.request("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];
     const [inbound] = await until("the answer", async () => ((await list()).length > 0 ? list() : undefined));
     assert.equal(inbound?.["in_reply_to"], id);
     const metrics = await readMetrics(slow);
@@ -139,27 +140,27 @@ describe("+15005550008, who writes back", () => {
     await using other = await startGodwit({ databaseUrl: slow.databaseUrl });
     await slow.unlimited();
     const key = await slow.key();
-    const { id } = await callerOf(slow, key).send({ recipient: "+15005550008" });
-    await callerOf(slow, key).reached(id, "sent");
+    const { id } = await clientOf(slow, key).messages.send({ recipient: "+15005550008" });
+    await clientOf(slow, key).messages.reached(id, "sent");
     assert.equal(await slow.stop(), 0, slow.output.join("\n"));
-    const inbound = (await callerOf(other, key).ask("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];
+    const inbound = (await clientOf(other, key).request("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];
     assert.deepEqual(
       inbound.map((each) => each["in_reply_to"]),
       [id],
     );
-    assert.equal((await callerOf(other, key).read(id))["status"], "delivered");
+    assert.equal((await clientOf(other, key).messages.read(id))["status"], "delivered");
   });
 });
 
 describe("+15005550010, who opts out", () => {
   for (const channel of CHANNELS)
     test(`on ${channel}: the message is ${endOf(channel)}, STOP is received, and the next one is refused`, async () => {
-      const own = await client();
-      const { caller, endpoint, customer } = own;
-      const { id } = await caller.send({ recipient: "+15005550010", channel });
+      const own = await subscriber();
+      const { client, endpoint } = own;
+      const { id } = await client.messages.send({ recipient: "+15005550010", channel });
       const inbound = await answerTo(own, id);
-      assert.deepEqual([inbound["body"], (await caller.read(id))["status"]], ["STOP", endOf(channel)]);
-      const [suppression, ...more] = (await customer.done("GET", "/v1/suppressions"))["data"] as Json[];
+      assert.deepEqual([inbound["body"], (await client.messages.read(id))["status"]], ["STOP", endOf(channel)]);
+      const [suppression, ...more] = (await client.suppressions.list()).data;
       assert.deepEqual(more, []);
       assert.deepEqual(
         [
@@ -174,14 +175,14 @@ describe("+15005550010, who opts out", () => {
       const call = await until("the webhook", () => endpoint.calls.find(({ event }) => event.type === "recipient.opted_out"));
       assert.deepEqual(call.event.data["suppression"], suppression);
       for (const next of CHANNELS) {
-        const refused = await caller.ask("POST", "/v1/messages", { body: { ...sms(), recipient: "+15005550010", channel: next } });
+        const refused = await client.request("POST", "/v1/messages", { body: { ...sms(), recipient: "+15005550010", channel: next } });
         assertProblem(refused, "recipient_opted_out");
       }
       assert.equal(await outboundCount(own), 1);
       // Of that sender alone; and when it is lifted, no longer.
-      await caller.send({ recipient: "+15005550010", channel, sender: "Shop" });
-      await customer.done("DELETE", `/v1/suppressions/${String(suppression?.["id"])}`);
-      const again = await caller.send({ recipient: "+15005550010", channel });
+      await client.messages.send({ recipient: "+15005550010", channel, sender: "Shop" });
+      await client.suppressions.lift(suppression?.["id"]);
+      const again = await client.messages.send({ recipient: "+15005550010", channel });
       await answerTo(own, again["id"]);
       await until(
         "the second opt-out",
@@ -197,19 +198,19 @@ describe("+15005550014, whose window is closed", () => {
   const recipient = "+15005550014";
 
   test("is refused a text on whatsapp, and the key remembers it", async () => {
-    const own = await client();
+    const own = await subscriber();
     const options = { body: { ...sms(), recipient, channel: "whatsapp" }, idempotencyKey: randomUUID() };
-    const reply = await own.caller.ask("POST", "/v1/messages", options);
+    const reply = await own.client.request("POST", "/v1/messages", options);
     assertProblem(reply, "service_window_closed");
     assert.deepEqual(pointersOf(reply), ["/recipient"]);
-    assertReplayOf(reply, await own.caller.ask("POST", "/v1/messages", options));
+    assertReplayOf(reply, await own.client.request("POST", "/v1/messages", options));
     assert.equal(await outboundCount(own), 0);
   });
 
   test("gets a template on whatsapp, and a text on sms", async () => {
-    const { caller } = await client();
-    await caller.reached((await caller.send({ recipient, channel: "whatsapp", ...TEMPLATE }))["id"], "read");
-    await caller.reached((await caller.send({ recipient, channel: "sms" }))["id"], "delivered");
+    const { client } = await subscriber();
+    await client.messages.reached((await client.messages.send({ recipient, channel: "whatsapp", ...TEMPLATE }))["id"], "read");
+    await client.messages.reached((await client.messages.send({ recipient, channel: "sms" }))["id"], "delivered");
   });
 });
 
@@ -217,8 +218,8 @@ describe("+15005550015, who is not on whatsapp", () => {
   const recipient = "+15005550015";
 
   test("fails there for good, with the reason", async () => {
-    const { caller } = await client();
-    const record = await caller.reached((await caller.send({ recipient, channel: "whatsapp" }))["id"], "failed");
+    const { client } = await subscriber();
+    const record = await client.messages.reached((await client.messages.send({ recipient, channel: "whatsapp" }))["id"], "failed");
     assert.deepEqual(record["error"], {
       code: "recipient_not_on_whatsapp",
       message: "The number has no account on WhatsApp",
@@ -228,15 +229,15 @@ describe("+15005550015, who is not on whatsapp", () => {
   });
 
   test("gets an sms in its place where the message has a fallback, once, and it is told", async () => {
-    const own = await client();
-    const { caller, endpoint, customer } = own;
+    const own = await subscriber();
+    const { client, endpoint } = own;
     const fallback = [{ channel: "sms", body: "By sms then", after_seconds: 3_600 }];
-    const { id } = await caller.send({ recipient, channel: "whatsapp", fallback });
-    await caller.reached(id, "failed");
+    const { id } = await client.messages.send({ recipient, channel: "whatsapp", fallback });
+    await client.messages.reached(id, "failed");
     const children = async (): Promise<Json[]> =>
-      ((await customer.done("GET", "/v1/messages?limit=100"))["data"] as Json[]).filter(({ fallback_of: parent }) => parent === id);
+      (await client.messages.list({ limit: "100" })).data.filter(({ fallback_of: parent }) => parent === id);
     const [child] = await until("the fallback", async () => ((await children()).length > 0 ? children() : undefined));
-    const record = await caller.reached(child?.["id"], "delivered");
+    const record = await client.messages.reached(child?.["id"], "delivered");
     assert.deepEqual([record["channel"], record["body"], record["recipient"]], ["sms", "By sms then", recipient]);
     const call = await until("the webhook", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
     assert.equal(call.event.data["fallback_message_id"], record["id"]);
@@ -247,7 +248,7 @@ describe("+15005550015, who is not on whatsapp", () => {
   });
 
   test("has everything on sms", async () => {
-    const { caller } = await client();
-    await caller.reached((await caller.send({ recipient, channel: "sms" }))["id"], "delivered");
+    const { client } = await subscriber();
+    await client.messages.reached((await client.messages.send({ recipient, channel: "sms" }))["id"], "delivered");
   });
 });

@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { batchCaller, DEFAULTS, effectsOf, everything, items, type BatchCaller, type Json } from "../support/batch-caller.ts";
-import { afterSeconds } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { batchEffects, DEFAULTS, items, rowCounts } from "../support/client/batches.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import type { Json } from "../support/client/request.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { until } from "../support/expect.ts";
 import { createDatabase } from "../support/database.ts";
@@ -21,15 +23,15 @@ const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" 
 describe("two nodes", () => {
   let nodeA: Godwit;
   let nodeB: Godwit;
-  let here: BatchCaller;
-  let there: BatchCaller;
+  let here: Client;
+  let there: Client;
   before(async () => {
     nodeA = await startGodwit();
     nodeB = await startGodwit({ databaseUrl: nodeA.databaseUrl });
     const key = await nodeA.key();
     await nodeA.unlimited();
-    here = batchCaller(nodeA, key);
-    there = batchCaller(nodeB, key);
+    here = clientOf(nodeA, key);
+    there = clientOf(nodeB, key);
   });
   after(async () => {
     await Promise.all([nodeA.stop(), nodeB.stop()]);
@@ -39,13 +41,15 @@ describe("two nodes", () => {
     for (let round = 0; round < 3; round += 1) {
       const options = { idempotencyKey: randomUUID() };
       const body = { defaults: DEFAULTS, items: items(260) };
-      const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there).post(body, options)));
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there).batches.post(body, options)),
+      );
       const first = assertOneExecution(replies);
-      for (const each of [here, there]) assertReplayOf(first, await each.post(body, options));
-      assertReused(await there.post({ ...body, items: items(2) }, options));
-      assert.deepEqual(await effectsOf(nodeA, first.json["id"]), { batches: 1, messages: 260, events: 260, queued: 260 });
+      for (const each of [here, there]) assertReplayOf(first, await each.batches.post(body, options));
+      assertReused(await there.batches.post({ ...body, items: items(2) }, options));
+      assert.deepEqual(await batchEffects(nodeA, first.json["id"]), { batches: 1, messages: 260, events: 260, queued: 260 });
     }
-    const { batches, messages } = await everything(nodeA);
+    const { batches, messages } = await rowCounts(nodeA);
     assert.deepEqual([batches, messages], [3, 780]);
   });
 
@@ -53,20 +57,20 @@ describe("two nodes", () => {
     await using hold = await holdAccepts(nodeA.databaseUrl);
     const options = { idempotencyKey: randomUUID() };
     const body = { defaults: DEFAULTS, items: items(300, (index) => (index === 299 ? { body: HELD_BODY } : {})) };
-    const running = here.post(body, options);
+    const running = here.batches.post(body, options);
     await hold.waiting();
-    assertConflict(await there.post(body, options));
+    assertConflict(await there.batches.post(body, options));
     await hold.release();
     const first = await running;
     assertFirst(first);
-    assertReplayOf(first, await there.post(body, options));
+    assertReplayOf(first, await there.batches.post(body, options));
   });
 
   test("both taking batches with the same recipients at once wait for nobody in a circle", async () => {
     const list = items(500);
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
-        (index % 2 === 0 ? here : there).post({ defaults: DEFAULTS, items: index % 3 === 0 ? list.toReversed() : list }),
+        (index % 2 === 0 ? here : there).batches.post({ defaults: DEFAULTS, items: index % 3 === 0 ? list.toReversed() : list }),
       ),
     );
     for (const reply of replies) {
@@ -83,21 +87,21 @@ describe("the end of batches on two nodes", () => {
     await using nodeB = await startTelling({ databaseUrl: nodeA.databaseUrl });
     const customer = await Customer.of(nodeA);
     const endpoint = await customer.endpoint(hook, ["batch.completed"]);
-    const callers = [batchCaller(nodeA, customer.key), batchCaller(nodeB, customer.key)] as const;
+    const clients = [clientOf(nodeA, customer.key), clientOf(nodeB, customer.key)] as const;
     const made = await Promise.all(
       Array.from({ length: 30 }, (_, index) => {
-        const caller = callers[index % 2 === 0 ? 0 : 1];
+        const client = clients[index % 2 === 0 ? 0 : 1];
         // Some have nothing that is accepted, some wait a moment longer than the others.
         const fields = (at: number): object =>
           index % 5 === 4 ? { recipient: "x" } : at === 0 && index % 5 === 3 ? { send_at: afterSeconds(2) } : {};
-        return caller.send(items(1 + index, fields));
+        return client.batches.send(items(1 + index, fields));
       }),
     );
-    for (const { id } of made) await callers[0].completed(id);
+    for (const { id } of made) await clients[0].batches.completed(id);
     await endpoint.heard(30);
     // Whoever looks at open batches looks again at least once more: none of these is open.
-    const probe = await callers[1].send(items(1));
-    await callers[1].completed(probe.id);
+    const probe = await clients[1].batches.send(items(1));
+    await clients[1].batches.completed(probe.id);
     await endpoint.heard(31);
     await endpoint.test();
     const told = endpoint.calls.filter(({ event }) => event.type === "batch.completed").map(({ event }) => event.data["batch"] as Json);
@@ -117,18 +121,18 @@ const bodyOf = ({ key, size }: Pick<Asked, "key" | "size">): object => ({
   items: items(size),
 });
 
-const ask = async (caller: BatchCaller, key: string, size: number): Promise<Asked> => ({
+const ask = async (client: Client, key: string, size: number): Promise<Asked> => ({
   key,
   size,
-  reply: await caller.post(bodyOf({ key, size }), { idempotencyKey: key }).catch(() => undefined),
+  reply: await client.batches.post(bodyOf({ key, size }), { idempotencyKey: key }).catch(() => undefined),
 });
 
 /** Batches of up to 150 messages over a few connections, until the server is gone. */
-async function loadUntilGone(caller: BatchCaller, random: () => number): Promise<Asked[]> {
+async function loadUntilGone(client: Client, random: () => number): Promise<Asked[]> {
   const all: Asked[] = [];
   const work = async (): Promise<void> => {
     for (;;) {
-      const asked = await ask(caller, randomUUID(), 1 + Math.floor(random() * 150));
+      const asked = await ask(client, randomUUID(), 1 + Math.floor(random() * 150));
       all.push(asked);
       if (asked.reply === undefined) return;
     }
@@ -165,17 +169,17 @@ describe("a service that is killed in the midst of batches", () => {
       await using node = await startGodwit({ asProcess: true, databaseUrl });
       await node.unlimited();
       apiKey ??= await node.key();
-      const load = loadUntilGone(batchCaller(node, apiKey), random);
+      const load = loadUntilGone(clientOf(node, apiKey), random);
       // Any moment will do, once there is traffic.
-      const already = Number((await everything(node))["batches"]);
-      await until("batches to be stored", async () => (Number((await everything(node))["batches"]) > already ? true : undefined));
+      const already = Number((await rowCounts(node))["batches"]);
+      await until("batches to be stored", async () => (Number((await rowCounts(node))["batches"]) > already ? true : undefined));
       await sleep(random() * 400);
       node.child.kill("SIGKILL");
       all.push(...(await load));
     }
     await using node = await startGodwit({ databaseUrl });
     assert.ok(apiKey !== undefined);
-    const caller = batchCaller(node, apiKey);
+    const client = clientOf(node, apiKey);
     await assertWhole(node);
     const answered = all.filter(({ reply }) => reply !== undefined);
     const cut = all.filter(({ reply }) => reply === undefined);
@@ -187,21 +191,21 @@ describe("a service that is killed in the midst of batches", () => {
         (await batchesUnder(node, key)).map(({ messages }) => messages),
         [size],
       );
-      assertReplayOf(reply, await caller.post(bodyOf({ key, size }), { idempotencyKey: key }));
+      assertReplayOf(reply, await client.batches.post(bodyOf({ key, size }), { idempotencyKey: key }));
     }
     for (const { key, size } of cut) {
       if (await isStored(node, key)) stored += 1;
-      const { reply: again } = await ask(caller, key, size);
+      const { reply: again } = await ask(client, key, size);
       assert.ok(again?.status === 202, again?.text);
-      assertReplayOf(again, await caller.post(bodyOf({ key, size }), { idempotencyKey: key }));
+      assertReplayOf(again, await client.batches.post(bodyOf({ key, size }), { idempotencyKey: key }));
       assert.deepEqual(
         (await batchesUnder(node, key)).map(({ messages }) => messages),
         [size],
       );
-      assert.equal((await effectsOf(node, again.json["id"])).messages, size);
+      assert.equal((await batchEffects(node, again.json["id"])).messages, size);
     }
     await assertWhole(node);
-    assert.equal((await everything(node))["batches"], all.length);
+    assert.equal((await rowCounts(node))["batches"], all.length);
     context.diagnostic(`${all.length} batches, ${cut.length} cut off, ${stored} of these stored`);
   });
 
@@ -210,12 +214,14 @@ describe("a service that is killed in the midst of batches", () => {
     const doomed = await startGodwit({ asProcess: true, databaseUrl });
     const apiKey = await doomed.key();
     await doomed.unlimited();
-    const { id } = await batchCaller(doomed, apiKey).send(items(1_000, (index) => (index % 100 === 0 ? { send_at: afterSeconds(1) } : {})));
+    const { id } = await clientOf(doomed, apiKey).batches.send(
+      items(1_000, (index) => (index % 100 === 0 ? { send_at: afterSeconds(1) } : {})),
+    );
     await doomed.stop("SIGKILL");
     await using node = await startGodwit({ databaseUrl, ...delivering });
-    const caller = batchCaller(node, apiKey);
-    assert.deepEqual((await caller.completed(id))["statuses"], { delivered: 1_000 });
-    assert.equal((await caller.completions(id)).length, 1);
+    const client = clientOf(node, apiKey);
+    assert.deepEqual((await client.batches.completed(id))["statuses"], { delivered: 1_000 });
+    assert.equal((await client.batches.completions(id)).length, 1);
   });
 
   test("and that delivers: what had not left is sent by another, what may have is told so, and the end comes once", async (context) => {
@@ -223,18 +229,18 @@ describe("a service that is killed in the midst of batches", () => {
     const doomed = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     const apiKey = await doomed.key();
     await doomed.unlimited();
-    const { id } = await batchCaller(doomed, apiKey).send(items(1_000));
+    const { id } = await clientOf(doomed, apiKey).batches.send(items(1_000));
     await until("some to have left", async () => {
       const rows = await doomed.rows("select from messages where status in ('sent', 'delivered') limit 1");
       return rows.length > 0 ? true : undefined;
     });
     await doomed.stop("SIGKILL");
     await using node = await startGodwit({ databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
-    const caller = batchCaller(node, apiKey);
+    const client = clientOf(node, apiKey);
     // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
     await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
-    const { statuses } = await caller.completed(id);
-    const messages = await caller.messages(id);
+    const { statuses } = await client.batches.completed(id);
+    const messages = await client.batches.messages(id);
     assert.equal(messages.length, 1_000);
     const tally = Map.groupBy(messages, ({ status, error }) => `${String(status)} ${(error as { code: string } | null)?.code ?? ""}`);
     context.diagnostic(Array.from(tally, ([what, list]) => `${what}: ${list.length}`).join(", "));
@@ -243,7 +249,7 @@ describe("a service that is killed in the midst of batches", () => {
     for (const what of tally.keys()) assert.ok(ends.has(what), what);
     assert.ok((tally.get("delivered ")?.length ?? 0) > 0);
     assert.ok(Number((statuses as Json)["delivered"]) > 0);
-    assert.equal((await caller.completions(id)).length, 1);
+    assert.equal((await client.batches.completions(id)).length, 1);
   });
 });
 
@@ -255,14 +261,14 @@ describe("a connection cut while a batch is stored", () => {
   let direct: Godwit;
   let cut: Godwit;
   let apiKey: string;
-  let near: BatchCaller;
-  let far: BatchCaller;
+  let near: Client;
+  let far: Client;
   before(async () => {
     direct = await startGodwit();
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
     apiKey = await direct.key();
-    far = batchCaller(direct, apiKey);
+    far = clientOf(direct, apiKey);
   });
   after(async () => {
     await wire.close();
@@ -271,7 +277,7 @@ describe("a connection cut while a batch is stored", () => {
   beforeEach(async () => {
     // Its connections are new, so every statement's text is still on its way to the database.
     cut = await startGodwit({ databaseUrl: wire.url });
-    near = batchCaller(cut, apiKey);
+    near = clientOf(cut, apiKey);
   });
   afterEach(async () => {
     assert.equal(await cut.stop(), 0, cut.output.join("\n"));
@@ -302,13 +308,13 @@ describe("a connection cut while a batch is stored", () => {
     test(`${what}: 503, nothing was done, and a retry makes one batch`, async () => {
       const { key, body } = request();
       wire.cutNext(moment, mark(key));
-      const reply = await near.post(body, { idempotencyKey: key });
+      const reply = await near.batches.post(body, { idempotencyKey: key });
       assert.equal(reply.status, 503, reply.text.slice(0, 500));
       assert.deepEqual(await batchesUnder(direct, key), []);
       assert.equal(await isStored(direct, key), false);
-      const first = await near.post(body, { idempotencyKey: key });
+      const first = await near.batches.post(body, { idempotencyKey: key });
       assertFirst(first);
-      assertReplayOf(first, await far.post(body, { idempotencyKey: key }));
+      assertReplayOf(first, await far.batches.post(body, { idempotencyKey: key }));
       await once(key);
     });
   }
@@ -317,13 +323,13 @@ describe("a connection cut while a batch is stored", () => {
     test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
       await using hold = await holdAccepts(direct.databaseUrl);
       const { key, body } = request({ body: HELD_BODY });
-      const running = near.post(body, { idempotencyKey: key });
+      const running = near.batches.post(body, { idempotencyKey: key });
       await hold.waiting();
       wire.cutNext(moment, COMMIT);
       await hold.release();
       const first = await running;
       assertFirst(first);
-      for (const each of [near, far]) assertReplayOf(first, await each.post(body, { idempotencyKey: key }));
+      for (const each of [near, far]) assertReplayOf(first, await each.batches.post(body, { idempotencyKey: key }));
       await once(key);
     });
   }
@@ -331,20 +337,20 @@ describe("a connection cut while a batch is stored", () => {
   test("in its end, without a key: the outcome is told all the same", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
-    const running = near.post(body);
+    const running = near.batches.post(body);
     await hold.waiting();
     wire.cutNext("answered", COMMIT);
     await hold.release();
     const reply = await running;
     assertFirst(reply);
-    assert.equal((await effectsOf(direct, reply.json["id"])).messages, 301);
+    assert.equal((await batchEffects(direct, reply.json["id"])).messages, 301);
     await once(key);
   });
 
   test("while its last messages wait: 503, nothing of it runs on, and a retry makes one batch", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
-    const running = near.post(body, { idempotencyKey: key });
+    const running = near.batches.post(body, { idempotencyKey: key });
     await hold.waiting();
     wire.cutAll();
     const reply = await running;
@@ -352,11 +358,11 @@ describe("a connection cut while a batch is stored", () => {
     await hold.release();
     assert.deepEqual(await batchesUnder(direct, key), []);
     const first = await until("the key is free again", async () => {
-      const again = await near.post(body, { idempotencyKey: key });
+      const again = await near.batches.post(body, { idempotencyKey: key });
       return again.status === 202 ? again : undefined;
     });
     assert.equal(isReplay(first), false);
-    assertReplayOf(first, await far.post(body, { idempotencyKey: key }));
+    assertReplayOf(first, await far.batches.post(body, { idempotencyKey: key }));
     await once(key);
   });
 });

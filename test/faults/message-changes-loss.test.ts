@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { assertChanged, assertRefused, callerOf, type Caller, type Json } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import type { Json } from "../support/client/request.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { until } from "../support/expect.ts";
+import { assertRefused, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockMessage } from "../support/locks.ts";
-import { assertReplayOf, isStored } from "../support/replay.ts";
+import { assertFirst, assertReplayOf, isStored } from "../support/replay.ts";
 import { eventsOf, queueRowOf } from "../support/tables.ts";
 
 const canceledOf = async (godwit: Godwit, id: unknown): Promise<number> =>
@@ -22,7 +23,7 @@ describe("a connection cut while a message is changed", () => {
   let cut: Godwit;
   let direct: Godwit;
   let apiKey: string;
-  let caller: Caller;
+  let client: Client;
   before(async () => {
     direct = await startGodwit();
     wire = await DatabaseWire.to(direct.databaseUrl as string);
@@ -36,13 +37,13 @@ describe("a connection cut while a message is changed", () => {
   beforeEach(async () => {
     // Its connections are new, so every statement's text is still on its way to the database.
     cut = await startGodwit({ databaseUrl: wire.url });
-    caller = callerOf(cut, apiKey);
+    client = clientOf(cut, apiKey);
   });
   afterEach(async () => {
     assert.equal(await cut.stop(), 0, cut.output.join("\n"));
   });
 
-  const send = (): Promise<Json> => callerOf(direct, apiKey).send({ client_reference: randomUUID() });
+  const send = (): Promise<Json> => clientOf(direct, apiKey).messages.send({ client_reference: randomUUID() });
 
   type Row = readonly [what: string, moment: "asked" | "answered", mark: (message: Json) => string];
   const NOTHING_DONE: readonly Row[] = [
@@ -57,16 +58,16 @@ describe("a connection cut while a message is changed", () => {
       const { id } = message;
       const idempotencyKey = randomUUID();
       wire.cutNext(moment, mark(message));
-      const reply = await caller.cancel(id, { idempotencyKey });
+      const reply = await client.messages.cancel(id, { idempotencyKey });
       assert.equal(reply.status, 503, reply.text);
       assert.equal(reply.json["code"], "service_unavailable");
       assert.match(reply.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
-      assert.deepEqual(await callerOf(direct, apiKey).read(id), message);
+      assert.deepEqual(await clientOf(direct, apiKey).messages.read(id), message);
       assert.equal(await isStored(direct, idempotencyKey), false);
       assert.ok((await queueRowOf(direct, id)) !== undefined);
-      const first = await caller.cancel(id, { idempotencyKey });
-      assertChanged(first);
-      assertReplayOf(first, await callerOf(direct, apiKey).cancel(id, { idempotencyKey }));
+      const first = await client.messages.cancel(id, { idempotencyKey });
+      assertFirst(first, 200);
+      assertReplayOf(first, await clientOf(direct, apiKey).messages.cancel(id, { idempotencyKey }));
       assert.equal(await canceledOf(direct, id), 1);
     });
   }
@@ -76,13 +77,13 @@ describe("a connection cut while a message is changed", () => {
       const { id } = await send();
       await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
-      const running = caller.cancel(id, { idempotencyKey });
+      const running = client.messages.cancel(id, { idempotencyKey });
       await hold.waiting();
       wire.cutNext(moment, COMMIT);
       await hold.release();
       const first = await running;
-      assertChanged(first);
-      for (const each of [caller, callerOf(direct, apiKey)]) assertReplayOf(first, await each.cancel(id, { idempotencyKey }));
+      assertFirst(first, 200);
+      for (const each of [client, clientOf(direct, apiKey)]) assertReplayOf(first, await each.messages.cancel(id, { idempotencyKey }));
       assert.equal(await canceledOf(direct, id), 1);
       assert.equal(await queueRowOf(direct, id), undefined);
     });
@@ -94,7 +95,7 @@ describe("a connection cut while a message is changed", () => {
       const { id } = await send();
       await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
-      const running = caller.cancel(id, { idempotencyKey });
+      const running = client.messages.cancel(id, { idempotencyKey });
       await hold.waiting();
       wire.cutNext("asked", COMMIT);
       await hold.release();
@@ -102,7 +103,7 @@ describe("a connection cut while a message is changed", () => {
       if (reply.status === 200) return undefined;
       assert.equal(reply.status, 503, reply.text);
       assert.equal(await canceledOf(direct, id), 0);
-      assertChanged(await caller.cancel(id, { idempotencyKey }));
+      assertFirst(await client.messages.cancel(id, { idempotencyKey }), 200);
       assert.equal(await canceledOf(direct, id), 1);
       return true;
     });
@@ -113,32 +114,32 @@ describe("a connection cut while a message is changed", () => {
     const { id } = message;
     const hold = await lockMessage(direct.databaseUrl, id);
     const idempotencyKey = randomUUID();
-    const running = caller.cancel(id, { idempotencyKey });
+    const running = client.messages.cancel(id, { idempotencyKey });
     await hold.waiting();
     wire.cutAll();
     const reply = await running;
     assert.equal(reply.status, 503, reply.text);
     await hold.release();
     const first = await until("the key is free again", async () => {
-      const again = await caller.cancel(id, { idempotencyKey });
+      const again = await client.messages.cancel(id, { idempotencyKey });
       return again.status === 200 ? again : undefined;
     });
-    assertReplayOf(first, await callerOf(direct, apiKey).cancel(id, { idempotencyKey }));
+    assertReplayOf(first, await clientOf(direct, apiKey).messages.cancel(id, { idempotencyKey }));
     assert.equal(await canceledOf(direct, id), 1);
-    assert.equal((await callerOf(direct, apiKey).read(id))["sequence"], 2);
+    assert.equal((await clientOf(direct, apiKey).messages.read(id))["sequence"], 2);
   });
 
   test("in the end of a refusal, the answer lost: the refusal is told, and remembered", async () => {
     const { id } = await send();
-    assertChanged(await callerOf(direct, apiKey).cancel(id));
+    assertFirst(await clientOf(direct, apiKey).messages.cancel(id), 200);
     await using hold = await lockMessage(direct.databaseUrl, id);
     const idempotencyKey = randomUUID();
-    const running = caller.cancel(id, { idempotencyKey });
+    const running = client.messages.cancel(id, { idempotencyKey });
     await hold.waiting();
     wire.cutNext("answered", COMMIT);
     await hold.release();
     const first = await running;
     assertRefused(first, "message_not_cancelable", "canceled");
-    assertReplayOf(first, await caller.cancel(id, { idempotencyKey }));
+    assertReplayOf(first, await client.messages.cancel(id, { idempotencyKey }));
   });
 });

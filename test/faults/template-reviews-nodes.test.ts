@@ -1,11 +1,11 @@
 /** Templates and several nodes, several business accounts, several accounts of ours, and carriers in trouble. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { clientOf } from "../support/client.ts";
 import { graphError, templateCall } from "../support/fakes/graph.ts";
 import type { GraphTemplate } from "../support/fakes/graph-templates.ts";
 import { until } from "../support/expect.ts";
 import { componentsIn, ReviewRig, SHIPPED, waLink } from "../support/review-rig.ts";
-import { templateCaller } from "../support/template-caller.ts";
 
 const SECOND = "202290129340398";
 const twoAccounts = (url: string): string => waLink({ url }) + waLink({ url, name: "wb", waba: SECOND });
@@ -50,12 +50,12 @@ describe("two nodes", () => {
     const [claim] = await rig.godwit.rows<{ isHeld: boolean }>(`select claimed_until > now() as "isHeld" from template_syncs`);
     assert.equal(claim?.isHeld, true, "the claim of the dead is kept for its time");
     await rig.godwit.rows("update template_syncs set claimed_until = now()");
-    const caller = templateCaller(other, rig.key);
+    const templates = clientOf(other, rig.key).templates;
     for (const each of made) await rig.handedIn(each);
     rig.graph.webhookUrl = `${other.url}/providers/whatsapp/wa`;
     for (const each of made) rig.graph.decide(rig.graph.templates.find(String(each["name"])) ?? assert.fail(), "APPROVED");
     for (const each of made)
-      await until("it to be approved", async () => (await caller.read(each["id"]))["status"] === "approved" || undefined);
+      await until("it to be approved", async () => (await templates.read(each["id"]))["status"] === "approved" || undefined);
     for (const each of made) assert.equal(rig.creations(each["name"]).length, 1);
   });
 
@@ -124,7 +124,7 @@ describe("two accounts of ours with one business account", () => {
   test("share what says the same, and do not write over each other", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
-    const other = templateCaller(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" }));
+    const other = clientOf(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" })).templates;
     const { template, theirs } = await rig.approved();
     const same = await other.create({ ...SHIPPED, name: String(template["name"]) });
     await until("it to be taken over", async () => (await other.read(same["id"]))["status"] === "approved" || undefined);

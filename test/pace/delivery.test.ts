@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import pino from "pino";
 import { applyRetention } from "../../src/retention/drop-weeks.ts";
 import { createPartitions } from "../../src/storage/partitions.ts";
-import { callerOf, type Caller } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
 import { LINK, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
 import { until, untilListening } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -51,21 +51,21 @@ test("a receipt that is quicker than the answer is taken up by the process that 
 
 describe("with a service", () => {
   let godwit: Godwit;
-  let caller: Caller;
+  let client: Client;
   before(async () => {
     godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
     await godwit.unlimited();
-    caller = callerOf(godwit, await godwit.key());
+    client = clientOf(godwit, await godwit.key());
   });
   after(() => godwit.stop());
 
   const momentOf = async (id: unknown, type: string): Promise<number> =>
-    Date.parse((await caller.timeline(id)).find((each) => each.type === type)?.created_at ?? "");
+    Date.parse((await client.messages.timeline(id)).find((each) => each.type === type)?.created_at ?? "");
 
   test("a scheduled message leaves within seconds of its time", async () => {
     const sendAtMs = Date.now() + 2_000;
-    const { id } = await caller.send({ send_at: new Date(sendAtMs).toISOString() });
-    await caller.reached(id, "delivered");
+    const { id } = await client.messages.send({ send_at: new Date(sendAtMs).toISOString() });
+    await client.messages.reached(id, "delivered");
     for (const type of ["message.queued", "message.sending"]) {
       const lateMs = (await momentOf(id, type)) - sendAtMs;
       assert.ok(lateMs < 2_500, `${type} came ${lateMs} ms late`);
@@ -73,9 +73,9 @@ describe("with a service", () => {
   });
 
   test("a message that was throttled is tried again within seconds of the time that the carrier named", async () => {
-    const { id } = await caller.send({ recipient: "+15005550012" });
-    await caller.reached(id, "delivered");
-    const tries = (await caller.timeline(id)).filter(({ attempt }) => attempt !== null);
+    const { id } = await client.messages.send({ recipient: "+15005550012" });
+    await client.messages.reached(id, "delivered");
+    const tries = (await client.messages.timeline(id)).filter(({ attempt }) => attempt !== null);
     const again = tries.findIndex(({ attempt }) => attempt?.outcome === "throttled") + 1;
     const waitedMs = Date.parse(tries[again]?.created_at ?? "") - Date.parse(tries[again - 1]?.attempt?.retry_at ?? "");
     assert.ok(waitedMs < 2_000, `it was tried ${waitedMs} ms late`);
@@ -87,12 +87,12 @@ test("a node that only accepts announces its messages: they leave long before th
   await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
   await accepting.unlimited();
   await untilListening(dispatching);
-  const caller = callerOf(accepting, await accepting.key());
+  const client = clientOf(accepting, await accepting.key());
   const waits: number[] = [];
   for (let count = 0; count < 9; count += 1) {
-    const { id, created_at: createdAt } = await caller.send();
-    await caller.reached(id, "delivered");
-    const sending = (await caller.timeline(id)).find(({ type }) => type === "message.sending");
+    const { id, created_at: createdAt } = await client.messages.send();
+    await client.messages.reached(id, "delivered");
+    const sending = (await client.messages.timeline(id)).find(({ type }) => type === "message.sending");
     waits.push(Date.parse(sending?.created_at ?? "") - Date.parse(String(createdAt)));
   }
   // A node that looks once a second is half a second late in the middle.

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { apiKeyHint } from "../../src/access/api-key.ts";
+import { createToken, newOAuthClient } from "../support/client/tokens.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { buy, newClient } from "../support/token-caller.ts";
 
 let godwit: Godwit;
 let other: Godwit;
@@ -44,9 +44,9 @@ test("a key works until it expires, and then stops within a second or so", async
 });
 
 test("a token is refused within two seconds of its key's end", async () => {
-  const client = await newClient(godwit);
-  const doomed = await newClient(godwit);
-  const token = await buy(godwit, doomed);
+  const client = await newOAuthClient(godwit);
+  const doomed = await newOAuthClient(godwit);
+  const token = await createToken(godwit, doomed);
   await use(token);
   assert.equal((await godwit.request("DELETE", `/v1/keys/${doomed.id}`, { key: client.secret })).status, 200);
   const tookMs = await refusedAfterMs(token);

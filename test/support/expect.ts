@@ -31,6 +31,12 @@ export function assertProblem(reply: Reply, code: ErrorCode): void {
   assert.equal(requestId, reply.headers.get("x-request-id"));
 }
 
+/** Asserts a refusal by a business rule, and that its detail names the status of the message. */
+export function assertRefused(reply: Reply, code: ErrorCode, status: string): void {
+  assertProblem(reply, code);
+  assert.match(String(reply.json["detail"]), new RegExp(`\\b${status}\\b`));
+}
+
 export const faultsOf = ({ json }: Pick<Reply, "json">): Fault[] => (json["errors"] ?? []) as Fault[];
 export const pointersOf = (reply: Pick<Reply, "json">): (string | undefined)[] => faultsOf(reply).map(({ pointer }) => pointer);
 
@@ -43,12 +49,18 @@ export const NEVER_MS = 3_600_000;
 // Most of what tests wait for comes at once. Asking every few milliseconds for what takes seconds would keep the database busy.
 const LONGEST_WAIT_MS = 80;
 
-/** Asks until there is an answer; fails, saying what was waited for, when there is none in time. */
-export async function until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>, timeoutMs = LIMIT_MS): Promise<T> {
+type Pending = false | undefined;
+
+/** Polls until `look` returns a value other than false and undefined, and returns the value. The error after the time limit names `what`. */
+export async function until<T>(
+  what: string,
+  look: () => T | Pending | Promise<T | Pending>,
+  timeoutMs = LIMIT_MS,
+): Promise<Exclude<T, Pending>> {
   const deadline = performance.now() + timeoutMs;
   for (let waitMs = 5; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
+    const value = await look();
+    if (value !== undefined && value !== false) return value as Exclude<T, Pending>;
     assert.ok(performance.now() < deadline, `within ${timeoutMs} ms: ${what}`);
     await sleep(waitMs);
   }

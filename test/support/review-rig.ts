@@ -3,13 +3,15 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { clientOf } from "./client.ts";
+import type { Json } from "./client/request.ts";
+import { newName, type TemplateClient } from "./client/templates.ts";
 import { until } from "./expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";
 import type { Seen } from "./fakes/http-carrier.ts";
 import { createDatabase } from "./database.ts";
 import { startGodwit, type Godwit, type Reply } from "./harness.ts";
-import { newName, templateCaller, type Json, type TemplateCaller } from "./template-caller.ts";
 
 const SECRETS = { WA_TOKEN: GRAPH_SECRETS.accessToken, WA_APP_SECRET: GRAPH_SECRETS.appSecret, WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken };
 
@@ -51,7 +53,7 @@ export class ReviewRig {
   readonly graph: FakeGraph;
   readonly godwit: Godwit;
   readonly key: string;
-  readonly templates: TemplateCaller;
+  readonly templates: TemplateClient;
   readonly env: Record<string, string>;
   readonly #folder: string;
   readonly #asProcess: boolean;
@@ -63,7 +65,7 @@ export class ReviewRig {
     this.env = fields.env;
     this.#folder = fields.folder;
     this.#asProcess = fields.asProcess;
-    this.templates = templateCaller(fields.godwit, fields.key);
+    this.templates = clientOf(fields.godwit, fields.key).templates;
   }
 
   static async start({

@@ -6,13 +6,14 @@ import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
+import { clientOf, clientOfAccount, type Client } from "./client.ts";
+import type { EndpointClient } from "./client/endpoints.ts";
+import type { Json, Query } from "./client/request.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
-import { sms, startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
+import { startGodwit, type Godwit, type StartOptions } from "./harness.ts";
 import { rowId } from "./tables.ts";
 import type { Environment } from "../../src/storage/owner.ts";
-
-export type Json = Record<string, unknown>;
 
 /** A service that accepts, delivers and tells, with a carrier that is quick. */
 export const startTelling = ({ env, ...options }: StartOptions = {}): Promise<Godwit> =>
@@ -130,19 +131,20 @@ export class Customer {
   readonly godwit: Godwit;
   readonly account: string;
   readonly key: string;
+  readonly client: Client;
 
   private constructor(godwit: Godwit, account: string, key: string) {
     this.godwit = godwit;
     this.account = account;
     this.key = key;
+    this.client = clientOf(godwit, key);
   }
 
   static async of(
     godwit: Godwit,
     { account = `customer ${(customers += 1)}`, environment = "test" }: { account?: string; environment?: Environment } = {},
   ): Promise<Customer> {
-    const key = await godwit.key({ account, environment });
-    await godwit.unlimited();
+    const { key } = await clientOfAccount(godwit, account, { environment });
     return new Customer(godwit, account, key);
   }
 
@@ -156,27 +158,13 @@ export class Customer {
     return new Customer(godwit, this.account, this.key);
   }
 
-  ask(method: string, path: string, body?: unknown): Promise<Reply> {
-    return this.godwit.request(method, path, {
-      key: this.key,
-      ...(method === "POST" ? { idempotencyKey: randomUUID() } : {}),
-      ...(body === undefined ? {} : { body }),
-    });
-  }
-
-  async done(method: string, path: string, body?: unknown): Promise<Json> {
-    const reply = await this.ask(method, path, body);
-    assert.ok(reply.status >= 200 && reply.status < 300, reply.text);
-    return reply.json;
-  }
-
   async send(fields: object = {}): Promise<{ id: string } & Json> {
-    return (await this.done("POST", "/v1/messages", { ...sms(), ...fields })) as { id: string } & Json;
+    return (await this.client.messages.send(fields, { idempotencyKey: randomUUID() })) as { id: string } & Json;
   }
 
   /** A new endpoint at a path of its own. */
   async endpoint(hook: Hook, eventTypes: readonly string[] = ["*"], path = `/hook/${(paths += 1)}`): Promise<Endpoint> {
-    const record = await this.done("POST", "/v1/webhook_endpoints", { url: hook.url(path), event_types: eventTypes });
+    const record = await this.client.endpoints.create({ url: hook.url(path), event_types: eventTypes });
     return new Endpoint(this, { hook, path, id: String(record["id"]), secret: String(record["secret"]) });
   }
 }
@@ -187,7 +175,6 @@ export class Endpoint {
   readonly path: string;
   readonly id: string;
   readonly secret: string;
-  readonly #route: string;
 
   constructor(customer: Customer, { hook, path, id, secret }: { hook: Hook; path: string; id: string; secret: string }) {
     this.customer = customer;
@@ -195,10 +182,12 @@ export class Endpoint {
     this.path = path;
     this.id = id;
     this.secret = secret;
-    this.#route = `/v1/webhook_endpoints/${id}`;
   }
 
-  /** The id as the tables have it. */
+  get client(): EndpointClient {
+    return this.customer.client.endpoints;
+  }
+
   get uuid(): string {
     return rowId(this.id);
   }
@@ -225,33 +214,29 @@ export class Endpoint {
 
   /** Sends it a test event and waits for it: whatever had been on its way before has come, too. */
   async test(): Promise<Call> {
-    const { event_id: id } = await this.do("test");
+    const id = await this.client.test(this.id);
     return until(`the test event at ${this.path}`, () => this.calls.find(({ event }) => event.id === id));
   }
 
-  do(what: string, body?: unknown): Promise<Json> {
-    return this.customer.done("POST", `${this.#route}/${what}`, body);
-  }
-
   record(): Promise<Json> {
-    return this.customer.done("GET", this.#route);
+    return this.client.read(this.id);
   }
 
   edit(body: Json): Promise<Json> {
-    return this.customer.done("PATCH", this.#route, body);
+    return this.client.edit(this.id, body);
   }
 
   delete(): Promise<Json> {
-    return this.customer.done("DELETE", this.#route);
+    return this.client.remove(this.id);
   }
 
   /** Newest first. */
-  async deliveries(query = "limit=100"): Promise<DeliveryRecord[]> {
-    return (await this.customer.done("GET", `${this.#route}/deliveries?${query}`))["data"] as DeliveryRecord[];
+  async deliveries(query: Query = { limit: "100" }): Promise<DeliveryRecord[]> {
+    return (await this.client.deliveries(this.id, query)).data as DeliveryRecord[];
   }
 
   async retry({ id }: Pick<DeliveryRecord, "id">): Promise<DeliveryRecord> {
-    return (await this.do(`deliveries/${id}/retry`)) as DeliveryRecord;
+    return (await this.client.retry(this.id, id)) as DeliveryRecord;
   }
 
   /** Waits until its only delivery is as the test wants it. */

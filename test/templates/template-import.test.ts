@@ -1,10 +1,10 @@
 /** Templates that the carrier has and nobody here wrote. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { clientOf } from "../support/client.ts";
 import type { FakeGraph } from "../support/fakes/graph.ts";
 import { until } from "../support/expect.ts";
 import { ReviewRig, SHIPPED, waLink } from "../support/review-rig.ts";
-import { templateCaller } from "../support/template-caller.ts";
 
 const BODY = { type: "BODY", text: "Hello {{1}}, it costs {{2}}.", example: { body_text: [["Ada", "$5"]] } };
 
@@ -45,7 +45,7 @@ const IMPORTED = ["a_code", "is_open", "is_paused", "price", "verification_code"
 const SKIPPED = 6;
 
 const names = async (rig: ReviewRig, key = rig.key): Promise<unknown[]> => {
-  const { data } = await templateCaller(rig.godwit, key).list({ limit: "100" });
+  const { data } = await clientOf(rig.godwit, key).templates.list({ limit: "100" });
   return data.map(({ name }) => name).toSorted((a, b) => String(a).localeCompare(String(b)));
 };
 

@@ -2,23 +2,25 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { afterSeconds, assertChanged, callerOf, type Caller } from "../support/changing.ts";
+import { clientOf, type Client } from "../support/client.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import type { Json } from "../support/client/request.ts";
+import { BOTH, newName, type TemplateClient } from "../support/client/templates.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 import { assertFirst, assertReplayOf } from "../support/replay.ts";
 import { eventsOf, rowId, setStatus } from "../support/tables.ts";
-import { BOTH, newName, templateCaller, type Json, type TemplateCaller } from "../support/template-caller.ts";
 
 let godwit: Godwit;
 let key: string;
-let caller: Caller;
-let templates: TemplateCaller;
+let client: Client;
+let templates: TemplateClient;
 before(async () => {
   godwit = await startGodwit();
   key = await godwit.key();
   await godwit.unlimited();
-  caller = callerOf(godwit, key);
-  templates = templateCaller(godwit, key);
+  client = clientOf(godwit, key);
+  templates = clientOf(godwit, key).templates;
 });
 after(() => godwit.stop());
 
@@ -30,7 +32,7 @@ const of = (template: unknown, variables: Json | undefined, fields: object = {})
   ...(variables === undefined ? {} : { template_variables: variables }),
   ...fields,
 });
-const post = (body: object, options: RequestOptions = {}): Promise<Reply> => caller.ask("POST", "/v1/messages", { body, ...options });
+const post = (body: object, options: RequestOptions = {}): Promise<Reply> => client.request("POST", "/v1/messages", { body, ...options });
 const shown = (record: Json): Json => ({
   body: record["body"],
   template_id: record["template_id"],
@@ -65,7 +67,7 @@ describe("a template", () => {
           template_variables: variables,
         });
         assert.deepEqual(sent.json["segments"], channel === "sms" ? { count: 1, encoding: "gsm7", characters: 20 } : null);
-        assert.deepEqual(await caller.read(sent.json["id"]), sent.json);
+        assert.deepEqual(await client.messages.read(sent.json["id"]), sent.json);
         assert.deepEqual(
           (await eventsOf(godwit, sent.json["id"])).map(({ record }) => JSON.parse(record ?? "") as Json),
           [sent.json],
@@ -234,7 +236,7 @@ describe("a message of a template", () => {
     await templates.edit(template["id"], { body: "Two {{name}}" });
     const second = await post(of(template["id"], { name: "Ada" }));
     assert.deepEqual([second.json["body"], second.json["template_version"]], ["Two Ada", 2]);
-    assert.deepEqual(await caller.read(first.json["id"]), first.json);
+    assert.deepEqual(await client.messages.read(first.json["id"]), first.json);
     assert.deepEqual([first.json["body"], first.json["template_version"]], ["One Ada", 1]);
   });
 
@@ -255,11 +257,11 @@ describe("a message of a template", () => {
     await using delivering = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "50" } });
     await delivering.unlimited();
     const ownKey = await delivering.key();
-    const own = callerOf(delivering, ownKey);
-    const template = await templateCaller(delivering, ownKey).create(BOTH);
+    const own = clientOf(delivering, ownKey);
+    const template = await clientOf(delivering, ownKey).templates.create(BOTH);
     for (const channel of ["sms", "whatsapp"]) {
-      const { id } = await own.send({ ...of(template["id"], { name: "Ada" }, { channel }), body: null });
-      const record = await own.reached(id, channel === "sms" ? "delivered" : "read");
+      const { id } = await own.messages.send({ ...of(template["id"], { name: "Ada" }, { channel }), body: null });
+      const record = await own.messages.reached(id, channel === "sms" ? "delivered" : "read");
       assert.deepEqual(shown(record), {
         body: "Hello Ada",
         template_id: template["id"],
@@ -287,7 +289,7 @@ describe("an edit of a scheduled message", () => {
       faultsOf(reply).map(({ pointer, code: fault }) => `${pointer} ${fault}`),
       faults,
     );
-    assert.deepEqual(await caller.read(message["id"]), message);
+    assert.deepEqual(await client.messages.read(message["id"]), message);
     assert.equal((await eventsOf(godwit, message["id"])).length, 1);
   };
 
@@ -295,8 +297,8 @@ describe("an edit of a scheduled message", () => {
     const template = await templates.create({ body: "One {{name}}" });
     const message = await schedule(template["id"], { name: "Ada" });
     await templates.edit(template["id"], { body: "Two {{name}} {{more}}" });
-    const edited = await caller.edit(message["id"], { template_variables: { name: "Zoë 👋" } });
-    assertChanged(edited);
+    const edited = await client.messages.edit(message["id"], { template_variables: { name: "Zoë 👋" } });
+    assertFirst(edited, 200);
     assert.deepEqual(shown(edited.json), {
       body: "One Zoë 👋",
       template_id: template["id"],
@@ -304,38 +306,39 @@ describe("an edit of a scheduled message", () => {
       template_variables: { name: "Zoë 👋" },
     });
     assert.deepEqual(edited.json["segments"], { count: 1, encoding: "ucs2", characters: 9 });
-    assert.deepEqual(await caller.read(message["id"]), edited.json);
+    assert.deepEqual(await client.messages.read(message["id"]), edited.json);
     await templates.archive(template["id"]);
-    assert.equal((await caller.edit(message["id"], { template_variables: { name: "Eve" } })).json["body"], "One Eve");
+    assert.equal((await client.messages.edit(message["id"], { template_variables: { name: "Eve" } })).json["body"], "One Eve");
   });
 
   test("of something else leaves what it says, its template and its variables", async () => {
     const template = await templates.create();
     const message = await schedule(template["id"], { name: "Ada" });
-    const edited = await caller.edit(message["id"], { priority: "high" });
-    assertChanged(edited);
+    const edited = await client.messages.edit(message["id"], { priority: "high" });
+    assertFirst(edited, 200);
     assert.deepEqual(shown(edited.json), shown(message));
   });
 
   test("with variables that do not fit has one fault for each, and changes nothing", async () => {
     const template = await templates.create({ body: "{{a}} {{b}}" });
     const message = await schedule(template["id"], { a: "1", b: "2" });
-    await unchanged(message, await caller.edit(message["id"], { template_variables: { a: " ", c: "x" } }), "template_variables_mismatch", [
-      "/template_variables/a empty_variable",
-      "/template_variables/b missing_variable",
-      "/template_variables/c extra_variable",
-    ]);
-    await unchanged(message, await caller.edit(message["id"], { template_variables: {} }), "template_variables_mismatch", [
+    await unchanged(
+      message,
+      await client.messages.edit(message["id"], { template_variables: { a: " ", c: "x" } }),
+      "template_variables_mismatch",
+      ["/template_variables/a empty_variable", "/template_variables/b missing_variable", "/template_variables/c extra_variable"],
+    );
+    await unchanged(message, await client.messages.edit(message["id"], { template_variables: {} }), "template_variables_mismatch", [
       "/template_variables/a missing_variable",
       "/template_variables/b missing_variable",
     ]);
     await unchanged(
       message,
-      await caller.edit(message["id"], { template_variables: { a: "x".repeat(1_024), b: "y".repeat(1_024) } }),
+      await client.messages.edit(message["id"], { template_variables: { a: "x".repeat(1_024), b: "y".repeat(1_024) } }),
       "template_text_too_long",
       ["/template_variables too_long"],
     );
-    await unchanged(message, await caller.edit(message["id"], { template_variables: { a: 1 } }), "invalid_request_payload", [
+    await unchanged(message, await client.messages.edit(message["id"], { template_variables: { a: 1 } }), "invalid_request_payload", [
       "/template_variables/a invalid_type",
     ]);
   });
@@ -343,26 +346,26 @@ describe("an edit of a scheduled message", () => {
   test("to more parts than were allowed is refused", async () => {
     const template = await templates.create({ body: "{{a}}" });
     const message = await schedule(template["id"], { a: "1" }, { max_segments: 1 });
-    const reply = await caller.edit(message["id"], { template_variables: { a: "x".repeat(161) } });
+    const reply = await client.messages.edit(message["id"], { template_variables: { a: "x".repeat(161) } });
     assertProblem(reply, "max_segments_exceeded");
-    assert.deepEqual(await caller.read(message["id"]), message);
+    assert.deepEqual(await client.messages.read(message["id"]), message);
   });
 
   test("of the text of a template's message, or of the variables of a text, is a 400", async () => {
     const template = await templates.create();
     const message = await schedule(template["id"], { name: "Ada" });
-    await unchanged(message, await caller.edit(message["id"], { body: "Other" }), "invalid_request_payload", ["/body conflict"]);
+    await unchanged(message, await client.messages.edit(message["id"], { body: "Other" }), "invalid_request_payload", ["/body conflict"]);
     await unchanged(
       message,
-      await caller.edit(message["id"], { body: "Other", template_variables: { name: "x" } }),
+      await client.messages.edit(message["id"], { body: "Other", template_variables: { name: "x" } }),
       "invalid_request_payload",
       ["/body conflict"],
     );
-    const text = await caller.send({ send_at: afterSeconds(3_600) });
-    await unchanged(text, await caller.edit(text["id"], { template_variables: { name: "x" } }), "invalid_request_payload", [
+    const text = await client.messages.send({ send_at: afterSeconds(3_600) });
+    await unchanged(text, await client.messages.edit(text["id"], { template_variables: { name: "x" } }), "invalid_request_payload", [
       "/template_variables conflict",
     ]);
-    await unchanged(text, await caller.edit(text["id"], { template_id: template["id"] }), "invalid_request_payload", [
+    await unchanged(text, await client.messages.edit(text["id"], { template_id: template["id"] }), "invalid_request_payload", [
       "/template_id unknown_field",
     ]);
   });
@@ -379,20 +382,23 @@ describe("the redaction of a template's message", () => {
     assertFirst(sent);
     const { id } = sent.json;
     const edit = { template_variables: { name: `${SECRET}!` } };
-    assertChanged(await caller.edit(id, edit, { idempotencyKey: keys.patch }));
-    assertChanged(await caller.cancel(id));
-    const redacted = await caller.redact(id);
-    assertChanged(redacted);
+    assertFirst(await client.messages.edit(id, edit, { idempotencyKey: keys.patch }), 200);
+    assertFirst(await client.messages.cancel(id), 200);
+    const redacted = await client.messages.redact(id);
+    assertFirst(redacted, 200);
     const gone = { body: null, template_id: template["id"], template_version: 1, template_variables: null };
     assert.deepEqual(shown(redacted.json), gone);
-    assert.deepEqual(shown(await caller.read(id)), gone);
+    assert.deepEqual(shown(await client.messages.read(id)), gone);
     for (const { record } of await eventsOf(godwit, id)) assert.deepEqual(shown(JSON.parse(record ?? "{}") as Json), gone);
-    for (const again of [await post(body, { idempotencyKey: keys.post }), await caller.edit(id, edit, { idempotencyKey: keys.patch })]) {
+    for (const again of [
+      await post(body, { idempotencyKey: keys.post }),
+      await client.messages.edit(id, edit, { idempotencyKey: keys.patch }),
+    ]) {
       assert.equal(again.headers.get("idempotent-replayed"), "true");
       assert.deepEqual(shown(again.json), gone);
       assert.ok(!again.text.includes(SECRET));
     }
-    const events = await caller.ask("GET", `/v1/events?message_id=${String(id)}&limit=100`);
+    const events = await client.request("GET", `/v1/events?message_id=${String(id)}&limit=100`);
     assert.ok(!events.text.includes(SECRET));
     assert.deepEqual(await placesOf(SECRET), []);
   });
@@ -401,9 +407,9 @@ describe("the redaction of a template's message", () => {
     const template = await templates.create();
     const [one, other] = [await post(of(template["id"], { name: "Ada" })), await post(of(template["id"], { name: "Eve" }))];
     await setStatus(godwit, one.json["id"], "delivered");
-    assertChanged(await caller.redact(one.json["id"]));
-    assert.equal((await caller.read(one.json["id"]))["template_id"], template["id"]);
-    assert.deepEqual(await caller.read(other.json["id"]), other.json);
+    assertFirst(await client.messages.redact(one.json["id"]), 200);
+    assert.equal((await client.messages.read(one.json["id"]))["template_id"], template["id"]);
+    assert.deepEqual(await client.messages.read(other.json["id"]), other.json);
     const [row] = await godwit.rows<{ template: Json }>("select template from messages where id = $1", [rowId(one.json["id"])]);
     assert.equal(row?.template["variables"], null);
   });

@@ -7,30 +7,28 @@ import { findTemplateVersion } from "../../src/templates/find-template.ts";
 import { MAX_TEMPLATES_EACH } from "../../src/templates/template.ts";
 import { toId, type AccountId } from "../../src/lib/id.ts";
 import { uuidFromText } from "../../src/lib/uuid.ts";
+import { clientOf, clientOfAccount } from "../support/client.ts";
+import { itemsOf, walk, type Json } from "../support/client/request.ts";
+import { BOTH, newName, TEXT, type TemplateClient } from "../support/client/templates.ts";
 import { assertProblem, faultsOf, pointersOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
 import { rowId } from "../support/tables.ts";
-import { BOTH, newName, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
 let key: string;
-let caller: TemplateCaller;
+let templates: TemplateClient;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
   key = await godwit.key();
-  caller = templateCaller(godwit, key);
+  templates = clientOf(godwit, key).templates;
 });
 after(() => godwit.stop());
 
-/** A client of an account of its own, so that a test knows all there is. */
-async function alone(account: string, environment: Environment = "test"): Promise<TemplateCaller> {
-  const own = await godwit.key({ account, environment });
-  await godwit.unlimited();
-  return templateCaller(godwit, own);
-}
+const alone = async (account: string, environment: Environment = "test"): Promise<TemplateClient> =>
+  (await clientOfAccount(godwit, account, { environment })).templates;
 
 const namesOf = (data: readonly Json[]): unknown[] => data.map((each) => each["name"]);
 
@@ -50,7 +48,7 @@ describe("create", () => {
         { type: "phone_number", text: "Ruf", phone_number: "+4366012345678" },
       ],
     };
-    const reply = await caller.ask("POST", "", { body: { ...body, examples: { b: "1", c: "Ada" } } });
+    const reply = await templates.request("POST", "", { body: { ...body, examples: { b: "1", c: "Ada" } } });
     assert.equal(reply.status, 201, reply.text);
     const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
     assert.match(String(id), /^tmpl_[0-9a-z]{26}$/);
@@ -75,8 +73,8 @@ describe("create", () => {
       status_reason: null,
       version: 1,
     });
-    assert.deepEqual(await caller.read(id), reply.json);
-    assert.deepEqual(await caller.read("order_shipped"), reply.json);
+    assert.deepEqual(await templates.read(id), reply.json);
+    assert.deepEqual(await templates.read("order_shipped"), reply.json);
   });
 
   for (const [what, fields] of Object.entries({
@@ -85,7 +83,7 @@ describe("create", () => {
     empty: { header: "", footer: "", buttons: [], examples: {} },
   })) {
     test(`what is ${what} is not there`, async () => {
-      const { header, footer, buttons, variables } = await caller.create(fields);
+      const { header, footer, buttons, variables } = await templates.create(fields);
       assert.deepEqual([header, footer, buttons, variables], [null, null, null, [{ name: "name", example: null }]]);
     });
   }
@@ -116,19 +114,19 @@ describe("create", () => {
   test("all faults are told at once, and nothing is made", async () => {
     const name = newName();
     const body = { ...TEXT, name, language: "en_US", body: "{{1}} {{a}} {{", footer: "{{x}}", examples: { q: "1" }, extra: 1 };
-    const reply = await caller.ask("POST", "", { body });
+    const reply = await templates.request("POST", "", { body });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual([...new Set(pointersOf(reply).map(String))].toSorted(), ["/body", "/examples/q", "/extra", "/footer", "/language"]);
     assert.match(faultsOf(reply).find(({ pointer }) => pointer === "/language")?.detail ?? "", /en-US/);
-    assertProblem(await caller.ask("GET", `/${name}`), "not_found");
+    assertProblem(await templates.request("GET", `/${name}`), "not_found");
   });
 
   test("a template as a whole is bounded, so that every event can carry it", async () => {
     const variables = Array.from({ length: 20 }, (_, index) => `v${index}`);
     const body = variables.map((name) => `{{${name}}}`).join("");
     const examples = (length: number): object => Object.fromEntries(variables.map((name) => [name, "x".repeat(length)]));
-    await caller.create({ body, examples: examples(700) });
-    const reply = await caller.ask("POST", "", { body: { ...TEXT, name: newName(), body, examples: examples(800) } });
+    await templates.create({ body, examples: examples(700) });
+    const reply = await templates.request("POST", "", { body: { ...TEXT, name: newName(), body, examples: examples(800) } });
     assertProblem(reply, "invalid_request_payload");
     assert.deepEqual(
       faultsOf(reply).map(({ code }) => code),
@@ -141,8 +139,8 @@ describe("the same key twice", () => {
   test("is the same answer, byte for byte, one template and one event", async () => {
     const own = await alone("repeats");
     const request = { body: { ...TEXT, name: "order" }, idempotencyKey: randomUUID() };
-    const first = await own.ask("POST", "", request);
-    const second = await own.ask("POST", "", request);
+    const first = await own.request("POST", "", request);
+    const second = await own.request("POST", "", request);
     assert.deepEqual([first.status, second.status, second.text], [201, 201, first.text]);
     assert.equal(second.headers.get("location"), first.headers.get("location"));
     assert.deepEqual(
@@ -151,27 +149,27 @@ describe("the same key twice", () => {
     );
     assert.deepEqual(namesOf((await own.list()).data), ["order", "verification_code"]);
     assert.equal((await own.events(first.json["id"])).length, 1);
-    assertProblem(await own.ask("POST", "", { ...request, body: { ...TEXT, name: "other" } }), "idempotency_key_reused");
+    assertProblem(await own.request("POST", "", { ...request, body: { ...TEXT, name: "other" } }), "idempotency_key_reused");
   });
 
   test("is the same refusal, also when it would be granted by now", async () => {
-    const { id, name } = await caller.create();
+    const { id, name } = await templates.create();
     const request = { body: { ...TEXT, name }, idempotencyKey: randomUUID() };
-    const refused = await caller.ask("POST", "", request);
+    const refused = await templates.request("POST", "", request);
     assertProblem(refused, "template_name_taken");
     assert.deepEqual(pointersOf(refused), ["/name"]);
-    await caller.archive(id);
-    assert.equal((await caller.ask("POST", "", request)).text, refused.text);
-    assert.equal((await caller.ask("POST", "", { ...request, idempotencyKey: randomUUID() })).status, 201);
+    await templates.archive(id);
+    assert.equal((await templates.request("POST", "", request)).text, refused.text);
+    assert.equal((await templates.request("POST", "", { ...request, idempotencyKey: randomUUID() })).status, 201);
   });
 
   test("is one version, of a change", async () => {
-    const { id } = await caller.create();
+    const { id } = await templates.create();
     const request = { body: { body: "Bye {{name}}" }, idempotencyKey: randomUUID() };
-    const first = await caller.ask("PATCH", `/${String(id)}`, request);
-    await caller.edit(id, { body: "Again {{name}}" });
-    assert.equal((await caller.ask("PATCH", `/${String(id)}`, request)).text, first.text);
-    assert.equal((await caller.read(id))["version"], 3);
+    const first = await templates.request("PATCH", `/${String(id)}`, request);
+    await templates.edit(id, { body: "Again {{name}}" });
+    assert.equal((await templates.request("PATCH", `/${String(id)}`, request)).text, first.text);
+    assert.equal((await templates.read(id))["version"], 3);
   });
 });
 
@@ -179,7 +177,7 @@ describe("names", () => {
   test("of two that want one at the same time, one gets it", async () => {
     const name = newName();
     await using lock = await lockTable(godwit.databaseUrl, "templates");
-    const asked = [1, 2].map(() => caller.ask("POST", "", { body: { ...TEXT, name }, idempotencyKey: randomUUID() }));
+    const asked = [1, 2].map(() => templates.request("POST", "", { body: { ...TEXT, name }, idempotencyKey: randomUUID() }));
     await lock.waiting(2);
     await lock.release();
     const replies = await Promise.all(asked);
@@ -194,20 +192,20 @@ describe("names", () => {
 
   test("are each environment's own", async () => {
     const name = newName();
-    await caller.create({ name });
+    await templates.create({ name });
     await (await alone("a namesake")).create({ name });
     await (await alone("a namesake", "live")).create({ name });
   });
 
   test("are free when their template is archived: the name is the new one's, the id still the old one's", async () => {
-    const first = await caller.create();
+    const first = await templates.create();
     const { id, name } = first;
-    const archived = await caller.archive(name);
+    const archived = await templates.archive(name);
     assert.deepEqual({ ...archived, updated_at: null }, { ...first, status: "archived", updated_at: null });
-    assertProblem(await caller.ask("GET", `/${String(name)}`), "not_found");
-    const second = await caller.create({ name, body: "Another {{name}}" });
-    assert.deepEqual(await caller.read(name), second);
-    assert.deepEqual(await caller.read(id), archived);
+    assertProblem(await templates.request("GET", `/${String(name)}`), "not_found");
+    const second = await templates.create({ name, body: "Another {{name}}" });
+    assert.deepEqual(await templates.read(name), second);
+    assert.deepEqual(await templates.read(id), archived);
   });
 });
 
@@ -218,18 +216,9 @@ describe("list", () => {
     for (let index = 0; index < 6; index += 1) newestFirst.unshift(await own.create());
     await own.archive((await own.create())["id"]);
     for (const limit of [1, 3, 6, 7, 100]) {
-      const found: Json[] = [];
-      let pages = 0;
-      let cursor: string | null = null;
-      do {
-        const page = await own.list({ limit: String(limit), ...(cursor === null ? {} : { cursor }) });
-        assert.equal(page.has_more, page.next_cursor !== null);
-        found.push(...page.data);
-        pages += 1;
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-      assert.deepEqual(found, newestFirst);
-      assert.equal(pages, Math.ceil(7 / limit));
+      const pages = await walk(own.list, { limit: String(limit) });
+      assert.deepEqual(itemsOf(pages), newestFirst);
+      assert.equal(pages.length, Math.ceil(7 / limit));
     }
   });
 
@@ -281,7 +270,7 @@ describe("list", () => {
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=deleted", "channel=fax", "language=en", "name="]) {
     test(`?${query} is a 400 that names it`, async () => {
-      const reply = await caller.ask("GET", `?${query}`);
+      const reply = await templates.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
         faultsOf(reply).map(({ parameter }) => parameter),
@@ -293,12 +282,12 @@ describe("list", () => {
 
 describe("change", () => {
   test("of what it says makes a version, and the versions before stay as they were", async () => {
-    const { id } = await caller.create({ ...BOTH, header: "For {{name}}", examples: { name: "Ada" } });
-    const second = await caller.edit(id, { body: "Bye {{name}}", header: "" });
+    const { id } = await templates.create({ ...BOTH, header: "For {{name}}", examples: { name: "Ada" } });
+    const second = await templates.edit(id, { body: "Bye {{name}}", header: "" });
     assert.deepEqual([second["version"], second["body"], second["header"], second["status"]], [2, "Bye {{name}}", null, "approved"]);
-    const third = await caller.edit(id, { body: "Bye {{friend}}" });
+    const third = await templates.edit(id, { body: "Bye {{friend}}" });
     assert.deepEqual([third["version"], third["variables"]], [3, [{ name: "friend", example: null }]]);
-    assert.deepEqual(await caller.read(id), third);
+    assert.deepEqual(await templates.read(id), third);
     const [row] = await godwit.rows<{ account_id: AccountId }>("select account_id from templates where id = $1", [rowId(id)]);
     assert.ok(row !== undefined && godwit.db !== undefined);
     const owner = { accountId: row.account_id, environment: "test" } as const;
@@ -314,7 +303,7 @@ describe("change", () => {
         undefined,
       ],
     );
-    const types = (await caller.events(id)).map(({ type, template }) => [type, template["version"]]);
+    const types = (await templates.events(id)).map(({ type, template }) => [type, template["version"]]);
     assert.deepEqual(types, [
       ["template.approved", 1],
       ["template.approved", 2],
@@ -323,25 +312,25 @@ describe("change", () => {
   });
 
   test("of anything else makes none", async () => {
-    const { id } = await caller.create();
-    const { version, language, category } = await caller.edit(id, { language: "fr", category: "marketing" });
+    const { id } = await templates.create();
+    const { version, language, category } = await templates.edit(id, { language: "fr", category: "marketing" });
     assert.deepEqual([version, language, category], [1, "fr", "marketing"]);
-    assert.equal((await caller.events(id)).length, 1);
+    assert.equal((await templates.events(id)).length, 1);
   });
 
   test("that changes nothing leaves it as it was, by its name as well", async () => {
-    const template = await caller.create();
-    assert.deepEqual(await caller.edit(template["id"], {}), template);
-    assert.deepEqual(await caller.edit(template["name"], { body: TEXT.body, header: null }), template);
-    assert.equal((await caller.events(template["id"])).length, 1);
+    const template = await templates.create();
+    assert.deepEqual(await templates.edit(template["id"], {}), template);
+    assert.deepEqual(await templates.edit(template["name"], { body: TEXT.body, header: null }), template);
+    assert.equal((await templates.events(template["id"])).length, 1);
   });
 
   test("submits a draft", async () => {
-    const { id } = await caller.create({ status: "draft" });
-    assert.deepEqual([(await caller.edit(id, { footer: null, body: "x" }))["status"], await caller.events(id)], ["draft", []]);
-    const submitted = await caller.edit(id, { status: "pending" });
+    const { id } = await templates.create({ status: "draft" });
+    assert.deepEqual([(await templates.edit(id, { footer: null, body: "x" }))["status"], await templates.events(id)], ["draft", []]);
+    const submitted = await templates.edit(id, { status: "pending" });
     assert.equal(submitted["status"], "approved");
-    assert.deepEqual(await caller.events(id), [{ type: "template.approved", template: submitted }]);
+    assert.deepEqual(await templates.events(id), [{ type: "template.approved", template: submitted }]);
   });
 
   const MERGED: readonly (readonly [what: string, before: object, change: object, ...pointers: string[]])[] = [
@@ -362,21 +351,21 @@ describe("change", () => {
   ];
   for (const [what, fields, change, ...pointers] of MERGED) {
     test(`${what} is a 400 that changes nothing, and leaves its key free`, async () => {
-      const template = await caller.create(fields);
+      const template = await templates.create(fields);
       const idempotencyKey = randomUUID();
-      const reply = await caller.ask("PATCH", `/${String(template["id"])}`, { body: change, idempotencyKey });
+      const reply = await templates.request("PATCH", `/${String(template["id"])}`, { body: change, idempotencyKey });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(pointersOf(reply), pointers);
-      assert.deepEqual(await caller.read(template["id"]), template);
-      const another = await caller.ask("PATCH", `/${String(template["id"])}`, { body: { language: "fr" }, idempotencyKey });
+      assert.deepEqual(await templates.read(template["id"]), template);
+      const another = await templates.request("PATCH", `/${String(template["id"])}`, { body: { language: "fr" }, idempotencyKey });
       assert.equal(another.status, 200, another.text);
     });
   }
 
   test("by two at the same time is two versions, neither lost", async () => {
-    const { id, name } = await caller.create();
+    const { id, name } = await templates.create();
     await using lock = await lockTable(godwit.databaseUrl, "templates");
-    const asked = [id, name].map((which, index) => caller.edit(which, { body: `${index} {{name}}` }));
+    const asked = [id, name].map((which, index) => templates.edit(which, { body: `${index} {{name}}` }));
     await lock.waiting(2);
     await lock.release();
     const versions = (await Promise.all(asked)).map((each) => Number(each["version"]));
@@ -396,15 +385,15 @@ describe("change", () => {
 });
 
 test("an archived template is no longer changed, and archiving it again is fine", async () => {
-  const { id } = await caller.create();
-  const archived = await caller.archive(id);
+  const { id } = await templates.create();
+  const archived = await templates.archive(id);
   assert.equal(archived["status"], "archived");
-  assert.deepEqual(await caller.archive(id), archived);
+  assert.deepEqual(await templates.archive(id), archived);
   const idempotencyKey = randomUUID();
-  const refused = await caller.ask("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey });
+  const refused = await templates.request("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey });
   assertProblem(refused, "template_not_editable");
-  assert.equal((await caller.ask("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey })).text, refused.text);
-  assert.deepEqual(await caller.read(id), archived);
+  assert.equal((await templates.request("PATCH", `/${String(id)}`, { body: { body: "x" }, idempotencyKey })).text, refused.text);
+  assert.deepEqual(await templates.read(id), archived);
 });
 
 test("an environment may have so many templates and no more, archived ones aside, whoever asks at the same time", async () => {
@@ -419,7 +408,7 @@ test("an environment may have so many templates and no more, archived ones aside
     [rowId(id)],
   );
   await using lock = await lockTable(godwit.databaseUrl, "templates");
-  const asked = Array.from({ length: 5 }, () => own.ask("POST", "", { body: { ...TEXT, name: newName() } }));
+  const asked = Array.from({ length: 5 }, () => own.request("POST", "", { body: { ...TEXT, name: newName() } }));
   await lock.waiting(5);
   await lock.release();
   const refused = (await Promise.all(asked)).filter(({ status }) => status !== 201);
@@ -428,15 +417,15 @@ test("an environment may have so many templates and no more, archived ones aside
   await (await alone("very many", "live")).create();
   await own.archive(id);
   await own.create();
-  assertProblem(await own.ask("POST", "", { body: { ...TEXT, name: newName() } }), "too_many_templates");
+  assertProblem(await own.request("POST", "", { body: { ...TEXT, name: newName() } }), "too_many_templates");
 });
 
 describe("preview", () => {
   const RICH = { ...BOTH, header: "For {{name}}", footer: "Bye", examples: { name: "Ada" } };
 
   test("uses the examples, and the first channel", async () => {
-    const { id } = await caller.create(RICH);
-    assert.deepEqual(await caller.preview(id), {
+    const { id } = await templates.create(RICH);
+    assert.deepEqual(await templates.preview(id), {
       object: "template_preview",
       template_id: id,
       version: 1,
@@ -449,9 +438,9 @@ describe("preview", () => {
   });
 
   test("takes variables and a channel, by name, of a draft, and null for absent", async () => {
-    const { id, name } = await caller.create({ ...RICH, status: "draft" });
-    await caller.edit(id, { footer: "Ciao" });
-    assert.deepEqual(await caller.preview(name, { channel: "whatsapp", template_variables: { name: "{{name}} $&" } }), {
+    const { id, name } = await templates.create({ ...RICH, status: "draft" });
+    await templates.edit(id, { footer: "Ciao" });
+    assert.deepEqual(await templates.preview(name, { channel: "whatsapp", template_variables: { name: "{{name}} $&" } }), {
       object: "template_preview",
       template_id: id,
       version: 2,
@@ -461,13 +450,13 @@ describe("preview", () => {
       footer: "Ciao",
       segments: null,
     });
-    assert.equal((await caller.preview(id, { channel: null, template_variables: null }))["body"], "Hello Ada");
+    assert.equal((await templates.preview(id, { channel: null, template_variables: null }))["body"], "Hello Ada");
   });
 
   test("says what keeps it from being filled in", async () => {
-    const { id } = await caller.create();
-    const { id: chat } = await caller.create({ channels: ["whatsapp"] });
-    const ask = (which: unknown, body: object) => caller.ask("POST", `/${String(which)}/preview`, { body });
+    const { id } = await templates.create();
+    const { id: chat } = await templates.create({ channels: ["whatsapp"] });
+    const ask = (which: unknown, body: object) => templates.request("POST", `/${String(which)}/preview`, { body });
     const mismatch = await ask(id, { template_variables: { nam: "x" } });
     assertProblem(mismatch, "template_variables_mismatch");
     assert.deepEqual(
@@ -484,10 +473,10 @@ describe("preview", () => {
   });
 
   test("makes nothing, however often", async () => {
-    const { id } = await caller.create(RICH);
+    const { id } = await templates.create(RICH);
     const idempotencyKey = randomUUID();
     for (const name of ["a", "b"]) {
-      const reply = await caller.ask("POST", `/${String(id)}/preview`, { body: { template_variables: { name } }, idempotencyKey });
+      const reply = await templates.request("POST", `/${String(id)}/preview`, { body: { template_variables: { name } }, idempotencyKey });
       assert.equal(reply.json["body"], `Hello ${name}`);
     }
   });
@@ -505,10 +494,10 @@ const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope
 
 describe("who may", () => {
   let template: Json;
-  let strangers: TemplateCaller[];
+  let strangers: TemplateClient[];
   before(async () => {
-    template = await caller.create();
-    strangers = [await alone("a stranger"), templateCaller(godwit, await godwit.key({ environment: "live" }))];
+    template = await templates.create();
+    strangers = [await alone("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).templates];
     await godwit.unlimited();
   });
   const at = (path: string, id: unknown = template["id"]): string => path.replace("{id}", String(id));
@@ -517,19 +506,19 @@ describe("who may", () => {
     const options = () => (body === undefined ? {} : { body: body() });
     test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
       const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
-      const reply = await templateCaller(godwit, others).ask(method, at(path), options());
+      const reply = await clientOf(godwit, others).templates.request(method, at(path), options());
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], [scope]);
-      const enough = templateCaller(godwit, await godwit.key({ scopes: [scope] }));
-      const own = method === "DELETE" ? (await caller.create())["id"] : template["id"];
-      assert.ok((await enough.ask(method, at(path, own), options())).status < 300);
+      const enough = clientOf(godwit, await godwit.key({ scopes: [scope] })).templates;
+      const own = method === "DELETE" ? (await templates.create())["id"] : template["id"];
+      assert.ok((await enough.request(method, at(path, own), options())).status < 300);
     });
 
     if (!path.includes("{id}")) continue;
     test(`${method} ${path} finds nothing of another account or environment, by id or by name`, async () => {
       for (const stranger of strangers)
         for (const which of [template["id"], template["name"]])
-          assertProblem(await stranger.ask(method, at(path, which), options()), "not_found");
+          assertProblem(await stranger.request(method, at(path, which), options()), "not_found");
     });
     test(`${method} ${path} finds nothing by what is neither an id nor a name`, async () => {
       const suffix = String(template["id"]).slice(5);
@@ -543,12 +532,12 @@ describe("who may", () => {
         "No",
         "x".repeat(65),
       ])
-        assertProblem(await caller.ask(method, at(path, id), options()), "not_found");
+        assertProblem(await templates.request(method, at(path, id), options()), "not_found");
     });
   }
 
   test("to strangers there is only what they began with, and what they tried changed nothing", async () => {
     for (const stranger of strangers) assert.deepEqual(namesOf((await stranger.list()).data), ["verification_code"]);
-    assert.equal((await caller.read(template["id"]))["status"], "approved");
+    assert.equal((await templates.read(template["id"]))["status"], "approved");
   });
 });

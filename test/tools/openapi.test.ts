@@ -9,10 +9,10 @@ import { isDateTime } from "../../src/http/validate.ts";
 import { isErrorCode } from "../../src/http/codes.ts";
 import { decodeId, encodeId, toId } from "../../src/lib/id.ts";
 import { uuidSequence } from "../../src/lib/uuid.ts";
+import { assertOAuthError, FORM_TYPE, oauthClientOf, TOKEN_PATH, type OAuthClient } from "../support/client/tokens.ts";
 import { assertCommonHeaders, assertProblem, exchange, until } from "../support/expect.ts";
 import { lockTable } from "../support/locks.ts";
 import { withoutDatabase } from "../support/outage.ts";
-import { assertOAuthError, clientOf, FORM_TYPE, TOKEN_PATH, type Client } from "../support/token-caller.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
 
 type Declared = { description: string; headers: Record<string, unknown>; content: Record<string, { schema: object }> };
@@ -37,7 +37,7 @@ let key: string;
 let scopeless: string;
 let exhausted: string;
 /** By key: as whom it buys tokens. */
-const clients = new Map<string | undefined, Client>();
+const clients = new Map<string | undefined, OAuthClient>();
 /** Things that every reading operation can be asked about. */
 let known: Ids;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -51,7 +51,7 @@ before(async () => {
   await godwit.rows("update environments set tier = 'trickle' where account_id = (select id from accounts where name = 'exhausted')");
   key = await godwit.key();
   scopeless = await godwit.key({ scopes: [] });
-  for (const each of [key, exhausted]) clients.set(each, await clientOf(godwit, each));
+  for (const each of [key, exhausted]) clients.set(each, await oauthClientOf(godwit, each));
   const { message } = await queued({ metadata: { a: "b" }, client_reference: "c", sender: "Godwit" });
   known = {
     message,

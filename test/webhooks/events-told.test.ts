@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { callerOf } from "../support/changing.ts";
-import { endpointCaller, type Json } from "../support/endpoint-caller.ts";
-import { clientOf, idsOf, page, typesOf, type Client, type Event, type Page } from "../support/event-pages.ts";
+import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
+import type { Event } from "../support/client/events.ts";
+import { idsOf, typesOf, type Json, type Page } from "../support/client/request.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
@@ -20,18 +20,18 @@ describe("what is told", () => {
       startGodwit({ roles: "api,dispatch,webhooks", env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "10" } }),
       HookServer.listen(),
     ]);
-    own = await clientOf(node, "told");
-    await endpointCaller(node, own.key).create({ url: hooks.url() });
+    own = await clientOfAccount(node, "told");
+    await own.endpoints.create({ url: hooks.url() });
   });
   after(() => Promise.all([node.stop(), hooks[Symbol.asyncDispose]()]));
 
-  const readEvent = (id: string): Promise<Reply> => own.ask("GET", `/v1/events/${id}`);
+  const readEvent = (id: string): Promise<Reply> => own.events.get(id);
 
   /** A message that has come to its end, its receipts too. */
   async function travelled(recipient: string, end: string, entries: number): Promise<string> {
-    const { id } = await own.send({ channel: "whatsapp", recipient });
-    await own.reached(id, end);
-    await until("the whole timeline", async () => ((await own.timeline(id)).length >= entries ? true : undefined));
+    const { id } = await own.messages.send({ channel: "whatsapp", recipient });
+    await own.messages.reached(id, end);
+    await until("the whole timeline", async () => ((await own.messages.timeline(id)).length >= entries ? true : undefined));
     return String(id);
   }
 
@@ -43,10 +43,10 @@ describe("what is told", () => {
   ] as const) {
     test(`of a message ${what} is what can be listed and read, byte for byte, and nothing else is`, async () => {
       const id = await travelled(recipient, end, entries);
-      const timeline = await own.timeline(id);
+      const timeline = await own.messages.timeline(id);
       const events = timeline.filter(({ ignored, status }) => !ignored && status !== null).map((entry) => entry.id);
-      const list = await own.ask("GET", `/v1/events?message_id=${id}&limit=100`);
-      assert.deepEqual(idsOf([list.json as Page]), events.toReversed());
+      const list = await own.request("GET", `/v1/events?message_id=${id}&limit=100`);
+      assert.deepEqual(idsOf([list.json as Page<Event>]), events.toReversed());
       for (const event of events) {
         const { body } = await hooks.told(event);
         const read = await readEvent(event);
@@ -57,37 +57,36 @@ describe("what is told", () => {
       assert.equal(others.length > 0, ["+15005550011", "+15005550013"].includes(recipient), JSON.stringify(timeline));
       for (const entry of others) {
         assertProblem(await readEvent(entry.id), "not_found");
-        assertProblem(await own.ask("GET", `/v1/events/${entry.id}/deliveries`), "not_found");
+        assertProblem(await own.events.deliveries(entry.id), "not_found");
         assert.ok(!hooks.ids().includes(entry.id));
       }
     });
   }
 
   test("loses its text when the message is redacted; that itself is no event", async () => {
-    const { id } = await own.send({ body: "the eagle has landed", metadata: { note: "4711" } });
-    await own.reached(id, "delivered");
-    const events = idsOf([await page(own, { message_id: String(id) })]);
+    const { id } = await own.messages.send({ body: "the eagle has landed", metadata: { note: "4711" } });
+    await own.messages.reached(id, "delivered");
+    const events = idsOf([await own.events.list({ message_id: String(id) })]);
     assert.equal(events.length, 4);
     assert.match((await hooks.told(events[0])).body, /the eagle has landed/);
-    assert.equal((await own.redact(id)).status, 200);
-    assert.ok((await own.timeline(id)).some(({ type }) => type === "message.redacted"));
-    const list = await own.ask("GET", `/v1/events?message_id=${String(id)}`);
-    assert.deepEqual(idsOf([list.json as Page]), events);
+    assert.equal((await own.messages.redact(id)).status, 200);
+    assert.ok((await own.messages.timeline(id)).some(({ type }) => type === "message.redacted"));
+    const list = await own.request("GET", `/v1/events?message_id=${String(id)}`);
+    assert.deepEqual(idsOf([list.json as Page<Event>]), events);
     for (const event of events) {
       const { text, json, status } = await readEvent(event);
       assert.equal(status, 200);
       assert.doesNotMatch(text + list.text, /eagle|4711/);
       assert.equal(((json["data"] as Json)["message"] as Json)["body"], null);
     }
-    assert.deepEqual(typesOf([await page(own, { type: "message.redacted" })]), []);
+    assert.deepEqual((await own.events.list({ type: "message.redacted" })).data, []);
   });
 
   test("has deliveries, one for each endpoint that was tried and is still there", async () => {
-    const other = await clientOf(node, "deliveries");
-    const endpoints = endpointCaller(node, other.key);
-    const deliveriesOf = async (event: string): Promise<Json[]> =>
-      (await other.ask("GET", `/v1/events/${event}/deliveries`)).json["data"] as Json[];
-    const [{ id: early }] = (await page(await nothingTold(other), { type: "message.queued" })).data as [Event];
+    const other = await clientOfAccount(node, "deliveries");
+    const { endpoints } = other;
+    const deliveriesOf = async (event: string): Promise<Json[]> => (await other.events.deliveries(event)).json["data"] as Json[];
+    const [{ id: early }] = (await (await nothingTold(other)).events.list({ type: "message.queued" })).data as [Event];
     assert.deepEqual(await deliveriesOf(early), []);
 
     const [well, ill, gone, deaf] = [
@@ -96,7 +95,7 @@ describe("what is told", () => {
       await endpoints.create({ url: hooks.url("/gone"), event_types: ["message.*"] }),
       await endpoints.create({ url: hooks.url("/deaf"), event_types: ["endpoint.disabled"] }),
     ].map(({ id }) => String(id));
-    const event = String((await other.send())["id"]).replace("msg_", "evt_");
+    const event = String((await other.messages.send())["id"]).replace("msg_", "evt_");
     const tried = (count: number): Promise<Json[]> =>
       until(`${count} deliveries`, async () => [await deliveriesOf(event)].find(({ length }) => length === count));
     const found = new Map((await tried(3)).map((delivery) => [delivery["endpoint_id"], delivery]));
@@ -109,17 +108,17 @@ describe("what is told", () => {
       const delivery = found.get(id) ?? {};
       assert.deepEqual([delivery["event_id"], delivery["event_type"], delivery["status"]], [event, "message.queued", status]);
       assert.deepEqual((delivery["attempts"] as { error: unknown }[])[0]?.error, error);
-      assert.deepEqual((await endpoints.ask("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json["id"], delivery["id"]);
+      assert.deepEqual((await endpoints.request("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json["id"], delivery["id"]);
     }
     await endpoints.remove(gone);
     assert.deepEqual(new Set((await tried(2)).map((delivery) => delivery["endpoint_id"])), new Set([well, ill]));
     assert.deepEqual((await endpoints.deliveries(deaf)).data, []);
-    assertProblem(await own.ask("GET", `/v1/events/${event}/deliveries`), "not_found");
+    assertProblem(await own.events.deliveries(event), "not_found");
   });
 
   /** A message while there is no endpoint. */
   async function nothingTold(other: Client): Promise<Client> {
-    await other.send();
+    await other.messages.send();
     return other;
   }
 });
@@ -127,9 +126,9 @@ describe("what is told", () => {
 test("in a storm each change has one event, and each endpoint that wants it one delivery", async () => {
   await using godwit = await startGodwit();
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
-  const own = await clientOf(godwit, "storm");
-  const nodes = [own, { ...callerOf(second, own.key), key: own.key }];
-  const endpoints = endpointCaller(godwit, own.key);
+  const own = await clientOfAccount(godwit, "storm");
+  const nodes = [own, clientOf(second, own.key)];
+  const { endpoints } = own;
   for (const types of [["*"], ["message.*"], ["message.canceled"], ["message.sent"]]) await endpoints.create({ event_types: types });
   const storm = (ask: (node: Client, index: number) => Promise<Reply>): Promise<Reply[]> =>
     Promise.all(Array.from({ length: 40 }, (_, index) => ask(nodes[index % 2] as Client, index)));
@@ -137,13 +136,13 @@ test("in a storm each change has one event, and each endpoint that wants it one 
   for (let round = 0; round < 3; round += 1) {
     const idempotencyKey = randomUUID();
     const body = { recipient: "+14155550123", channel: "sms", body: "storm" };
-    const posts = await storm((node) => node.ask("POST", "/v1/messages", { body, idempotencyKey }));
+    const posts = await storm((node) => node.request("POST", "/v1/messages", { body, idempotencyKey }));
     const { id } = assertOneExecution(posts).json;
     // Half of them under one key, the others each under their own, or none.
     const shared = randomUUID();
     const cancels = await storm((node, index) => {
       const cancelKey = index % 4 < 2 ? shared : index % 8 < 4 ? randomUUID() : undefined;
-      return node.cancel(id, cancelKey === undefined ? {} : { idempotencyKey: cancelKey });
+      return node.messages.cancel(id, cancelKey === undefined ? {} : { idempotencyKey: cancelKey });
     });
     assert.equal(cancels.filter((reply) => reply.status === 200 && !reply.headers.has("idempotent-replayed")).length, 1);
     const told = await godwit.rows<object>(
@@ -156,6 +155,6 @@ test("in a storm each change has one event, and each endpoint that wants it one 
       { type: "message.canceled", events: 1, deliveries: 3, endpoints: 3 },
       { type: "message.queued", events: 1, deliveries: 2, endpoints: 2 },
     ]);
-    assert.deepEqual(typesOf([await page(own, { message_id: String(id) })]), ["message.canceled", "message.queued"]);
+    assert.deepEqual(typesOf((await own.events.list({ message_id: String(id) })).data), ["message.canceled", "message.queued"]);
   }
 });

@@ -9,20 +9,22 @@ import { knownMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { WriteCall } from "../../src/idempotency/once.ts";
 import { TemplateChanger } from "../../src/templates/change-template.ts";
 import { Templates } from "../../src/templates/find-template.ts";
+import { clientOf } from "../support/client.ts";
+import type { Json } from "../support/client/request.ts";
+import { BOTH, newName, TEXT, type TemplateClient } from "../support/client/templates.ts";
 import { until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { BOTH, newName, templateCaller, TEXT, type Json, type TemplateCaller } from "../support/template-caller.ts";
 import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
-let caller: TemplateCaller;
+let templates: TemplateClient;
 let owner: { accountId: AccountId; environment: "live" };
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
-  caller = templateCaller(godwit, await godwit.key({ environment: "live" }));
+  templates = clientOf(godwit, await godwit.key({ environment: "live" })).templates;
   const [account] = await godwit.rows<{ id: AccountId }>("select id from accounts");
   assert.ok(account !== undefined);
   owner = { accountId: account.id, environment: "live" };
@@ -35,14 +37,14 @@ const idOf = (template: Json): TemplateId => toId("tmpl", uuidFromText(rowId(tem
 function reviewer() {
   assert.ok(godwit.db !== undefined);
   const rings = { count: 0 };
-  const templates = new Templates(godwit.db);
+  const known = new Templates(godwit.db);
   const changer = new TemplateChanger({
     db: godwit.db,
     clock: { now: () => Date.now() },
     wakeWebhooks: () => (rings.count += 1),
-    templates,
+    templates: known,
   });
-  return { rings, templates, changer };
+  return { rings, known, changer };
 }
 
 describe("what a carrier decides", () => {
@@ -52,64 +54,64 @@ describe("what a carrier decides", () => {
     ["paused", "low quality"],
   ] as const) {
     test(`${status} is in the record and in an event, and is told once`, async () => {
-      const pending = await caller.create(BOTH);
+      const pending = await templates.create(BOTH);
       assert.equal(pending["status"], "pending");
-      const { rings, templates, changer } = reviewer();
-      assert.equal((await templates.find(owner, String(pending["name"])))?.status, "pending");
+      const { rings, known, changer } = reviewer();
+      assert.equal((await known.find(owner, String(pending["name"])))?.status, "pending");
       await changer.decide(owner, idOf(pending), { status, reason });
-      const decided = await caller.read(pending["id"]);
+      const decided = await templates.read(pending["id"]);
       assert.deepEqual({ ...decided, updated_at: null }, { ...pending, status, status_reason: reason, updated_at: null });
-      assert.deepEqual(await caller.events(pending["id"]), [{ type: `template.${status}`, template: decided }]);
+      assert.deepEqual(await templates.events(pending["id"]), [{ type: `template.${status}`, template: decided }]);
       // Nothing old is remembered where it was decided.
-      assert.equal((await templates.find(owner, String(pending["name"])))?.status, status);
+      assert.equal((await known.find(owner, String(pending["name"])))?.status, status);
       assert.equal(await changer.decide(owner, idOf(pending), { status, reason }), undefined);
-      assert.equal((await caller.events(pending["id"])).length, 1);
+      assert.equal((await templates.events(pending["id"])).length, 1);
       assert.equal(rings.count, 1);
     });
   }
 
   test("of an older version decides nothing, of the newest it does", async () => {
-    const template = await caller.create(BOTH);
-    await caller.edit(template["id"], { body: "Bye {{name}}" });
+    const template = await templates.create(BOTH);
+    await templates.edit(template["id"], { body: "Bye {{name}}" });
     const { changer } = reviewer();
     assert.equal(await changer.decide(owner, idOf(template), { status: "approved", reason: null, version: 1 }), undefined);
-    assert.equal((await caller.read(template["id"]))["status"], "pending");
+    assert.equal((await templates.read(template["id"]))["status"], "pending");
     await changer.decide(owner, idOf(template), { status: "approved", reason: null, version: 2 });
-    assert.equal((await caller.read(template["id"]))["status"], "approved");
+    assert.equal((await templates.read(template["id"]))["status"], "approved");
   });
 
   test("of drafts, archived templates and templates of others decides nothing", async () => {
-    const draft = await caller.create({ ...BOTH, status: "draft" });
-    const archived = await caller.archive((await caller.create(BOTH))["id"]);
-    const pending = await caller.create(BOTH);
+    const draft = await templates.create({ ...BOTH, status: "draft" });
+    const archived = await templates.archive((await templates.create(BOTH))["id"]);
+    const pending = await templates.create(BOTH);
     const { changer, rings } = reviewer();
     for (const each of [draft, archived]) await changer.decide(owner, idOf(each), { status: "approved", reason: null });
     await changer.decide({ ...owner, environment: "test" }, idOf(pending), { status: "approved", reason: null });
     for (const each of [draft, archived, pending])
-      assert.deepEqual([await caller.read(each["id"]), await caller.events(each["id"])], [each, []]);
+      assert.deepEqual([await templates.read(each["id"]), await templates.events(each["id"])], [each, []]);
     assert.equal(rings.count, 0);
   });
 
   test("a reason of any length is kept, cut where it can be seen", async () => {
-    const template = await caller.create(BOTH);
+    const template = await templates.create(BOTH);
     const { changer } = reviewer();
     const [fits, long] = ["🐦".repeat(500), "🐦".repeat(501)];
     await changer.decide(owner, idOf(template), { status: "rejected", reason: fits });
-    assert.equal((await caller.read(template["id"]))["status_reason"], fits);
+    assert.equal((await templates.read(template["id"]))["status_reason"], fits);
     await changer.decide(owner, idOf(template), { status: "rejected", reason: long });
-    assert.equal((await caller.read(template["id"]))["status_reason"], `${"🐦".repeat(499)}…`);
+    assert.equal((await templates.read(template["id"]))["status_reason"], `${"🐦".repeat(499)}…`);
   });
 
   test("an edit makes of an approved template one that waits, and a rejected one can be submitted again", async () => {
-    const template = await caller.create(BOTH);
+    const template = await templates.create(BOTH);
     const { changer } = reviewer();
     await changer.decide(owner, idOf(template), { status: "approved", reason: null });
-    const edited = await caller.edit(template["id"], { footer: "Bye" });
+    const edited = await templates.edit(template["id"], { footer: "Bye" });
     assert.deepEqual([edited["status"], edited["version"]], ["pending", 2]);
     await changer.decide(owner, idOf(template), { status: "rejected", reason: "no" });
-    const again = await caller.edit(template["id"], { status: "pending" });
+    const again = await templates.edit(template["id"], { status: "pending" });
     assert.deepEqual([again["status"], again["status_reason"], again["version"]], ["pending", null, 2]);
-    const types = (await caller.events(template["id"])).map(({ type }) => type);
+    const types = (await templates.events(template["id"])).map(({ type }) => type);
     assert.deepEqual(types, ["template.approved", "template.rejected"]);
   });
 });
@@ -142,7 +144,7 @@ test("endpoints are told of templates as soon as they are decided on", async () 
   const [all, some] = [await customer.endpoint(hook, ["template.*"]), await customer.endpoint(hook, ["template.rejected"])];
   const records: Json[] = [];
   for (const prefix of ["order", "simulate_rejected", "simulate_paused", "simulate_pending"])
-    records.push(await customer.done("POST", "/v1/templates", { ...BOTH, name: newName(prefix) }));
+    records.push(await customer.client.templates.create({ ...BOTH, name: newName(prefix) }));
   const calls = await all.heard(3);
   assert.deepEqual(calls.map(({ event }) => event.type).toSorted(), ["template.approved", "template.paused", "template.rejected"]);
   for (const record of records.slice(0, 3)) {
@@ -162,7 +164,7 @@ test("endpoints are told of templates as soon as they are decided on", async () 
 test("what one node changes another sees, and the node itself at once", async (context) => {
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
   const key = await godwit.key();
-  const [here, there] = [templateCaller(godwit, key), templateCaller(second, key)];
+  const [here, there] = [clientOf(godwit, key).templates, clientOf(second, key).templates];
   const { id, name } = await here.create({ body: "Hello" });
   const send = async (node: Godwit): Promise<string> => {
     const reply = await node.send(key, { body: null, template_id: name });
@@ -205,7 +207,7 @@ describe("every environment begins with a template for codes", () => {
   /** That it is the only one there, and is like any other. */
   async function assertSeeded(node: Godwit, account: string | undefined): Promise<void> {
     for (const environment of ["test", "live"] as const) {
-      const own = templateCaller(node, await node.key({ ...(account === undefined ? {} : { account }), environment }));
+      const own = clientOf(node, await node.key({ ...(account === undefined ? {} : { account }), environment })).templates;
       const { data } = await own.list();
       assert.equal(data.length, 1);
       const { id, created_at: createdAt, updated_at: updatedAt, ...rest } = data[0] ?? {};

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { recoverStep } from "../../src/webhooks/recover.ts";
-import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { clientOfAccount } from "../support/client.ts";
+import type { EndpointClient } from "../support/client/endpoints.ts";
+import type { Json } from "../support/client/request.ts";
 import { assertProblem, until } from "../support/expect.ts";
 import { createDatabase, withoutDeadlockCheck } from "../support/database.ts";
 import { ERROR, startGodwit, type Godwit } from "../support/harness.ts";
@@ -22,23 +24,22 @@ before(async () => {
 });
 after(() => Promise.all([godwit.stop(), hooks[Symbol.asyncDispose]()]));
 
-type Client = EndpointCaller & { key: string; node: Godwit };
+type Subscriber = EndpointClient & { key: string; node: Godwit };
 
-async function client(account: string, node = godwit): Promise<Client> {
-  const key = await node.key({ account });
-  await node.unlimited();
-  return { ...endpointCaller(node, key), key, node };
+async function subscriber(account: string, node = godwit): Promise<Subscriber> {
+  const { endpoints, key } = await clientOfAccount(node, account);
+  return { ...endpoints, key, node };
 }
 
 /** The id of the first event of a new message, which is the message's. */
-async function send({ node, key }: Client): Promise<string> {
+async function send({ node, key }: Subscriber): Promise<string> {
   const reply = await node.send(key);
   assert.equal(reply.status, 202, reply.text);
   return String(reply.json["id"]).replace("msg_", "evt_");
 }
 
 /** Puts on record what became of an event that waits for an endpoint, as if a worker had been there. */
-async function settled({ node }: Client, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
+async function settled({ node }: Subscriber, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
   const [row] = await node.rows<{ id: Buffer }>(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      select q.account_id, q.environment, q.endpoint_id, q.id, q.event_id, e.type, $3,
@@ -59,7 +60,7 @@ async function settled({ node }: Client, id: unknown, event: string, status: "pe
 }
 
 /** An event that another node made in the same millisecond, so that the first half of its id is the same; nobody was told of it. */
-async function addTwin({ node }: Client, event: string): Promise<string> {
+async function addTwin({ node }: Subscriber, event: string): Promise<string> {
   const [row] = await node.rows<{ id: EventId }>(
     `insert into events (account_id, environment, id, type, record)
      select account_id, environment, (left(id::text, 18) || '-8000-000000000000')::uuid, type, record from events where id = $1
@@ -80,9 +81,9 @@ const assertQuiet = ({ logs }: Godwit): void =>
   );
 
 describe("the answer", () => {
-  let own: Client;
+  let own: Subscriber;
   before(async () => {
-    own = await client("answers");
+    own = await subscriber("answers");
   });
 
   test("to a test is the event, which can be read and waits for that endpoint alone, whatever it asks for", async () => {
@@ -104,7 +105,7 @@ describe("the answer", () => {
       const { next_attempt_at: at } = answer;
       assert.ok(Math.abs(Date.parse(String(at)) - Date.now()) < 5_000);
       assert.deepEqual(answer, { ...delivery, event_id: event, status: "pending", next_attempt_at: at, updated_at: at });
-      assert.deepEqual(answer, (await own.ask("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json);
+      assert.deepEqual(answer, (await own.request("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json);
       await own.retry(id, delivery["id"]);
       const queue = await godwit.rows<object>(
         "select attempts, is_retry, due_at <= now() as is_due from webhook_queue where endpoint_id = $1",
@@ -144,9 +145,9 @@ describe("the answer", () => {
     const delivery = String((await own.deliveries(id)).data[0]?.["id"]);
     await own.edit(id, { status: "disabled" });
     const asked = [
-      own.ask("POST", `/${String(id)}/test`),
-      own.ask("POST", `/${String(id)}/deliveries/${delivery}/retry`),
-      own.ask("POST", `/${String(id)}/recover`, { body: { since: LONG_AGO } }),
+      own.request("POST", `/${String(id)}/test`),
+      own.request("POST", `/${String(id)}/deliveries/${delivery}/retry`),
+      own.request("POST", `/${String(id)}/recover`, { body: { since: LONG_AGO } }),
     ];
     for (const reply of await Promise.all(asked)) assertProblem(reply, "endpoint_disabled");
     assert.deepEqual([await waitingFor(godwit, id), (await own.read(id))["recovery"]], [0, null]);
@@ -155,7 +156,7 @@ describe("the answer", () => {
 });
 
 test("a delivery may be asked for again while it is being told: each is answered at once, and nobody waits in a circle", async () => {
-  const own = await client("impatient");
+  const own = await subscriber("impatient");
   const { id } = await own.create({ url: hooks.url("/impatient") });
   await using telling = await worker();
   await hooks.told(await own.test(id), 1, "/impatient");
@@ -176,7 +177,7 @@ test("a delivery may be asked for again while it is being told: each is answered
 
 describe("a recovery", () => {
   test("brings what failed and what was never told; what succeeded, waits or is not wanted is left alone", async () => {
-    const own = await client("missed");
+    const own = await subscriber("missed");
     const path = "/missed";
     const never = await send(own);
     const { id } = await own.create({ url: hooks.url(path), event_types: ["message.queued", "webhook.test"] });
@@ -212,7 +213,7 @@ describe("a recovery", () => {
 
   const COUNT = 2_600;
   /** Many events, two in each millisecond, with the same first half of an id: only the whole of it tells them apart. */
-  const addEvents = ({ node }: Client, account: string): Promise<unknown> =>
+  const addEvents = ({ node }: Subscriber, account: string): Promise<unknown> =>
     node.rows(
       `insert into events (account_id, environment, id, type, record)
        select a.id, 'test', (lpad(to_hex(extract(epoch from now())::bigint * 1000 - 1000 - n / 2), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
@@ -225,7 +226,7 @@ describe("a recovery", () => {
   test("of more than a page goes on where a node that died had come to, for each endpoint, and each event is told once", async () => {
     const databaseUrl = await createDatabase();
     await using node = await startGodwit({ databaseUrl, env: ALLOW_LOOPBACK });
-    const own = await client("very many", node);
+    const own = await subscriber("very many", node);
     await addEvents(own, "very many");
     const { id: all } = await own.create({ url: hooks.url("/all") });
     const { id: few } = await own.create({ url: hooks.url("/few"), event_types: ["message.sent"] });
@@ -257,7 +258,7 @@ describe("a recovery", () => {
   });
 
   test("that was done is done: another one finds nothing to bring", async () => {
-    const own = await client("twice");
+    const own = await subscriber("twice");
     const event = await send(own);
     const { id } = await own.create({ url: hooks.url("/twice") });
     await using telling = await worker();

@@ -1,23 +1,25 @@
 /** The list of an endpoint's deliveries: order, pages, the filter, and the bounded look through very many. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { clientOf } from "../support/client.ts";
+import type { EndpointClient } from "../support/client/endpoints.ts";
+import { itemsOf, walk, type Json, type Query } from "../support/client/request.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
 
 let godwit: Godwit;
-let caller: EndpointCaller;
+let endpoints: EndpointClient;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
-  caller = endpointCaller(godwit, await godwit.key());
+  endpoints = clientOf(godwit, await godwit.key()).endpoints;
 });
 after(() => godwit.stop());
 
 /** An endpoint with deliveries; the n-th newest has the status that is said of n, in SQL. */
 async function withDeliveries(count: number, status: string): Promise<string> {
-  const { id } = await caller.create();
+  const { id } = await endpoints.create();
   await godwit.rows(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      select account_id, environment, id, event, event, 'message.sent', ${status}, '[]', now()
@@ -30,31 +32,23 @@ async function withDeliveries(count: number, status: string): Promise<string> {
   return String(id);
 }
 
-/** All of the list, and how many were on each page. */
-async function walk(id: string, query: Record<string, string>): Promise<{ all: Json[]; sizes: number[] }> {
-  const all: Json[] = [];
-  const sizes: number[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await caller.deliveries(id, cursor === null ? query : { ...query, cursor });
-    assert.equal(page.has_more, page.next_cursor !== null);
-    all.push(...page.data);
-    sizes.push(page.data.length);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+/** All deliveries of the list, and the number of them on each page. */
+async function listAll(id: string, query: Query): Promise<{ all: Json[]; sizes: number[] }> {
+  const pages = await walk((each) => endpoints.deliveries(id, each), query);
+  const all = itemsOf(pages);
   const ids = all.map((delivery) => String(delivery["id"]));
   assert.deepEqual(
     ids,
     [...new Set(ids)].toSorted((a, b) => (a < b ? 1 : -1)),
     "newest first, none twice",
   );
-  return { all, sizes };
+  return { all, sizes: pages.map(({ data }) => data.length) };
 }
 
 test("is empty before the first try", async () => {
-  const { id } = await caller.create();
-  await caller.test(id);
-  assert.deepEqual(await caller.deliveries(id), { data: [], has_more: false, next_cursor: null });
+  const { id } = await endpoints.create();
+  await endpoints.test(id);
+  assert.deepEqual(await endpoints.deliveries(id), { data: [], has_more: false, next_cursor: null });
 });
 
 describe("of a few", () => {
@@ -71,7 +65,7 @@ describe("of a few", () => {
     ["100", [60]],
   ] as const) {
     test(`has pages of ${limit}, without gaps, and only of that endpoint`, async () => {
-      const found = await walk(id, { limit });
+      const found = await listAll(id, { limit });
       assert.deepEqual(found.sizes, sizes);
       assert.ok(found.all.every((delivery) => delivery["endpoint_id"] === id));
     });
@@ -79,21 +73,21 @@ describe("of a few", () => {
 
   for (const status of ["pending", "succeeded", "failed"]) {
     test(`?status=${status} has those alone, in one page or several`, async () => {
-      const { all, sizes } = await walk(id, { status, limit: "7" });
+      const { all, sizes } = await listAll(id, { status, limit: "7" });
       assert.deepEqual(sizes, [7, 7, 6]);
       assert.ok(all.every((delivery) => delivery["status"] === status));
-      assert.deepEqual((await caller.deliveries(id, { status })).data, all);
+      assert.deepEqual((await endpoints.deliveries(id, { status })).data, all);
     });
   }
 
   test("has whole records, as reading one gives", async () => {
-    const [first = {}] = (await caller.deliveries(id, { limit: "1" })).data;
-    assert.deepEqual((await caller.ask("GET", `/${id}/deliveries/${String(first["id"])}`)).json, first);
+    const [first = {}] = (await endpoints.deliveries(id, { limit: "1" })).data;
+    assert.deepEqual((await endpoints.request("GET", `/${id}/deliveries/${String(first["id"])}`)).json, first);
   });
 
   for (const query of ["status=lost", "status=", "limit=0", "cursor=abc", "event_id=x"]) {
     test(`?${query} is a 400 that names it`, async () => {
-      const reply = await caller.ask("GET", `/${id}/deliveries?${query}`);
+      const reply = await endpoints.request("GET", `/${id}/deliveries?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map(({ parameter }) => parameter)), new Set([query.split("=")[0]]));
     });
@@ -102,8 +96,8 @@ describe("of a few", () => {
 
 test("of very many finds the few of a rare status, by short pages with a cursor", async () => {
   const id = await withDeliveries(12_000, "case when n in (1, 4999, 5000, 5001, 7777, 10001, 12000) then 'failed' else 'succeeded' end");
-  assert.deepEqual((await walk(id, { status: "failed", limit: "100" })).sizes, [3, 2, 2]);
-  assert.equal((await walk(id, { status: "failed", limit: "2" })).all.length, 7);
-  assert.deepEqual((await walk(id, { status: "pending" })).sizes, [0, 0, 0]);
-  assert.equal((await caller.deliveries(id, { status: "succeeded", limit: "100" })).data.length, 100);
+  assert.deepEqual((await listAll(id, { status: "failed", limit: "100" })).sizes, [3, 2, 2]);
+  assert.equal((await listAll(id, { status: "failed", limit: "2" })).all.length, 7);
+  assert.deepEqual((await listAll(id, { status: "pending" })).sizes, [0, 0, 0]);
+  assert.equal((await endpoints.deliveries(id, { status: "succeeded", limit: "100" })).data.length, 100);
 });

@@ -1,18 +1,19 @@
 /** What may not be said of an endpoint: faults of the request, each with its place, and URLs that this service may not call. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { endpointCaller, URL_TEXT, type EndpointCaller } from "../support/endpoint-caller.ts";
+import { clientOf } from "../support/client.ts";
+import { URL_TEXT, type EndpointClient } from "../support/client/endpoints.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 
 let godwit: Godwit;
 let key: string;
-let caller: EndpointCaller;
+let endpoints: EndpointClient;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
   key = await godwit.key();
-  caller = endpointCaller(godwit, key);
+  endpoints = clientOf(godwit, key).endpoints;
 });
 after(() => godwit.stop());
 
@@ -87,12 +88,12 @@ describe("a bad request", () => {
 
   let id: string;
   before(async () => {
-    id = String((await caller.create())["id"]);
+    id = String((await endpoints.create())["id"]);
   });
 
   const refuse = (method: string, path: () => string, [what, body, faults]: (typeof BOTH)[number]): void => {
     test(`${method} with ${what} is a 400 with its place`, async () => {
-      const reply = await caller.ask(method, path(), { body });
+      const reply = await endpoints.request(method, path(), { body });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer = "?", code }) => [pointer, code])), faults);
       assert.equal(faultsOf(reply).length, Object.keys(faults).length);
@@ -103,20 +104,20 @@ describe("a bad request", () => {
   for (const row of RECOVER) refuse("POST", () => `/${id}/recover`, row);
 
   test("none of them made an endpoint or changed the one", async () => {
-    const own = endpointCaller(godwit, await godwit.key({ account: "refused" }));
-    await own.ask("POST", "", { body: { url: "ftp://x" } });
+    const own = clientOf(godwit, await godwit.key({ account: "refused" })).endpoints;
+    await own.request("POST", "", { body: { url: "ftp://x" } });
     assert.deepEqual((await own.list()).data, []);
-    const { updated_at: updatedAt, created_at: createdAt } = await caller.read(id);
+    const { updated_at: updatedAt, created_at: createdAt } = await endpoints.read(id);
     assert.equal(updatedAt, createdAt);
   });
 });
 
 describe("a URL that may not be called", () => {
   let allowing: Godwit;
-  let allowed: EndpointCaller;
+  let allowed: EndpointClient;
   before(async () => {
     allowing = await startGodwit({ databaseUrl: godwit.databaseUrl, env: { GODWIT_WEBHOOK_ALLOW: "10.1.0.0/16, fd00::/8" } });
-    allowed = endpointCaller(allowing, key);
+    allowed = clientOf(allowing, key).endpoints;
   });
   after(() => allowing.stop());
 
@@ -155,18 +156,18 @@ describe("a URL that may not be called", () => {
   };
   for (const [url, isRefused, isRefusedThere] of ROWS) {
     test(`${url} is ${isRefused ? "refused" : "taken"}, and where some are allowed ${isRefusedThere ? "refused" : "taken"}`, async () => {
-      const { id } = await caller.create();
+      const { id } = await endpoints.create();
       for (const [client, refused] of [
-        [caller, isRefused],
+        [endpoints, isRefused],
         [allowed, isRefusedThere],
       ] as const) {
-        assertAnswer(await client.ask("POST", "", { body: { url } }), 201, refused);
-        assertAnswer(await client.ask("PATCH", `/${String(id)}`, { body: { url } }), 200, refused);
+        assertAnswer(await client.request("POST", "", { body: { url } }), 201, refused);
+        assertAnswer(await client.request("PATCH", `/${String(id)}`, { body: { url } }), 200, refused);
       }
-      assert.equal((await caller.read(id))["url"], isRefused && isRefusedThere ? URL_TEXT : url);
+      assert.equal((await endpoints.read(id))["url"], isRefused && isRefusedThere ? URL_TEXT : url);
       // What was not asked to change is not looked at again.
-      await caller.edit(id, { description: "another" });
-      for (const each of (await caller.list({ limit: "100" })).data) await caller.remove(each["id"]);
+      await endpoints.edit(id, { description: "another" });
+      for (const each of (await endpoints.list({ limit: "100" })).data) await endpoints.remove(each["id"]);
     });
   }
 });

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { endpointCaller, URL_TEXT, type EndpointCaller } from "../support/endpoint-caller.ts";
+import { clientOf } from "../support/client.ts";
+import { URL_TEXT, type EndpointClient } from "../support/client/endpoints.ts";
 import { assertProblem } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
@@ -12,13 +13,13 @@ import { rowId, waitingFor } from "../support/tables.ts";
 let godwit: Godwit;
 let other: Godwit;
 let key: string;
-let caller: EndpointCaller;
+let endpoints: EndpointClient;
 before(async () => {
   godwit = await startGodwit();
   other = await startGodwit({ databaseUrl: godwit.databaseUrl });
   await godwit.unlimited();
   key = await godwit.key();
-  caller = endpointCaller(godwit, key);
+  endpoints = clientOf(godwit, key).endpoints;
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
@@ -26,15 +27,15 @@ type Place = { id: string; delivery: string };
 
 /** An endpoint that was told of an event, in vain. */
 async function place(): Promise<Place> {
-  const id = String((await caller.create())["id"]);
-  const event = rowId(await caller.test(id));
+  const id = String((await endpoints.create())["id"]);
+  const event = rowId(await endpoints.test(id));
   await godwit.rows("delete from webhook_queue where endpoint_id = $1", [rowId(id)]);
   await godwit.rows(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
     [rowId(id), event],
   );
-  return { id, delivery: String((await caller.deliveries(id)).data[0]?.["id"]) };
+  return { id, delivery: String((await endpoints.deliveries(id)).data[0]?.["id"]) };
 }
 
 type Row = {
@@ -56,7 +57,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     status: 201,
     body: { url: URL_TEXT, description: "one" },
     another: { url: URL_TEXT },
-    trace: async (_, { json }) => (await caller.list({ limit: "100" })).data.filter(({ id }) => String(id) >= String(json["id"])).length,
+    trace: async (_, { json }) => (await endpoints.list({ limit: "100" })).data.filter(({ id }) => String(id) >= String(json["id"])).length,
   },
   change: {
     method: "PATCH",
@@ -64,7 +65,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     status: 200,
     body: { description: "new" },
     another: { description: "other" },
-    trace: ({ id }) => caller.read(id),
+    trace: ({ id }) => endpoints.read(id),
   },
   rotate: { method: "POST", path: ({ id }) => `/${id}/rotate_secret`, status: 200, trace: sealedSecret },
   test: { method: "POST", path: ({ id }) => `/${id}/test`, status: 202, trace: ({ id }) => waitingFor(godwit, id) },
@@ -80,7 +81,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     status: 202,
     body: { since: "2026-01-01T00:00:00Z" },
     another: { since: "2026-01-02T00:00:00Z" },
-    trace: ({ id }) => caller.read(id),
+    trace: ({ id }) => endpoints.read(id),
   },
 };
 
@@ -89,19 +90,19 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
     test("is done once for a key; a repetition gets the same bytes, on every node", async () => {
       const at = await place();
       const options = { body, idempotencyKey: randomUUID() };
-      const first = await caller.ask(method, path(at), options);
+      const first = await endpoints.request(method, path(at), options);
       assert.equal(first.status, status, first.text);
       assert.equal(isReplay(first), false);
       const left = await trace(at, first);
-      assertReplayOf(first, await caller.ask(method, path(at), options));
-      assertReplayOf(first, await endpointCaller(other, key).ask(method, path(at), options));
+      assertReplayOf(first, await endpoints.request(method, path(at), options));
+      assertReplayOf(first, await clientOf(other, key).endpoints.request(method, path(at), options));
       assert.deepEqual(await trace(at, first), left);
     });
 
     test("is done each time without a key, and with another one", async () => {
       const at = await place();
       for (const idempotencyKey of [{}, {}, { idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }]) {
-        const reply = await caller.ask(method, path(at), { body, ...idempotencyKey });
+        const reply = await endpoints.request(method, path(at), { body, ...idempotencyKey });
         assert.deepEqual([reply.status, isReplay(reply)], [status, false], reply.text);
       }
     });
@@ -109,34 +110,34 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
     test("a key that was used for something else is refused, and does nothing", async () => {
       const at = await place();
       const idempotencyKey = randomUUID();
-      await caller.ask(method, path(at), { body, idempotencyKey });
-      if (another !== undefined) assertReused(await caller.ask(method, path(at), { body: another, idempotencyKey }));
-      assertReused(await caller.ask("POST", "", { body: { url: "https://example.org/reused" }, idempotencyKey }));
-      assert.ok((await caller.list({ limit: "100" })).data.every(({ url }) => url !== "https://example.org/reused"));
+      await endpoints.request(method, path(at), { body, idempotencyKey });
+      if (another !== undefined) assertReused(await endpoints.request(method, path(at), { body: another, idempotencyKey }));
+      assertReused(await endpoints.request("POST", "", { body: { url: "https://example.org/reused" }, idempotencyKey }));
+      assert.ok((await endpoints.list({ limit: "100" })).data.every(({ url }) => url !== "https://example.org/reused"));
     });
 
     test("while the first request runs, others with its key are conflicts, on every node", async () => {
       const at = await place();
       const options = { body, idempotencyKey: randomUUID() };
       await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
-      const first = caller.ask(method, path(at), options);
+      const first = endpoints.request(method, path(at), options);
       await lock.waiting();
-      assertConflict(await caller.ask(method, path(at), options));
-      assertConflict(await endpointCaller(other, key).ask(method, path(at), options));
+      assertConflict(await endpoints.request(method, path(at), options));
+      assertConflict(await clientOf(other, key).endpoints.request(method, path(at), options));
       await lock.release();
       assert.equal((await first).status, status);
-      assertReplayOf(await first, await caller.ask(method, path(at), options));
+      assertReplayOf(await first, await endpoints.request(method, path(at), options));
     });
 
     test("of thirty at once with one key, over two nodes, one is done", async () => {
       const at = await place();
       const options = { body, idempotencyKey: randomUUID() };
-      const nodes = [caller, endpointCaller(other, key)];
+      const nodes = [endpoints, clientOf(other, key).endpoints];
       const replies = await Promise.all(
-        Array.from({ length: 30 }, (_, index) => nodes[index % 2]?.ask(method, path(at), options) as Promise<Reply>),
+        Array.from({ length: 30 }, (_, index) => nodes[index % 2]?.request(method, path(at), options) as Promise<Reply>),
       );
       const first = assertOneExecution(replies, status);
-      assertReplayOf(first, await caller.ask(method, path(at), options));
+      assertReplayOf(first, await endpoints.request(method, path(at), options));
       if (what === "create" || what === "test") assert.equal(await trace(at, first), 1);
     });
   });
@@ -144,11 +145,11 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
 
 test("a key that showed a secret shows nothing to another kind of request, nor to another environment", async () => {
   const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
-  const { json } = await caller.ask("POST", "", options);
+  const { json } = await endpoints.request("POST", "", options);
   const message = await godwit.send(key, {}, { idempotencyKey: options.idempotencyKey });
   assertReused(message);
   assert.ok(!message.text.includes("whsec_"));
-  const elsewhere = await endpointCaller(godwit, await godwit.key({ environment: "live" })).ask("POST", "", options);
+  const elsewhere = await clientOf(godwit, await godwit.key({ environment: "live" })).endpoints.request("POST", "", options);
   assert.deepEqual([elsewhere.status, isReplay(elsewhere)], [201, false]);
   assert.notEqual(elsewhere.json["secret"], json["secret"]);
 });
@@ -163,10 +164,10 @@ describe("what is not done", () => {
       ["PATCH", `/${id}`],
     ] as const) {
       const options = { body: { url: "https://10.0.0.1/hook" }, idempotencyKey: randomUUID() };
-      const first = await caller.ask(method, path, options);
+      const first = await endpoints.request(method, path, options);
       assertProblem(first, "endpoint_url_refused");
-      assertReplayOf(first, await caller.ask(method, path, options));
-      assertReused(await caller.ask(method, path, { ...options, body: { url: URL_TEXT } }));
+      assertReplayOf(first, await endpoints.request(method, path, options));
+      assertReused(await endpoints.request(method, path, { ...options, body: { url: URL_TEXT } }));
     }
   });
 
@@ -174,14 +175,14 @@ describe("what is not done", () => {
     test(`a ${what} that was refused because the endpoint is disabled stays so under its key, after it is enabled`, async () => {
       const { method, path, body, status } = ROWS[what] as Row;
       const at = await place();
-      await caller.edit(at.id, { status: "disabled" });
+      await endpoints.edit(at.id, { status: "disabled" });
       const options = { body, idempotencyKey: randomUUID() };
-      const first = await caller.ask(method, path(at), options);
+      const first = await endpoints.request(method, path(at), options);
       assertProblem(first, "endpoint_disabled");
-      await caller.edit(at.id, { status: "enabled" });
-      assertReplayOf(first, await caller.ask(method, path(at), options));
+      await endpoints.edit(at.id, { status: "enabled" });
+      assertReplayOf(first, await endpoints.request(method, path(at), options));
       assert.equal(await waitingFor(godwit, at.id), 0);
-      assert.equal((await caller.ask(method, path(at), { body })).status, status);
+      assert.equal((await endpoints.request(method, path(at), { body })).status, status);
     });
   }
 
@@ -189,34 +190,34 @@ describe("what is not done", () => {
     test(`a ${what} of what is not there leaves its key unused`, async () => {
       const idempotencyKey = randomUUID();
       for (let time = 0; time < 2; time += 1) {
-        const reply = await caller.ask(method, path(NOBODY), { body, idempotencyKey });
+        const reply = await endpoints.request(method, path(NOBODY), { body, idempotencyKey });
         assertProblem(reply, "not_found");
         assert.equal(isReplay(reply), false);
       }
       assert.equal(await isStored(godwit, idempotencyKey), false);
-      assert.equal((await caller.ask("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
+      assert.equal((await endpoints.request("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
     });
   }
 
   test("a bad request leaves its key unused", async () => {
     const idempotencyKey = randomUUID();
-    assertProblem(await caller.ask("POST", "", { body: { url: "ftp://x" }, idempotencyKey }), "invalid_request_payload");
-    assert.equal((await caller.ask("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
+    assertProblem(await endpoints.request("POST", "", { body: { url: "ftp://x" }, idempotencyKey }), "invalid_request_payload");
+    assert.equal((await endpoints.request("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
   });
 
   test("a delete takes no notice of a key", async () => {
     const { id } = await place();
     const options = { idempotencyKey: randomUUID() };
-    assert.equal((await caller.ask("DELETE", `/${id}`, options)).status, 200);
-    assertProblem(await caller.ask("DELETE", `/${id}`, options), "not_found");
+    assert.equal((await endpoints.request("DELETE", `/${id}`, options)).status, 200);
+    assertProblem(await endpoints.request("DELETE", `/${id}`, options), "not_found");
     assert.equal(await isStored(godwit, options.idempotencyKey), false);
   });
 
   test("an answer outlives its endpoint", async () => {
     const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
-    const first = await caller.ask("POST", "", options);
-    await caller.remove(first.json["id"]);
-    assertReplayOf(first, await caller.ask("POST", "", options));
-    assertProblem(await caller.ask("GET", `/${String(first.json["id"])}`), "not_found");
+    const first = await endpoints.request("POST", "", options);
+    await endpoints.remove(first.json["id"]);
+    assertReplayOf(first, await endpoints.request("POST", "", options));
+    assertProblem(await endpoints.request("GET", `/${String(first.json["id"])}`), "not_found");
   });
 });

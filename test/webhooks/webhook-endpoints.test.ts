@@ -4,7 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
 import { MAX_ENDPOINTS_EACH } from "../../src/webhooks/endpoint.ts";
 import { EVENT_TYPES } from "../../src/events/event.ts";
-import { endpointCaller, URL_TEXT, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { clientOf, clientOfAccount } from "../support/client.ts";
+import { URL_TEXT, type EndpointClient } from "../support/client/endpoints.ts";
+import { itemsOf, walk, type Json } from "../support/client/request.ts";
 import { assertProblem, faultsOf } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { lockTable } from "../support/locks.ts";
@@ -13,26 +15,22 @@ import type { Environment } from "../../src/storage/owner.ts";
 
 let godwit: Godwit;
 let key: string;
-let caller: EndpointCaller;
+let endpoints: EndpointClient;
 before(async () => {
   godwit = await startGodwit();
   await godwit.unlimited();
   key = await godwit.key();
-  caller = endpointCaller(godwit, key);
+  endpoints = clientOf(godwit, key).endpoints;
 });
 after(() => godwit.stop());
 
-/** A client of an account of its own, so that a test knows all there is. */
-async function alone(account: string, environment: Environment = "test"): Promise<EndpointCaller> {
-  const own = await godwit.key({ account, environment });
-  await godwit.unlimited();
-  return endpointCaller(godwit, own);
-}
+const alone = async (account: string, environment: Environment = "test"): Promise<EndpointClient> =>
+  (await clientOfAccount(godwit, account, { environment })).endpoints;
 
 describe("create", () => {
   test("answers 201 with the place, the whole record and a secret of Standard Webhooks", async () => {
     const body = { url: `${URL_TEXT}?a=1`, description: "Läden", event_types: ["message.sent", "endpoint.*"] };
-    const reply = await caller.ask("POST", "", { body });
+    const reply = await endpoints.request("POST", "", { body });
     assert.equal(reply.status, 201, reply.text);
     const { id, secret, created_at: createdAt, updated_at: updatedAt, ...rest } = reply.json;
     assert.match(String(id), /^whe_[0-9a-z]{26}$/);
@@ -60,26 +58,26 @@ describe("create", () => {
     "an empty description": { description: "" },
   })) {
     test(`what is ${what} is no description, and all events`, async () => {
-      const { description, event_types: types } = await caller.create(fields);
+      const { description, event_types: types } = await endpoints.create(fields);
       assert.deepEqual([description, types], [null, ["*"]]);
     });
   }
 
   test("the secret is shown this once, and each endpoint has another", async () => {
-    const [first, second] = [await caller.create(), await caller.create()];
+    const [first, second] = [await endpoints.create(), await endpoints.create()];
     assert.notEqual(first["secret"], second["secret"]);
     const { secret, ...record } = first;
-    assert.deepEqual(await caller.read(first["id"]), record);
+    assert.deepEqual(await endpoints.read(first["id"]), record);
     for (const path of ["", `/${String(first["id"])}`, `/${String(first["id"])}/deliveries`])
-      assert.ok(!(await caller.ask("GET", path)).text.includes(String(secret)));
-    assert.ok(!JSON.stringify(await caller.edit(first["id"], { description: "x" })).includes("whsec_"));
+      assert.ok(!(await endpoints.request("GET", path)).text.includes(String(secret)));
+    assert.ok(!JSON.stringify(await endpoints.edit(first["id"], { description: "x" })).includes("whsec_"));
   });
 
   test("every type and kind can be asked for, fifty at most, and lengths are counted in characters", async () => {
     const all = ["*", "message.*", "endpoint.*", "webhook.*", ...EVENT_TYPES];
-    assert.deepEqual((await caller.create({ event_types: all }))["event_types"], all);
+    assert.deepEqual((await endpoints.create({ event_types: all }))["event_types"], all);
     const fifty = Array.from({ length: 50 }, () => "message.sent");
-    await caller.create({ event_types: fifty, description: "🐦".repeat(256), url: URL_TEXT.padEnd(2_048, "x") });
+    await endpoints.create({ event_types: fifty, description: "🐦".repeat(256), url: URL_TEXT.padEnd(2_048, "x") });
   });
 });
 
@@ -90,24 +88,15 @@ describe("list", () => {
     const newestFirst: Json[] = [];
     for (let index = 0; index < 7; index += 1) newestFirst.unshift(await own.read((await own.create())["id"]));
     for (const limit of [1, 3, 6, 7, 100]) {
-      const found: Json[] = [];
-      let pages = 0;
-      let cursor: string | null = null;
-      do {
-        const page = await own.list({ limit: String(limit), ...(cursor === null ? {} : { cursor }) });
-        assert.equal(page.has_more, page.next_cursor !== null);
-        found.push(...page.data);
-        pages += 1;
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-      assert.deepEqual(found, newestFirst);
-      assert.equal(pages, Math.ceil(7 / limit));
+      const pages = await walk(own.list, { limit: String(limit) });
+      assert.deepEqual(itemsOf(pages), newestFirst);
+      assert.equal(pages.length, Math.ceil(7 / limit));
     }
   });
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=enabled"]) {
     test(`?${query} is a 400 that names it`, async () => {
-      const reply = await caller.ask("GET", `?${query}`);
+      const reply = await endpoints.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
         faultsOf(reply).map(({ parameter }) => parameter),
@@ -132,30 +121,30 @@ describe("change", () => {
   ];
   for (const [what, body, changes] of ROWS) {
     test(`of ${what} changes that and nothing else`, async () => {
-      const { secret: _, updated_at: madeAt, ...record } = await caller.create(FIRST);
-      const { updated_at: changedAt, ...changed } = await caller.edit(record["id"], body);
+      const { secret: _, updated_at: madeAt, ...record } = await endpoints.create(FIRST);
+      const { updated_at: changedAt, ...changed } = await endpoints.edit(record["id"], body);
       assert.deepEqual(changed, { ...record, ...changes });
       assert.ok(String(changedAt) >= String(madeAt));
-      assert.deepEqual(await caller.read(record["id"]), { ...changed, updated_at: changedAt });
+      assert.deepEqual(await endpoints.read(record["id"]), { ...changed, updated_at: changedAt });
     });
   }
 
   test("enabled again, an endpoint has no reason to be disabled and has not failed", async () => {
-    const { id } = await caller.create();
+    const { id } = await endpoints.create();
     await godwit.rows("update webhook_endpoints set failing_since = '2026-01-02T03:04:05.678Z' where id = $1", [rowId(id)]);
-    assert.equal((await caller.read(id))["failing_since"], "2026-01-02T03:04:05.678Z");
-    assert.equal((await caller.edit(id, { description: "still failing" }))["failing_since"], "2026-01-02T03:04:05.678Z");
-    assert.equal((await caller.edit(id, { status: "disabled" }))["failing_since"], "2026-01-02T03:04:05.678Z");
-    const { status, disabled_reason: reason, failing_since: since } = await caller.edit(id, { status: "enabled" });
+    assert.equal((await endpoints.read(id))["failing_since"], "2026-01-02T03:04:05.678Z");
+    assert.equal((await endpoints.edit(id, { description: "still failing" }))["failing_since"], "2026-01-02T03:04:05.678Z");
+    assert.equal((await endpoints.edit(id, { status: "disabled" }))["failing_since"], "2026-01-02T03:04:05.678Z");
+    const { status, disabled_reason: reason, failing_since: since } = await endpoints.edit(id, { status: "enabled" });
     assert.deepEqual([status, reason, since], ["enabled", null, null]);
   });
 
   for (const reason of ["gone", "failing"]) {
     test(`one that is disabled because it is ${reason} says so until it is enabled`, async () => {
-      const { id } = await caller.create();
+      const { id } = await endpoints.create();
       await godwit.rows("update webhook_endpoints set status = 'disabled', disabled_reason = $2 where id = $1", [rowId(id), reason]);
-      assert.equal((await caller.edit(id, { status: "disabled" }))["disabled_reason"], reason);
-      assert.equal((await caller.edit(id, { status: "enabled" }))["disabled_reason"], null);
+      assert.equal((await endpoints.edit(id, { status: "disabled" }))["disabled_reason"], reason);
+      assert.equal((await endpoints.edit(id, { status: "enabled" }))["disabled_reason"], null);
     });
   }
 
@@ -171,15 +160,15 @@ describe("change", () => {
 
 describe("delete", () => {
   test("takes the endpoint away for good, with what is known of its deliveries", async () => {
-    const { id } = await caller.create();
-    assert.deepEqual(await caller.remove(id), { id, object: "webhook_endpoint", deleted: true });
+    const { id } = await endpoints.create();
+    assert.deepEqual(await endpoints.remove(id), { id, object: "webhook_endpoint", deleted: true });
     for (const [method, path] of [
       ["GET", ""],
       ["GET", "/deliveries"],
       ["DELETE", ""],
     ] as const)
-      assertProblem(await caller.ask(method, `/${String(id)}${path}`), "not_found");
-    assert.ok((await caller.list({ limit: "100" })).data.every((endpoint) => endpoint["id"] !== id));
+      assertProblem(await endpoints.request(method, `/${String(id)}${path}`), "not_found");
+    assert.ok((await endpoints.list({ limit: "100" })).data.every((endpoint) => endpoint["id"] !== id));
     await godwit.send(key);
     assert.equal(await waitingFor(godwit, id), 0);
   });
@@ -197,7 +186,7 @@ test("an environment may have so many endpoints and no more, whoever asks at the
   );
   // They have counted what there is, and cannot add to it yet.
   await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
-  const asked = Array.from({ length: 6 }, () => own.ask("POST", "", { body: { url: URL_TEXT } }));
+  const asked = Array.from({ length: 6 }, () => own.request("POST", "", { body: { url: URL_TEXT } }));
   await lock.waiting(6);
   await lock.release();
   const storm = await Promise.all(asked);
@@ -205,10 +194,10 @@ test("an environment may have so many endpoints and no more, whoever asks at the
   assert.equal(refused.length, 5);
   for (const reply of refused) assertProblem(reply, "too_many_endpoints");
   await (await alone("very many", "live")).create();
-  await caller.create();
+  await endpoints.create();
   await own.remove(id);
   await own.create();
-  assertProblem(await own.ask("POST", "", { body: { url: URL_TEXT } }), "too_many_endpoints");
+  assertProblem(await own.request("POST", "", { body: { url: URL_TEXT } }), "too_many_endpoints");
 });
 
 /** Every operation, on an endpoint and a delivery of it. */
@@ -229,17 +218,17 @@ const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope
 describe("who may", () => {
   let endpoint: Json;
   let delivery: string;
-  let strangers: EndpointCaller[];
+  let strangers: EndpointClient[];
   before(async () => {
-    endpoint = await caller.create();
-    const event = rowId(await caller.test(endpoint["id"]));
+    endpoint = await endpoints.create();
+    const event = rowId(await endpoints.test(endpoint["id"]));
     await godwit.rows(
       `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
        select account_id, environment, id, $2, $2, 'webhook.test', 'failed', '[]', now() from webhook_endpoints where id = $1`,
       [rowId(endpoint["id"]), event],
     );
-    delivery = String((await caller.deliveries(endpoint["id"])).data[0]?.["id"]);
-    strangers = [await alone("a stranger"), endpointCaller(godwit, await godwit.key({ environment: "live" }))];
+    delivery = String((await endpoints.deliveries(endpoint["id"])).data[0]?.["id"]);
+    strangers = [await alone("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).endpoints];
     await godwit.unlimited();
   });
   const at = (path: string, id: unknown = endpoint["id"]): string => path.replace("{id}", String(id)).replace("{delivery}", delivery);
@@ -247,36 +236,36 @@ describe("who may", () => {
   for (const [method, path, scope, body] of OPERATIONS) {
     test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
       const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
-      const reply = await endpointCaller(godwit, others).ask(method, at(path), { body });
+      const reply = await clientOf(godwit, others).endpoints.request(method, at(path), { body });
       assertProblem(reply, "forbidden_insufficient_scope");
       assert.deepEqual(reply.json["required_scopes"], [scope]);
-      const enough = endpointCaller(godwit, await godwit.key({ scopes: [scope] }));
-      const own = method === "DELETE" ? (await caller.create())["id"] : endpoint["id"];
-      assert.ok((await enough.ask(method, at(path, own), { body })).status < 300);
+      const enough = clientOf(godwit, await godwit.key({ scopes: [scope] })).endpoints;
+      const own = method === "DELETE" ? (await endpoints.create())["id"] : endpoint["id"];
+      assert.ok((await enough.request(method, at(path, own), { body })).status < 300);
     });
 
     if (!path.includes("{id}")) continue;
     test(`${method} ${path} finds nothing of another account or environment`, async () => {
-      for (const stranger of strangers) assertProblem(await stranger.ask(method, at(path), { body }), "not_found");
+      for (const stranger of strangers) assertProblem(await stranger.request(method, at(path), { body }), "not_found");
     });
     test(`${method} ${path} finds nothing by an id that is none`, async () => {
       const suffix = String(endpoint["id"]).slice(4);
       for (const id of ["whe_", "whe_x", `evt_${suffix}`, suffix, `whe_${suffix.toUpperCase()}`, `whe_${suffix}0`])
-        assertProblem(await caller.ask(method, at(path, id), { body }), "not_found");
+        assertProblem(await endpoints.request(method, at(path, id), { body }), "not_found");
     });
   }
 
   for (const [method, path] of OPERATIONS.filter((row) => row[1].includes("{delivery}"))) {
     test(`${method} ${path} finds only deliveries of that endpoint`, async () => {
-      const { id } = await caller.create();
-      assertProblem(await caller.ask(method, at(path, id)), "not_found");
+      const { id } = await endpoints.create();
+      assertProblem(await endpoints.request(method, at(path, id)), "not_found");
       const unknown = `/${String(endpoint["id"])}${path.replace("/{id}", "").replace("{delivery}", "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c")}`;
-      assertProblem(await caller.ask(method, unknown), "not_found");
+      assertProblem(await endpoints.request(method, unknown), "not_found");
     });
   }
 
   test("to strangers the lists are empty, and what they tried changed nothing", async () => {
     for (const stranger of strangers) assert.deepEqual((await stranger.list()).data, []);
-    assert.equal((await caller.read(endpoint["id"]))["status"], "enabled");
+    assert.equal((await endpoints.read(endpoint["id"]))["status"], "enabled");
   });
 });

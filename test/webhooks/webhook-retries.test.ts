@@ -431,7 +431,7 @@ describe("recovery", () => {
     assert.deepEqual([enabled["status"], enabled["failing_since"], enabled["disabled_reason"]], ["enabled", null, null]);
     await endpoint.test();
     assert.equal(endpoint.calls.length, 3, "what it missed does not come by itself");
-    const recovering = await endpoint.do("recover", { since });
+    const recovering = await endpoint.client.recover(endpoint.id, since);
     assert.notEqual(recovering["recovery"], null);
     const calls = await endpoint.heard(5);
     await endpoint.idle();
@@ -443,7 +443,7 @@ describe("recovery", () => {
     assert.deepEqual(new Set(deliveries.map(({ status }) => status)), new Set(["succeeded"]));
     assert.equal(deliveries.length, 4, "one for each event, and one for the test");
     // A second one finds nothing.
-    await endpoint.do("recover", { since });
+    await endpoint.client.recover(endpoint.id, since);
     await until("the second to be over", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
     await endpoint.test();
     assert.equal(endpoint.calls.length, 6);
@@ -461,7 +461,7 @@ describe("recovery", () => {
     const messages = await Promise.all(Array.from({ length: 20 }, () => customer.send()));
     await witness.heard(21);
     const late = await customer.endpoint(hook, ["message.sent", "message.delivered"]);
-    await late.do("recover", { since });
+    await late.client.recover(late.id, since);
     const calls = await late.heard(40);
     await late.idle();
     assert.equal(late.calls.length, 40);
@@ -491,7 +491,7 @@ describe("what waits for an endpoint", () => {
     await endpoint.makeDue();
     await endpoint.idle();
     assert.equal(endpoint.calls.length, 1);
-    const reply = await endpoint.customer.ask("GET", `/v1/webhook_endpoints/${endpoint.id}/deliveries`);
+    const reply = await endpoint.client.request("GET", `/${endpoint.id}/deliveries`);
     assert.equal(reply.status, 404);
   });
 

@@ -6,7 +6,9 @@ import { secretPlace } from "../../src/webhooks/endpoint.ts";
 import { newId, type EndpointId } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
 import { uuidToText } from "../../src/lib/uuid.ts";
-import { endpointCaller, type EndpointCaller, type Json } from "../support/endpoint-caller.ts";
+import { clientOf } from "../support/client.ts";
+import type { EndpointClient } from "../support/client/endpoints.ts";
+import type { Json } from "../support/client/request.ts";
 import { createDatabase } from "../support/database.ts";
 import { SECRET_KEY, spawnGodwit, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK, HookServer, isSignedBy } from "../support/hook-server.ts";
@@ -50,16 +52,16 @@ function formsOf(secret: unknown): string[] {
 describe("at rest", () => {
   test("no table and no log has a secret in any form, and the sealed answers are replayed", async () => {
     await using godwit = await startGodwit(ROLES);
-    const caller = endpointCaller(godwit, await godwit.key());
+    const endpoints = clientOf(godwit, await godwit.key()).endpoints;
     const create = { body: { url: hooks.url() }, idempotencyKey: randomUUID() };
-    const created = await caller.ask("POST", "", create);
+    const created = await endpoints.request("POST", "", create);
     const { id } = created.json;
     const rotate = { idempotencyKey: randomUUID() };
-    const rotated = await caller.ask("POST", `/${String(id)}/rotate_secret`, rotate);
-    const last = await caller.rotate(id);
-    await hooks.told(await caller.test(id));
-    assertReplayOf(created, await caller.ask("POST", "", create));
-    assertReplayOf(rotated, await caller.ask("POST", `/${String(id)}/rotate_secret`, rotate));
+    const rotated = await endpoints.request("POST", `/${String(id)}/rotate_secret`, rotate);
+    const last = await endpoints.rotate(id);
+    await hooks.told(await endpoints.test(id));
+    assertReplayOf(created, await endpoints.request("POST", "", create));
+    assertReplayOf(rotated, await endpoints.request("POST", `/${String(id)}/rotate_secret`, rotate));
 
     const text = await everything(godwit);
     assert.ok(text.includes(hooks.url()) && text.includes(create.idempotencyKey) && text.includes("webhook.test"), "all is looked at");
@@ -71,58 +73,58 @@ describe("at rest", () => {
 
   test("a secret that was put in another's place signs nothing", async () => {
     await using godwit = await startGodwit(ROLES);
-    const caller = endpointCaller(godwit, await godwit.key());
-    const [mine, yours] = [await caller.create({ url: hooks.url() }), await caller.create({ url: hooks.url("/other") })];
+    const endpoints = clientOf(godwit, await godwit.key()).endpoints;
+    const [mine, yours] = [await endpoints.create({ url: hooks.url() }), await endpoints.create({ url: hooks.url("/other") })];
     await godwit.rows("update webhook_endpoints set secret = (select secret from webhook_endpoints where id = $2) where id = $1", [
       rowId(mine["id"]),
       rowId(yours["id"]),
     ]);
-    const event = await caller.test(mine["id"]);
-    await hooks.told(await caller.test(yours["id"]), 1, "/other");
+    const event = await endpoints.test(mine["id"]);
+    await hooks.told(await endpoints.test(yours["id"]), 1, "/other");
     assert.ok(!hooks.ids().includes(event));
   });
 });
 
 describe("rotation", () => {
   let godwit: Godwit;
-  let caller: EndpointCaller;
+  let endpoints: EndpointClient;
   before(async () => {
     godwit = await startGodwit(ROLES);
     await godwit.unlimited();
-    caller = endpointCaller(godwit, await godwit.key());
+    endpoints = clientOf(godwit, await godwit.key()).endpoints;
   });
   after(() => godwit.stop());
 
   /** Which of the secrets a new event is signed by. */
-  async function signers(id: unknown, endpoints: readonly Json[]): Promise<boolean[]> {
-    const call = await hooks.told(await caller.test(id));
-    const found = endpoints.map(({ secret }) => isSignedBy(secret, call));
+  async function signers(id: unknown, records: readonly Json[]): Promise<boolean[]> {
+    const call = await hooks.told(await endpoints.test(id));
+    const found = records.map(({ secret }) => isSignedBy(secret, call));
     assert.equal(call.headers["webhook-signature"]?.split(" ").length, found.filter(Boolean).length);
     return found;
   }
 
   test("signs by the new secret and the one before it; a second one drops the first", async () => {
-    const first = await caller.create({ url: hooks.url() });
+    const first = await endpoints.create({ url: hooks.url() });
     const { id } = first;
     assert.deepEqual(await signers(id, [first]), [true]);
-    const second = await caller.rotate(id);
+    const second = await endpoints.rotate(id);
     assert.deepEqual(await signers(id, [first, second]), [true, true]);
-    const third = await caller.rotate(id);
+    const third = await endpoints.rotate(id);
     assert.deepEqual(await signers(id, [first, second, third]), [false, true, true]);
   });
 
   test("the one before counts for a day, and its end is shown", async () => {
-    const first = await caller.create({ url: hooks.url() });
+    const first = await endpoints.create({ url: hooks.url() });
     const { id } = first;
-    const { secret, ...second } = await caller.rotate(id);
+    const { secret, ...second } = await endpoints.rotate(id);
     const until = Date.parse(String(second["previous_secret_until"]));
     assert.equal(until - Date.parse(String(second["updated_at"])), DAY_MS);
     assert.ok(Math.abs(until - Date.now() - DAY_MS) < 5_000);
-    assert.deepEqual(await caller.read(id), second);
+    assert.deepEqual(await endpoints.read(id), second);
     await godwit.rows("update webhook_endpoints set previous_secret_until = now() where id = $1", [rowId(id)]);
-    assert.equal((await caller.read(id))["previous_secret_until"], null);
+    assert.equal((await endpoints.read(id))["previous_secret_until"], null);
     assert.deepEqual(await signers(id, [first, { secret }]), [false, true]);
-    await caller.edit(id, { description: "changed" });
+    await endpoints.edit(id, { description: "changed" });
     const [row] = await godwit.rows<object>("select previous_secret, previous_secret_until from webhook_endpoints where id = $1", [
       rowId(id),
     ]);
@@ -150,9 +152,9 @@ describe("the server's own key", () => {
 
     const old = await startGodwit({ ...ROLES, databaseUrl });
     const key = await old.key();
-    const created = await endpointCaller(old, key).ask("POST", "", create);
+    const created = await clientOf(old, key).endpoints.request("POST", "", create);
     const { id, secret } = created.json;
-    const rotated = await endpointCaller(old, key).rotate(id);
+    const rotated = await clientOf(old, key).endpoints.rotate(id);
     await old.stop();
 
     for (const env of [NEW_KEY, { ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: KEY_C }]) {
@@ -164,14 +166,14 @@ describe("the server's own key", () => {
 
     /** By both, as before. */
     const assertSigned = async (node: Godwit): Promise<void> => {
-      const call = await hooks.told(await endpointCaller(node, key).test(id), 1, "/changing");
+      const call = await hooks.told(await clientOf(node, key).endpoints.test(id), 1, "/changing");
       assert.deepEqual([isSignedBy(secret, call), isSignedBy(rotated["secret"], call)], [true, true]);
     };
     // Twice: a node that comes later, or is started again, finds it done.
     for (let start = 0; start < 2; start += 1) {
       await using changing = await startGodwit({ databaseUrl, roles: "api,webhooks", env: CHANGING });
       await assertSigned(changing);
-      assertReplayOf(created, await endpointCaller(changing, key).ask("POST", "", create));
+      assertReplayOf(created, await clientOf(changing, key).endpoints.request("POST", "", create));
     }
     await using changed = await startGodwit({ databaseUrl, roles: "api,webhooks", env: NEW_KEY });
     await assertSigned(changed);

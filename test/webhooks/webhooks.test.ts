@@ -1,25 +1,15 @@
 /** What endpoints are told, and what they are not: on a real service, by real receivers, checked with the stock packages. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { VERSION } from "../../src/version.ts";
-import { afterSeconds } from "../support/changing.ts";
+import { afterSeconds } from "../support/client/messages.ts";
+import { recordOf, type Json } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
 import type { Godwit, Reply } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { rowId } from "../support/tables.ts";
-import {
-  Customer,
-  Hook,
-  idsOf,
-  messageOf,
-  OK,
-  REFUSED,
-  startTelling,
-  typesOf,
-  verify,
-  type Call,
-  type Json,
-} from "../support/webhook-service.ts";
+import { Customer, Hook, idsOf, messageOf, OK, REFUSED, startTelling, typesOf, verify, type Call } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 let hook: Hook;
@@ -71,7 +61,7 @@ describe("the life of a message", () => {
     const endpoint = await customer.endpoint(hook);
     const message = await customer.send({ send_at: afterSeconds(3_600) });
     await endpoint.heard(1);
-    await customer.done("POST", `/v1/messages/${message.id}/cancel`);
+    recordOf(await customer.client.messages.cancel(message.id));
     const calls = bySequence(await endpoint.heard(2));
     assert.deepEqual(typesOf(calls), told("scheduled", "canceled"));
     await assertTold(customer, message, calls);
@@ -108,12 +98,12 @@ describe("the life of a message", () => {
       assert.deepEqual([event.data["sequence"], record["sequence"]], [index + 1, index + 1]);
       assert.equal(event.data["previous_status"], previous);
       assert.equal(record["id"], message["id"]);
-      const { text } = await customer.ask("GET", `/v1/events/${event.id}`);
+      const { text } = await customer.client.events.get(event.id);
       assert.equal(text, call.text, "the same as in the API, byte for byte");
       previous = record["status"];
     }
     assert.deepEqual(messageOf(calls[0] as Call), message, "the first is what the request was answered with");
-    const now = await customer.done("GET", `/v1/messages/${String(message["id"])}`);
+    const now = await customer.client.messages.read(message["id"]);
     // A signal that moved nothing has been noticed, and no more.
     assert.deepEqual({ ...messageOf(calls.at(-1) as Call), updated_at: now["updated_at"] }, now, "the last is what it is now");
   }
@@ -139,7 +129,7 @@ test("the largest message there can be is told in less than 20 kB", async () => 
   const fields = { recipient: "+14155550123", channel: "whatsapp", body: "ü".repeat(4_096) };
   const send = (length: number): Promise<Reply> => {
     const metadata = { a: bird, b: bird, c: bird, d: "x".repeat(500), e: "x".repeat(500), f: "x".repeat(480), g: "x".repeat(length) };
-    return customer.ask("POST", "/v1/messages", { ...fields, metadata });
+    return customer.client.messages.post({ ...fields, metadata }, { idempotencyKey: randomUUID() });
   };
   // A little more than is taken, then less and less.
   let length = 500;
@@ -159,7 +149,7 @@ describe("secrets", () => {
     const endpoint = await (await Customer.of(godwit)).endpoint(hook);
     const first = await endpoint.test();
     verify(first, endpoint.secret);
-    const secret = String((await endpoint.do("rotate_secret"))["secret"]);
+    const secret = String((await endpoint.client.rotate(endpoint.id))["secret"]);
     assert.notEqual(secret, endpoint.secret);
     const during = await endpoint.test();
     assert.match(String(during.headers["webhook-signature"]), /^v1,\S{44} v1,\S{44}$/);
@@ -258,7 +248,7 @@ test("what was redacted before it could be told is told without what a person wr
   const message = await customer.send({ body: "the eagle lands at noon", metadata: { patient: "4711" } });
   await Promise.all([endpoint.heard(4), witness.heard(4)]);
   await until("four refusals to be on record", async () => ((await endpoint.deliveries()).length === 4 ? true : undefined));
-  await customer.done("POST", `/v1/messages/${message.id}/redact`);
+  recordOf(await customer.client.messages.redact(message.id));
   hook.behave = () => OK;
   await endpoint.makeDue();
   const again = (await endpoint.heard(8)).slice(4);
@@ -288,7 +278,7 @@ describe("what is kept of an answer", () => {
     test(sentence, async () => {
       const endpoint = await (await Customer.of(godwit)).endpoint(hook);
       hook.behave = ({ path }) => (path === endpoint.path ? { status: 202, body } : OK);
-      await endpoint.do("test");
+      await endpoint.client.test(endpoint.id);
       const { status, attempts, next_attempt_at: next, event_type: type } = await endpoint.tried(1);
       assert.deepEqual([status, next, type], ["succeeded", null, "webhook.test"]);
       const [attempt] = attempts;
@@ -312,7 +302,7 @@ test("metrics count tries by what became of them, how long they took, and what w
     hook.behave = () => answer;
     await endpoint.test();
   }
-  await closed.do("test");
+  await closed.client.test(closed.id);
   await closed.tried(1);
   await until("two to be on record", async () => ((await endpoint.deliveries()).length === 2 ? true : undefined));
   const now = await attempts();
