@@ -17,7 +17,7 @@ let server: Server;
 let apiKey: string;
 let client: Godwit;
 before(async () => {
-  server = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  server = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
   await server.unlimited();
   apiKey = await server.key();
   client = new Godwit({ apiKey, baseUrl: server.url });

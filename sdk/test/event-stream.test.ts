@@ -13,7 +13,7 @@ let proxy: FaultyProxy;
 let owner: Owner;
 let accounts = 0;
 before(async () => {
-  server = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  server = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
 });
 after(() => server.stop());
 beforeEach(async () => {

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
-import { Hook, startTelling } from "../../test/support/webhook-service.ts";
+import { startGodwit } from "../../test/support/harness.ts";
+import { Hook, WITH_WEBHOOKS } from "../../test/support/webhook-service.ts";
 import { run } from "./packed-project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -46,7 +47,7 @@ test("a generated client compiles strictly, and its misuse does not compile", as
 });
 
 test("a generated client sends messages, templates and batches, reads lists, receives webhooks and gets typed refusals", async () => {
-  await using server = await startTelling();
+  await using server = await startGodwit(WITH_WEBHOOKS);
   await using hook = await Hook.listen();
   const { code, output } = await run(process.execPath, ["journey.ts", server.url, await server.key(), hook.url()], folder);
   assert.equal(output, "arrived\n");

@@ -49,7 +49,7 @@ let server: Server;
 let project: PackedProject;
 let key: string;
 before(async () => {
-  server = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  server = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
   await server.unlimited();
   key = await server.key();
   for (let count = 0; count < 3; count += 1) await server.send(key);

@@ -117,7 +117,7 @@ describe("a modified webhook is refused", () => {
 });
 
 test("deliveries of the service are accepted, also while the secret is rotated", async () => {
-  await using server = await startGodwit({ roles: "api,dispatch,webhooks", env: { GODWIT_SIMULATOR_SPEED: "100", ...ALLOW_LOOPBACK } });
+  await using server = await startGodwit({ roles: "api,dispatch,webhooks", simulatorSpeed: 100, env: ALLOW_LOOPBACK });
   await using hooks = await HookServer.listen();
   const client = new Godwit({ apiKey: await server.key(), baseUrl: server.url });
   const { id, secret } = await client.webhookEndpoints.create({ url: hooks.url(), event_types: ["message.delivered"] });

@@ -12,7 +12,7 @@ import { startGodwit, type Godwit } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, startTelling, verify } from "../support/webhook-service.ts";
+import { Customer, Hook, verify, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 let client: Client;
@@ -546,7 +546,7 @@ describe("the end of a batch", () => {
   let telling: Godwit;
   let hook: Hook;
   before(async () => {
-    telling = await startTelling();
+    telling = await startGodwit(WITH_WEBHOOKS);
     hook = await Hook.listen();
   });
   after(async () => {

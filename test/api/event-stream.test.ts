@@ -52,7 +52,7 @@ async function insertBulk(godwit: Godwit, owner: Owner): Promise<string> {
 describe("the event stream", { concurrency: true }, () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
   });
   after(() => godwit.stop());
 

@@ -275,7 +275,7 @@ describe("the log", () => {
   });
 
   test("has the cause of a message that gets no further, and never its text or numbers", async () => {
-    await using travelling = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    await using travelling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
     const own = await travelling.key();
     await travelling.rows("alter table events add constraint no_departures check (type <> 'message.sent')");
     const body = { body: "the heron has landed", sender: "+14155550199", metadata: { note: "heron-note" } };

@@ -1,9 +1,6 @@
 /** Links as those who watch them see them, where carriers speak to us, and another file on SIGHUP. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server as TcpServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Server } from "../../src/api/server.ts";
 import { createMetrics } from "../../src/api/metrics.ts";
@@ -16,17 +13,10 @@ import type { Link } from "../../src/links/link.ts";
 import { EMPTY_PLAN } from "../../src/links/plan.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import type { Json } from "../support/client/request.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { linkTo } from "../support/delivery-rig.ts";
 import { assertCommonHeaders, assertProblem, until } from "../support/expect.ts";
 import { runGodwit, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "godwit-links-"));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const write = (text: string, path = join(folder, `plan-${(files += 1)}.toml`)): string => {
-  writeFileSync(path, text);
-  return path;
-};
 
 /** A carrier that takes connections and says nothing; how many there were. */
 class SilentCarrier {
@@ -58,15 +48,14 @@ const CLOSED_PORT = 1;
 
 describe("GET /v1/links", () => {
   let godwit: Godwit;
-  let config: string;
+  const config = `${smppLink("acme", CLOSED_PORT, 'sender = "ACME"')}[[link]]\nname = "fake"\nprovider = "simulator"\n`;
   const linksOf = async (key: string): Promise<Json[]> => {
     const reply = await godwit.request("GET", "/v1/links", { key });
     assert.equal(reply.status, 200, reply.text);
     return reply.json["data"] as Json[];
   };
   before(async () => {
-    config = write(`${smppLink("acme", CLOSED_PORT, 'sender = "ACME"')}[[link]]\nname = "fake"\nprovider = "simulator"\n`);
-    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } });
+    godwit = await startGodwit({ roles: "api,dispatch", config, env: { ACME_PASSWORD: SECRET } });
     await godwit.unlimited();
   });
   after(() => godwit.stop());
@@ -116,7 +105,7 @@ describe("GET /v1/links", () => {
   });
 
   test("is what `godwit links` prints, also without the secrets of the links", async () => {
-    const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_CONFIG: config };
+    const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_CONFIG: godwit.configFile ?? "" };
     const { code, stdout, stderr } = await runGodwit(["links", "--json"], env);
     assert.equal(code, 0, stderr);
     const records = JSON.parse(stdout) as Json[];
@@ -138,14 +127,16 @@ describe("GET /v1/links", () => {
     await using other = await startGodwit({
       asProcess: true,
       roles: "api,dispatch",
-      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+      config,
+      env: { ACME_PASSWORD: SECRET },
     });
     const rows = () => other.rows<{ link: string }>("select link from link_states");
     await until("it to say something", async () => (await rows()).length === 3 || undefined);
     await using api = await startGodwit({
       databaseUrl: other.databaseUrl,
       roles: "api",
-      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+      config,
+      env: { ACME_PASSWORD: SECRET },
     });
     const key = await api.key({ environment: "live" });
     other.child.kill("SIGTERM");
@@ -162,11 +153,9 @@ describe("GET /v1/links", () => {
 });
 
 test("a file that names an account which is not there starts nothing, and says so", async () => {
-  const config = write(
-    `${smppLink("acme", CLOSED_PORT)}[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "nobody"\nenvironment = "live"\n`,
-  );
+  const config = `${smppLink("acme", CLOSED_PORT)}[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "nobody"\nenvironment = "live"\n`;
   await assert.rejects(
-    startGodwit({ env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET } }),
+    startGodwit({ config, env: { ACME_PASSWORD: SECRET } }),
     /the configuration names accounts that are not there: nobody/,
   );
 });
@@ -286,12 +275,10 @@ describe("where carriers speak to us", () => {
 });
 
 test("a node that only dispatches has no place for carriers, and one with the API has, without a credential", async () => {
-  const config = write(
-    `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:1"\naccount_sid = "AC1"\nauth_token_env = "TOKEN"\npublic_url = "https://sms.example"\n`,
-  );
-  const env = { GODWIT_CONFIG: config, TOKEN: "t" };
-  await using api = await startGodwit({ env });
-  await using dispatch = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch", env });
+  const config = `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:1"\naccount_sid = "AC1"\nauth_token_env = "TOKEN"\npublic_url = "https://sms.example"\n`;
+  const env = { TOKEN: "t" };
+  await using api = await startGodwit({ config, env });
+  await using dispatch = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch", config, env });
   assertProblem(await dispatch.request("POST", "/providers/twilio/tw", { body: "x" }), "not_found");
   const reply = await api.request("POST", "/providers/twilio/tw", { body: "x" });
   assert.ok(reply.status === 403 || reply.status === 401 || reply.status === 400, `${reply.status}: it is not signed`);
@@ -304,11 +291,12 @@ describe("SIGHUP", () => {
     const [kept, gone, added] = [new SilentCarrier(), new SilentCarrier(), new SilentCarrier()];
     const [keptPort, gonePort, addedPort] = await Promise.all([kept.listen(), gone.listen(), added.listen()]);
     const slow = "response_seconds = 300";
-    const config = write(`${smppLink("kept", keptPort, slow)}${smppLink("gone", gonePort, slow)}`);
+    const config = `${smppLink("kept", keptPort, slow)}${smppLink("gone", gonePort, slow)}`;
     await using godwit = await startGodwit({
       asProcess: true,
       roles: "api,dispatch",
-      env: { GODWIT_CONFIG: config, ACME_PASSWORD: SECRET },
+      config,
+      env: { ACME_PASSWORD: SECRET },
     });
     const key = await godwit.key({ environment: "live" });
     const names = async (): Promise<unknown[]> =>
@@ -317,9 +305,9 @@ describe("SIGHUP", () => {
     await until("both to be connected to", () => (kept.open === 1 && gone.open === 1) || undefined);
     const connections = kept.connections;
 
-    write(
+    writeConfig(
       `${smppLink("kept", keptPort, slow)}${smppLink("added", addedPort, slow)}[[route]]\nchannel = "sms"\nlinks = ["added"]\n`,
-      config,
+      godwit.configFile,
     );
     godwit.child.kill("SIGHUP");
     await said(/^links, senders and routes reloaded$/);
@@ -327,7 +315,7 @@ describe("SIGHUP", () => {
     assert.deepEqual(await names(), ["simulator", "kept", "added"]);
     assert.deepEqual([kept.connections, kept.open], [connections, 1]);
 
-    write(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, config);
+    writeConfig(`${smppLink("kept", 0)}[[route]]\nchannel = "sms"\nlinks = ["nope"]\n`, godwit.configFile);
     godwit.child.kill("SIGHUP");
     await said(/were not reloaded, the old ones stay: the configuration has 2 faults/);
     assert.deepEqual(await names(), ["simulator", "kept", "added"]);

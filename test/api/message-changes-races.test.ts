@@ -206,7 +206,7 @@ describe("a message that is just leaving", () => {
     await using travelling = await startGodwit({
       databaseUrl: accepting.databaseUrl,
       roles: "api,dispatch",
-      env: { GODWIT_SIMULATOR_SPEED: "20" },
+      simulatorSpeed: 20,
     });
     await accepting.unlimited();
     const key = await accepting.key();
@@ -241,9 +241,9 @@ describe("a message that is just leaving", () => {
 
   test("is edited and sent as edited, or not edited and sent as it was", async (context) => {
     const random = seeded(context);
-    const env = { GODWIT_SIMULATOR_SPEED: "20" };
-    await using first = await startGodwit({ roles: "api,dispatch", env });
-    await using second = await startGodwit({ databaseUrl: first.databaseUrl, roles: "api,dispatch", env });
+    const simulatorSpeed = 20;
+    await using first = await startGodwit({ roles: "api,dispatch", simulatorSpeed });
+    await using second = await startGodwit({ databaseUrl: first.databaseUrl, roles: "api,dispatch", simulatorSpeed });
     await first.unlimited();
     const key = await first.key();
     const clients = [clientOf(first, key), clientOf(second, key)] as const;

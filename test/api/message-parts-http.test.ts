@@ -11,7 +11,7 @@ import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
 import { deliverSm, receiptSm } from "../support/fakes/smsc-words.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { acceptedParts, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
-import { smppTable, startNode, writePlan } from "../support/smpp-service.ts";
+import { PASSWORDS, smppTable } from "../support/smpp-messages.ts";
 
 type Part = {
   object: string;
@@ -71,7 +71,12 @@ describe("through a service with an SMPP link, and the simulator", () => {
   let simulated: string;
   before(async () => {
     smsc = await Smsc.start(script);
-    godwit = await startNode(writePlan(smppTable("acme", smsc) + OUR_NUMBER), { env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    godwit = await startGodwit({
+      roles: "api,dispatch",
+      config: smppTable("acme", smsc) + OUR_NUMBER,
+      env: PASSWORDS,
+      simulatorSpeed: 100,
+    });
     await godwit.unlimited();
     await until("it to be bound", () => smsc.bound.length === 1 || undefined);
     [live, simulated] = [await godwit.key({ environment: "live" }), await godwit.key()];

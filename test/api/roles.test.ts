@@ -12,7 +12,7 @@ import { eventsOf, queueRowOf } from "../support/tables.ts";
 
 const DELIVERED = ["message.queued", "message.sending", "message.sent", "message.delivered"];
 const ACCEPTED = '{link="simulator",outcome="accepted"}';
-const env = { GODWIT_SIMULATOR_SPEED: "20" };
+const simulatorSpeed = 20;
 
 describe("a node that accepts, and a node that delivers", () => {
   let accepting: Godwit;
@@ -24,7 +24,7 @@ describe("a node that accepts, and a node that delivers", () => {
     await accepting.unlimited();
     key = await accepting.key();
     client = clientOf(accepting, key);
-    dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
+    dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", simulatorSpeed });
   });
   after(() => Promise.all([accepting.stop(), dispatching.stop()]));
 
@@ -43,7 +43,7 @@ describe("a node that accepts, and a node that delivers", () => {
     await using told = await startGodwit({
       databaseUrl: alone.databaseUrl,
       roles: "dispatch",
-      env,
+      simulatorSpeed,
       timings: { deliveryPollMs: NEVER_MS },
     });
     await untilListening(told);
@@ -102,8 +102,8 @@ describe("without a node that delivers", () => {
     assert.deepEqual(counts, { events: 120, waiting: 120 });
 
     // Two, and each message goes to one of them.
-    await using first = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
-    await using second = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", env });
+    await using first = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", simulatorSpeed });
+    await using second = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch", simulatorSpeed });
     for (const { id } of messages) {
       await client.messages.reached(id, "delivered");
       const entries = (await client.messages.timeline(id)).filter(({ ignored }) => !ignored);
@@ -121,7 +121,7 @@ describe("the live environment", () => {
   let godwit: Godwit;
   let live: Client;
   before(async () => {
-    godwit = await startGodwit({ roles: "api,dispatch", env });
+    godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed });
     await godwit.unlimited();
     live = clientOf(godwit, await godwit.key({ environment: "live" }));
   });

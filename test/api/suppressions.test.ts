@@ -10,7 +10,7 @@ import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, startTelling, verify, type Call } from "../support/webhook-service.ts";
+import { Customer, Hook, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 before(async () => {
@@ -359,7 +359,7 @@ describe("what endpoints are told", () => {
   let telling: Godwit;
   let hook: Hook;
   before(async () => {
-    telling = await startTelling();
+    telling = await startGodwit(WITH_WEBHOOKS);
     hook = await Hook.listen();
   });
   after(async () => {

@@ -19,7 +19,7 @@ let godwit: Godwit;
 let client: Client;
 let id: string;
 before(async () => {
-  godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "10" } });
+  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 10 });
   await godwit.unlimited();
   client = clientOf(godwit, await godwit.key());
   // Throttled twice, then delivered and read: ten entries with tries and receipts.

@@ -4,8 +4,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { recordOf } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
-import { sms, type Godwit, type Reply } from "../support/harness.ts";
-import { Customer, Hook, messageOf, OK, REFUSED, startTelling, type Call, type Endpoint } from "../support/webhook-service.ts";
+import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
+import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Call, type Endpoint } from "../support/webhook-service.ts";
 
 const newParent = (flags = "01"): { traceId: string; spanId: string; traceparent: string } => {
   const [traceId, spanId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];
@@ -40,7 +40,7 @@ describe("a trace", () => {
     return until(`${count} calls about ${id}`, () => (told().length >= count ? told() : undefined));
   };
   before(async () => {
-    godwit = await startTelling();
+    godwit = await startGodwit(WITH_WEBHOOKS);
     hook = await Hook.listen();
     customer = await Customer.of(godwit);
     endpoint = await customer.endpoint(hook);
@@ -163,7 +163,7 @@ describe("a trace", () => {
 
 test("a trace outlives refusals of the endpoint and a restart of the service", async () => {
   await using hook = await Hook.listen();
-  const first = await startTelling({ asProcess: true });
+  const first = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true });
   const customer = await Customer.of(first);
   const endpoint = await customer.endpoint(hook, ["message.queued"]);
   hook.behave = () => REFUSED;
@@ -176,7 +176,7 @@ test("a trace outlives refusals of the endpoint and a restart of the service", a
   await endpoint.tried(2);
   await first.stop("SIGKILL");
   hook.behave = () => OK;
-  await using second = await startTelling({ databaseUrl: first.databaseUrl });
+  await using second = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl: first.databaseUrl });
   await endpoint.at(second).makeDue();
   const calls = await endpoint.heard(3);
   assertWithin(calls, parent);

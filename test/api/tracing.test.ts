@@ -9,7 +9,7 @@ import { Collector, type SeenSpan } from "../support/fakes/collector.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
-import { Customer, Hook, messageOf, REFUSED, OK, startTelling, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
 
 const SERVER = 2;
 const CLIENT = 3;
@@ -64,8 +64,9 @@ describe("a message on one node", () => {
   before(async () => {
     collector = await Collector.listen();
     hook = await Hook.listen();
-    godwit = await startTelling({
-      env: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=a%20b" },
+    godwit = await startGodwit({
+      ...WITH_WEBHOOKS,
+      env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=a%20b" },
     });
     customer = await Customer.of(godwit);
     endpoint = await customer.endpoint(hook, ["message.*"]);
@@ -194,7 +195,7 @@ describe("a message on one node", () => {
 test("a message that one node accepts, another sends and a third tells of is one trace", async () => {
   await using collector = await Collector.listen();
   await using hook = await Hook.listen();
-  const env = { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here` };
+  const env = { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here` };
   await using accepting = await startGodwit({ env: { ...env, OTEL_SERVICE_NAME: "accepting" } });
   const { databaseUrl } = accepting;
   await using sending = await startGodwit({ databaseUrl, roles: "dispatch", env: { ...env, OTEL_SERVICE_NAME: "sending" } });
@@ -215,7 +216,10 @@ const spansOf = async (godwit: Godwit): Promise<Record<string, number>> => serie
 
 test("a collector that is away is waited for, told of once, and gets what waits when it comes", async () => {
   const port = await freePort();
-  const godwit = await startTelling({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } });
+  const godwit = await startGodwit({
+    ...WITH_WEBHOOKS,
+    env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
+  });
   const customer = await Customer.of(godwit);
   const traceId = newTraceId();
   assert.equal((await sendWithin(customer, traceId)).status, 202);
@@ -232,7 +236,7 @@ test("a collector that is away is waited for, told of once, and gets what waits 
 test("a collector that never answers delays neither requests nor the stop", async () => {
   await using collector = await Collector.listen();
   collector.status = null;
-  const godwit = await startTelling({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  const godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   await sendWithin(customer, newTraceId());
   await until("it is called", () => collector.requests[0]);
@@ -248,7 +252,7 @@ test("a collector that never answers delays neither requests nor the stop", asyn
 test("what a collector refuses is dropped and counted", async () => {
   await using collector = await Collector.listen();
   collector.status = 400;
-  await using godwit = await startTelling({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  await using godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   await sendWithin(customer, newTraceId());
   await until("it is counted", async () => ((await spansOf(godwit))['{outcome="dropped"}'] ?? 0) > 0 || undefined);
@@ -256,7 +260,7 @@ test("what a collector refuses is dropped and counted", async () => {
 
 test("what was recorded last is sent when the service stops", async () => {
   await using collector = await Collector.listen();
-  const godwit = await startTelling({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  const godwit = await startGodwit({ ...WITH_WEBHOOKS, env: { ...ALLOW_LOOPBACK, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
   const customer = await Customer.of(godwit);
   const traceId = newTraceId();
   await sendWithin(customer, traceId);
@@ -267,7 +271,7 @@ test("what was recorded last is sent when the service stops", async () => {
 test("with a ratio of nothing no trace begins here, and the callers' are recorded all the same", async () => {
   await using collector = await Collector.listen();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: "0" };
-  const godwit = await startTelling({ env });
+  const godwit = await startGodwit({ ...WITH_WEBHOOKS, env });
   const customer = await Customer.of(godwit);
   await customer.send();
   const traceId = newTraceId();

@@ -8,7 +8,7 @@ import type { Json } from "../support/client/request.ts";
 import { newName, type TemplateClient } from "../support/client/templates.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 type Character = { character: string; position: number; alternative: string | null };
 type Validation = Json & {
@@ -92,7 +92,7 @@ describe("a message that would be accepted", () => {
 
   test("is not stored, not queued, not counted, not told, and its key not remembered", async () => {
     await using hook = await Hook.listen();
-    await using telling = await startTelling();
+    await using telling = await startGodwit(WITH_WEBHOOKS);
     const customer = await Customer.of(telling);
     const endpoint = await customer.endpoint(hook);
     const earlier = await everything(telling);

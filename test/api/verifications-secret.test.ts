@@ -20,7 +20,7 @@ import { until } from "../support/expect.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
-import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 /** Unmistakable wherever it turns up, as text or as the bytes of it. */
 const CODE = "1234567890";
@@ -69,7 +69,7 @@ describe("nobody can read it", () => {
     assert.match(fallback?.steps ?? "", /^sealed:/);
     await assertNowhere(api);
 
-    await using all = await startTelling({ databaseUrl: api.databaseUrl, env: NO_LIMITS });
+    await using all = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl: api.databaseUrl, env: { ...ALLOW_LOOPBACK, ...NO_LIMITS } });
     const delivered = await until("the code to be delivered by sms", async () =>
       (await client.messages.list({ recipient: "+15005550015", limit: "100" })).data.find(
         ({ channel, status }) => channel === "sms" && status === "delivered",
@@ -279,7 +279,8 @@ describe("a secret key that was changed", () => {
     await using now = await startGodwit({
       databaseUrl: before.databaseUrl,
       roles: "api,dispatch",
-      env: { ...env, GODWIT_SIMULATOR_SPEED: "50" },
+      env,
+      simulatorSpeed: 50,
     });
     const again = clientOf(now, client.key);
     assert.equal((await again.verifications.checked(first["id"], WRONG))["valid"], false);

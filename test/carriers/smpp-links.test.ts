@@ -3,17 +3,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
+import { writeConfig } from "../support/config-file.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type Script, type Submit } from "../support/fakes/smsc.ts";
 import { deliverSm, receiptSm } from "../support/fakes/smsc-words.ts";
-import type { Godwit } from "../support/harness.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
 import { withoutDatabase } from "../support/outage.ts";
-import { PASSWORDS, sendTexts, smppTable, standings, startNode, textsAt, untilAll, writePlan } from "../support/smpp-service.ts";
+import { PASSWORDS, sendTexts, smppTable, messageStates, textsAt, untilAll } from "../support/smpp-messages.ts";
 
 const OUR_NUMBER = `[[sender]]\nnumber = "+14155550100"\nlink = "acme"\naccount = "default"\nenvironment = "live"\n`;
 const isSent = ({ status }: { status: string }): boolean => status === "sent";
 
-type Scene = { smsc: Smsc; godwit: Godwit; config: string; key: string };
+type Scene = { smsc: Smsc; godwit: Godwit; key: string };
 
 // A busy machine may renew a lease late. Nothing here waits for the end of one.
 const LASTING = { linkLeaseMs: 60_000 };
@@ -26,11 +27,11 @@ async function withBound(
 ): Promise<void> {
   const smsc = await Smsc.start(script);
   try {
-    const config = writePlan(smppTable("acme", smsc, table) + OUR_NUMBER);
-    await using godwit = await startNode(config, { asProcess: true, timings: LASTING });
+    const config = smppTable("acme", smsc, table) + OUR_NUMBER;
+    await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: LASTING });
     await godwit.unlimited();
     await until("it to be bound", () => smsc.bound.length === 1 || undefined);
-    await run({ smsc, godwit, config, key: await godwit.key({ environment: "live" }) });
+    await run({ smsc, godwit, key: await godwit.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
   }
@@ -42,11 +43,11 @@ async function linkNow(godwit: Godwit, key: string, name: string): Promise<Recor
   return data.find((link) => link["name"] === name) ?? assert.fail("no such link");
 }
 
-/** Another file, and the word that it was read. */
-async function reload(godwit: Godwit, config: string, text: string): Promise<void> {
+/** Replaces the configuration file and waits until the service has read it. */
+async function reload(godwit: Godwit, config: string): Promise<void> {
   const count = (): number => godwit.output.filter((line) => line === "links, senders and routes reloaded").length;
   const before = count();
-  writePlan(text, config);
+  writeConfig(config, godwit.configFile);
   godwit.child.kill("SIGHUP");
   await until("it to be reloaded", () => count() > before || undefined);
 }
@@ -63,7 +64,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
         assert.deepEqual(answers, [STATUS.temporaryError, STATUS.temporaryError]);
       });
       assert.deepEqual(
-        (await standings(godwit)).map(({ status }) => status),
+        (await messageStates(godwit)).map(({ status }) => status),
         ["sent"],
       );
       await until("it to be bound", () => smsc.bound.length === 1 || undefined);
@@ -71,7 +72,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       // And the receipt once more, as carriers do.
       assert.equal(await smsc.session.deliver(said[0] ?? assert.fail()), STATUS.ok);
       assert.deepEqual(
-        (await standings(godwit)).map(({ status }) => status),
+        (await messageStates(godwit)).map(({ status }) => status),
         ["delivered"],
       );
       const written = await godwit.rows<{ body: string }>("select body from messages where direction = 'inbound'");
@@ -116,7 +117,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       session.write({ command: "unbind_resp", status: STATUS.ok, sequence: unbind.sequence });
       assert.equal(await stopping, 0);
       assert.equal(smsc.submits.length, 5, "nothing new was handed over");
-      const stories = await standings(godwit);
+      const stories = await messageStates(godwit);
       assert.deepEqual(
         ["sent", "queued"].map((status) => stories.filter((each) => each.status === status).length),
         [5, 25],
@@ -132,20 +133,19 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       if (isHolding) held.push(each);
       else session.accept(each);
     };
-    return withBound({ submit }, { window: 2, rate: 1_000 }, async ({ smsc, godwit, config, key }) => {
+    return withBound({ submit }, { window: 2, rate: 1_000 }, async ({ smsc, godwit, key }) => {
       const [first] = smsc.sessions;
       isHolding = true;
       await sendTexts(godwit, key, 20);
       await until("the window to be full", () => held.length === 2 || undefined);
       await reload(
         godwit,
-        config,
         smppTable("acme", smsc, { window: 2, rate: 1_000 }) + OUR_NUMBER + `[[route]]\nchannel = "sms"\nlinks = ["acme"]\n`,
       );
       assert.deepEqual([smsc.sessions.length, first?.isClosed], [1, false]);
       assert.ok(!first?.heard.some(({ command }) => command === "unbind"));
 
-      const reloading = reload(godwit, config, smppTable("acme", smsc, { window: 3, rate: 500 }) + OUR_NUMBER);
+      const reloading = reload(godwit, smppTable("acme", smsc, { window: 3, rate: 500 }) + OUR_NUMBER);
       await until("the link to be told apart", async () => (await linkNow(godwit, key, "acme"))["window"] === 3 || undefined);
       isHolding = false;
       for (const each of held) first?.accept(each);
@@ -165,8 +165,8 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const ROUTES = `[[route]]\nchannel = "sms"\nlinks = ["a", "b"]\n[[route]]\nchannel = "sms"\nprefixes = ["+14155559"]\nlinks = ["a"]\n`;
       const planWith = (password: string): string =>
         smppTable("a", a, { password_env: password, on_unknown: "resend", hold_seconds: 1 }) + smppTable("b", b) + ROUTES;
-      const config = writePlan(planWith("WRONG_PASSWORD"));
-      await using godwit = await startNode(config, { asProcess: true, timings: LASTING });
+      const config = planWith("WRONG_PASSWORD");
+      await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: LASTING });
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
       await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined);
@@ -185,16 +185,16 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       await sendTexts(godwit, key, 3, 1);
       await sendTexts(godwit, key, 2, 9_000);
       await until("the next link to have what may go there", () => b.submits.length === 3 || undefined);
-      await until("the unknown one to wait for its link", async () => (await standings(godwit))[0]?.status === "queued" || undefined);
+      await until("the unknown one to wait for its link", async () => (await messageStates(godwit))[0]?.status === "queued" || undefined);
       assert.deepEqual(textsAt(b).toSorted(), ["text 1", "text 2", "text 3"]);
       assert.deepEqual(
-        (await standings(godwit)).filter(({ status }) => status === "queued").map(({ body, error_code: code }) => [body, code]),
+        (await messageStates(godwit)).filter(({ status }) => status === "queued").map(({ body, error_code: code }) => [body, code]),
         ["text 0", "text 9000", "text 9001"].map((body) => [body, null]),
       );
       assert.deepEqual([a.submits.length, a.binds.length], [1, binds], "it did not knock again and again");
 
       a.script = { bind: a.script.bind ?? (() => STATUS.ok) };
-      await reload(godwit, config, planWith("RIGHT_PASSWORD"));
+      await reload(godwit, planWith("RIGHT_PASSWORD"));
       await untilAll(godwit, "all to be sent", isSent);
       assert.deepEqual(textsAt(a), ["text 0", ...textsAt(a).slice(1)]);
       assert.deepEqual(textsAt(a).slice(1).toSorted(), ["text 0", "text 9000", "text 9001"], "the unknown one is sent again where it was");

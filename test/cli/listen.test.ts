@@ -21,7 +21,7 @@ const DELIVERED = ["message.queued", "message.sending", "message.sent", "message
 
 let godwit: Godwit;
 before(async () => {
-  godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
 });
 after(() => godwit.stop());
 

@@ -20,7 +20,7 @@ const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
 let godwit: Godwit;
 let key: string;
 before(async () => {
-  godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "10" } });
+  godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 10 });
   key = await godwit.key();
   await godwit.unlimited();
 });

@@ -11,7 +11,7 @@ import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, messageOf, startTelling } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 type Steps = NonNullable<NewMessage["fallback"]>;
 
@@ -342,7 +342,7 @@ describe("through the door", () => {
   let godwit: Godwit;
   let customer: Customer;
   before(async () => {
-    godwit = await startTelling();
+    godwit = await startGodwit(WITH_WEBHOOKS);
     customer = await Customer.of(godwit);
   });
   after(() => godwit.stop());

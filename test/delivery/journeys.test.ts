@@ -183,7 +183,7 @@ describe("the ways of the simulated carrier", () => {
   const ended = new Map<Journey, { record: Json; entries: TimelineEntry[] }>();
   before(async () => {
     // Slow enough for every receipt to come after the answer to its message is on record.
-    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "3" } });
+    godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 3 });
     await godwit.unlimited();
     client = clientOf(godwit, await godwit.key());
     await Promise.all(
@@ -335,7 +335,7 @@ describe("the ways of the simulated carrier", () => {
 
 describe("a carrier that never speaks again", () => {
   test("the message expires when the wait for a receipt is over", async (context) => {
-    await using godwit = await startGodwit({ roles: "api,dispatch", args: ["--receipt-wait", "1"], env: { GODWIT_SIMULATOR_SPEED: "20" } });
+    await using godwit = await startGodwit({ roles: "api,dispatch", args: ["--receipt-wait", "1"], simulatorSpeed: 20 });
     await godwit.unlimited();
     const client = clientOf(godwit, await godwit.key());
     const sent = await Promise.all(
@@ -368,7 +368,7 @@ describe("a carrier that never speaks again", () => {
 
 describe("a carrier that is quicker than our own record of its answer", () => {
   test("a receipt that was said once is in the timeline once", async () => {
-    await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+    await using godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
     await godwit.unlimited();
     const client = clientOf(godwit, await godwit.key());
     const sent = await Promise.all(Array.from({ length: 200 }, () => client.messages.send()));

@@ -361,8 +361,8 @@ describe("through the door", () => {
 });
 
 test("of two hundred sends around an opt-out each is refused, fails, or was on its way before it: none after", async (context) => {
-  await using godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
-  await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
+  await using godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20 });
+  await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, roles: "api,dispatch", simulatorSpeed: 20 });
   const client = await clientOfAccount(godwit, "race");
   const nodes = [godwit, other] as const;
   const send = (index: number): Promise<Reply> => nodes[index % 2 === 0 ? 0 : 1].send(client.key);

@@ -42,7 +42,7 @@ describe("send_at", () => {
   let godwit: Godwit;
   let client: Client;
   before(async () => {
-    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
+    godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20 });
     await godwit.unlimited();
     client = clientOf(godwit, await godwit.key());
   });
@@ -146,12 +146,12 @@ describe("send_at", () => {
 describe("a restart", () => {
   test("a message whose time comes while nobody is there is sent when somebody is", async () => {
     const databaseUrl = await createDatabase();
-    const env = { GODWIT_SIMULATOR_SPEED: "20" };
+    const simulatorSpeed = 20;
     let sendAt: string;
     let id: unknown;
     let key: string;
     {
-      await using first = await startGodwit({ databaseUrl, roles: "api,dispatch", env });
+      await using first = await startGodwit({ databaseUrl, roles: "api,dispatch", simulatorSpeed });
       await first.unlimited();
       key = await first.key();
       sendAt = afterSeconds(4);
@@ -160,7 +160,7 @@ describe("a restart", () => {
     assert.ok(Date.now() < Date.parse(sendAt), "it was stopped before the time");
     await passed(Date.parse(sendAt));
     const startedAt = Date.now();
-    await using again = await startGodwit({ databaseUrl, roles: "api,dispatch", env });
+    await using again = await startGodwit({ databaseUrl, roles: "api,dispatch", simulatorSpeed });
     const client = clientOf(again, key);
     await client.messages.reached(id, "delivered");
     const entries = (await client.messages.timeline(id)).filter(({ ignored }) => !ignored);
@@ -202,7 +202,7 @@ describe("ttl_seconds", () => {
     await using dispatching = await startGodwit({
       databaseUrl: accepting.databaseUrl,
       roles: "dispatch",
-      env: { GODWIT_SIMULATOR_SPEED: "20" },
+      simulatorSpeed: 20,
     });
     for (const [{ id }, types] of [
       [queued, ["message.queued", "message.expired"]],

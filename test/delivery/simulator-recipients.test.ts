@@ -11,7 +11,7 @@ import { readMetrics } from "../support/metrics-text.ts";
 import { withoutDatabase } from "../support/outage.ts";
 import { assertReplayOf } from "../support/replay.ts";
 import { eventsOf } from "../support/tables.ts";
-import { Customer, Hook, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
 
 const CHANNELS = ["sms", "whatsapp"] as const;
 const OURS = "+15005550000";
@@ -20,7 +20,7 @@ const TEMPLATE = { body: null, template_id: "verification_code", template_variab
 let godwit: Godwit;
 let hook: Hook;
 before(async () => {
-  godwit = await startTelling();
+  godwit = await startGodwit(WITH_WEBHOOKS);
   hook = await Hook.listen();
 });
 after(async () => {
@@ -116,7 +116,7 @@ describe("+15005550008, who writes back", () => {
   });
 
   test("is heard once, though the database was away when the answer came", async () => {
-    await using slow = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "1" } });
+    await using slow = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 1 });
     await slow.unlimited();
     const client = clientOf(slow, await slow.key());
     const { id } = await client.messages.send({ recipient: "+15005550008" });
@@ -136,7 +136,7 @@ describe("+15005550008, who writes back", () => {
   });
 
   test("is heard before the service stops", async () => {
-    const slow = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "1" } });
+    const slow = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 1 });
     await using other = await startGodwit({ databaseUrl: slow.databaseUrl });
     await slow.unlimited();
     const key = await slow.key();

@@ -15,10 +15,10 @@ import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused, isReplay, isStored } from "../support/replay.ts";
 import { seeded } from "../support/seed.ts";
-import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 // The messages of a dead process wait for the end of its lease.
-const delivering = { roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" }, timings: { queueLeaseMs: 3_000 } };
+const delivering = { roles: "api,dispatch", simulatorSpeed: 20, timings: { queueLeaseMs: 3_000 } };
 
 describe("two nodes", () => {
   let nodeA: Godwit;
@@ -83,8 +83,8 @@ describe("two nodes", () => {
 describe("the end of batches on two nodes", () => {
   test("is told once each, however many look", async () => {
     await using hook = await Hook.listen();
-    await using nodeA = await startTelling();
-    await using nodeB = await startTelling({ databaseUrl: nodeA.databaseUrl });
+    await using nodeA = await startGodwit(WITH_WEBHOOKS);
+    await using nodeB = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl: nodeA.databaseUrl });
     const customer = await Customer.of(nodeA);
     const endpoint = await customer.endpoint(hook, ["batch.completed"]);
     const clients = [clientOf(nodeA, customer.key), clientOf(nodeB, customer.key)] as const;

@@ -66,10 +66,10 @@ async function inTraffic(db: Database | undefined, random: () => number): Promis
   await sleep(random() * 1_000);
 }
 
-const fast = { GODWIT_SIMULATOR_SPEED: "20" };
+const simulatorSpeed = 20;
 // What a dead node had in hand is another's when its lease is over. What may have left is then held for three seconds, at twenty times the
 // simulator's speed.
-const delivering = { roles: "api,dispatch", env: fast, timings: { queueLeaseMs: 3_000 } };
+const delivering = { roles: "api,dispatch", simulatorSpeed, timings: { queueLeaseMs: 3_000 } };
 
 // Thousands of messages, on a busy machine.
 const SETTLE_MS = 240_000;
@@ -173,7 +173,7 @@ describe("a service with its embedded database", () => {
   const all: Sent[] = [];
 
   const start = async (roles = "api"): Promise<void> => {
-    godwit = await startGodwit({ asProcess: true, roles, env: { ...fast, GODWIT_DATA_DIR: dataDir } });
+    godwit = await startGodwit({ asProcess: true, roles, simulatorSpeed, env: { GODWIT_DATA_DIR: dataDir } });
   };
   const postmaster = (): number => Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
   const commandOf = (pid: number): string => (existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "");

@@ -8,8 +8,8 @@ import { TIMINGS } from "../../src/timings.ts";
 import { until } from "../support/expect.ts";
 import { Smsc, type SmscSession, type Submit } from "../support/fakes/smsc.ts";
 import { receiptSm } from "../support/fakes/smsc-words.ts";
-import type { Godwit } from "../support/harness.ts";
-import { lapse, sendTexts, smppTable, startNode, textOf, textsAt, untilAll, writePlan } from "../support/smpp-service.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { expireLeases, PASSWORDS, sendTexts, smppTable, textOf, textsAt, untilAll } from "../support/smpp-messages.ts";
 
 const WINDOW = 10;
 const ANSWERED = 20;
@@ -25,14 +25,14 @@ async function withTwo(
   linkLeaseMs: number,
   run: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  const timings = { linkLeaseMs };
   const smsc = await Smsc.start();
   try {
-    const config = writePlan(smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table }));
-    await using owner = await startNode(config, { asProcess: true, timings });
+    const config = smppTable("acme", smsc, { window: WINDOW, hold_seconds: 1, ...table });
+    const options = { asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: { linkLeaseMs } };
+    await using owner = await startGodwit(options);
     await owner.unlimited();
     await until("the first to be bound", () => smsc.bound.length === 1 || undefined);
-    await using other = await startNode(config, { asProcess: true, timings, databaseUrl: owner.databaseUrl });
+    await using other = await startGodwit({ ...options, databaseUrl: owner.databaseUrl });
     await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
@@ -70,7 +70,7 @@ describe("the process that has the bind, in mid-window,", () => {
         smsc.script.submit = accept;
         const second = await untilTaken(smsc, first);
         assert.deepEqual([smsc.mostBound, first.isClosed], [1, true], "never two binds at a time");
-        await lapse(other);
+        await expireLeases(other);
         const isOver = ({ status }: { status: string }): boolean => status === "sent" || status === "failed";
         const stories = await untilAll(other, "all to be over", isOver);
 
@@ -119,7 +119,7 @@ const standStill = (): Promise<void> =>
     await until("it to have left the carrier", () => first.isClosed || undefined);
     assert.equal(first.submits.length, seen, "it has sent nothing since");
     assert.ok(first.heard.some(({ command }) => command === "unbind"));
-    await lapse(other);
+    await expireLeases(other);
     await untilAll(other, "all to be over", ({ status }) => status === "sent" || status === "failed");
     const texts = textsAt(smsc);
     assert.equal(new Set(texts).size, texts.length, "nothing came twice");

@@ -7,16 +7,16 @@ import { encodeId, type EventId } from "../../src/lib/id.ts";
 import { within } from "../../src/lib/wait.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
 import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts";
-import { ERROR, type Godwit, type StartOptions } from "../support/harness.ts";
+import { ERROR, startGodwit, type Godwit, type StartOptions } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
-import { Customer, Hook, idsOf, messageOf, OK, startTelling, verify, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
 
 /** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
-const startAccepting = (): Promise<Godwit> => startTelling({ roles: "api" });
+const startAccepting = (): Promise<Godwit> => startGodwit({ ...WITH_WEBHOOKS, roles: "api" });
 
 const startWebhooks = (databaseUrl: string | undefined, timings: StartOptions["timings"] = {}): Promise<Godwit> =>
-  startTelling({ roles: "webhooks", databaseUrl, timings });
+  startGodwit({ ...WITH_WEBHOOKS, roles: "webhooks", databaseUrl, timings });
 
 // What a node had in hand when it died is another's after seconds.
 const SHORT = { webhookLeaseMs: 5_000, webhookCallMs: 3_000, queueLeaseMs: 3_000 };
@@ -64,7 +64,7 @@ async function sendInTurn(endpoint: Endpoint, count: number): Promise<number[]> 
 describe("no event is lost", { concurrency: 3 }, () => {
   test("when the process is killed in mid-delivery: after a restart every event has arrived, and nothing waits any more", async (context) => {
     await using hook = await Hook.listen();
-    const godwit = await startTelling({ asProcess: true, timings: SHORT });
+    const godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, timings: SHORT });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
@@ -74,7 +74,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     await godwit.stop("SIGKILL");
     await sending;
     const callsBefore = hook.calls.length;
-    await using next = await startTelling({ databaseUrl, timings: SHORT });
+    await using next = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl, timings: SHORT });
     await until("every event to be acknowledged", async () => {
       const [left] = await next.rows<{ count: number }>(
         `select (select count(*) from messages where status = 'queued') + (select count(*) from webhook_queue)
@@ -132,7 +132,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
   test("when the process is told to stop while a receiver hangs: it ends in time, and the delivery is sent again and no failure", async (context) => {
     await using hook = await Hook.listen();
     // Its lease would not be over before the end of the test.
-    const godwit = await startTelling({ asProcess: true, timings: { webhookLeaseMs: NEVER_MS } });
+    const godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, timings: { webhookLeaseMs: NEVER_MS } });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
@@ -144,7 +144,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     context.diagnostic(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
     assert.equal(code, 0);
     hook.behave = () => OK;
-    await using next = await startTelling({ databaseUrl });
+    await using next = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl });
     const again = endpoint.at(next);
     const [first, second] = await endpoint.heard(2);
     assert.equal(first?.event.id, second?.event.id);
@@ -242,7 +242,7 @@ describe("a process that is told to stop", () => {
 describe("one beside many", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startTelling({ asProcess: true, roles: "api,webhooks" });
+    godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, roles: "api,webhooks" });
   });
   after(() => godwit.stop());
 

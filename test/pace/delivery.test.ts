@@ -53,7 +53,7 @@ describe("with a service", () => {
   let godwit: Godwit;
   let client: Client;
   before(async () => {
-    godwit = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "20" } });
+    godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20 });
     await godwit.unlimited();
     client = clientOf(godwit, await godwit.key());
   });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { until, untilListening } from "../support/expect.ts";
-import type { Godwit } from "../support/harness.ts";
-import { Customer, Hook, messageOf, REFUSED, startTelling, type Endpoint } from "../support/webhook-service.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
+import { Customer, Hook, messageOf, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
 
 /** Sent after each other, one event each: how long each took to arrive, in the order of length. */
 async function delaysOf(endpoint: Endpoint, count: number): Promise<number[]> {
@@ -29,8 +29,8 @@ function assertNotSlower(usual: readonly number[], now: readonly number[]): void
 describe("two nodes of which one only accepts", () => {
   test("the other is told, and does not wait for its next look", async () => {
     await using hook = await Hook.listen();
-    await using accepting = await startTelling({ roles: "api" });
-    await using telling = await startTelling({ roles: "webhooks", databaseUrl: accepting.databaseUrl });
+    await using accepting = await startGodwit({ ...WITH_WEBHOOKS, roles: "api" });
+    await using telling = await startGodwit({ ...WITH_WEBHOOKS, roles: "webhooks", databaseUrl: accepting.databaseUrl });
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
     await untilListening(telling);
     const delays = await delaysOf(endpoint, 15);
@@ -42,7 +42,7 @@ describe("two nodes of which one only accepts", () => {
 describe("one beside many", () => {
   let godwit: Godwit;
   before(async () => {
-    godwit = await startTelling({ roles: "api,webhooks" });
+    godwit = await startGodwit({ ...WITH_WEBHOOKS, roles: "api,webhooks" });
   });
   after(() => godwit.stop());
 

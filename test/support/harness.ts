@@ -22,6 +22,7 @@ import { TIMINGS, type Timings } from "../../src/timings.ts";
 import { ContractProxy, isContractRun } from "./contract-proxy.ts";
 import { atEnd } from "./at-end.ts";
 import { cachedFolder } from "./cache.ts";
+import { writeConfig } from "./config-file.ts";
 import { assertDeclared } from "./contract.ts";
 import { createDatabase, lookingUrl } from "./database.ts";
 import type { Environment } from "../../src/storage/owner.ts";
@@ -62,6 +63,7 @@ type Started = {
 type GodwitFields = Started & {
   proxy?: ContractProxy | undefined;
   databaseUrl: string | undefined;
+  configFile: string | undefined;
 };
 
 export class Godwit {
@@ -70,6 +72,8 @@ export class Godwit {
   /** What `request` goes through in a contract run. Whoever needs the connection itself, or a stream, uses the service's own URL. */
   readonly #proxy: ContractProxy | undefined;
   readonly databaseUrl: string | undefined;
+  /** The path of the file that has the text of the option `config`. */
+  readonly configFile: string | undefined;
   readonly logs: LogLine[];
   readonly output: string[];
   /** Looks into the database behind the server's back. */
@@ -81,6 +85,7 @@ export class Godwit {
     this.url = fields.url;
     this.#proxy = fields.proxy;
     this.databaseUrl = fields.databaseUrl;
+    this.configFile = fields.configFile;
     this.logs = fields.logs;
     this.output = fields.output;
     this.db = fields.databaseUrl === undefined ? undefined : new Database({ url: lookingUrl(fields.databaseUrl) }, "test", () => undefined);
@@ -195,6 +200,10 @@ export type StartOptions = {
   databaseUrl?: string | undefined;
   env?: Record<string, string>;
   args?: readonly string[];
+  /** The text of the configuration file. */
+  config?: string;
+  /** The factor by which the simulator is faster than a carrier. */
+  simulatorSpeed?: number;
   /** Accepts only by default, so that accepted messages stay as they are. */
   roles?: string;
   /** In a process of its own, which the test can kill, stop and signal. */
@@ -205,19 +214,22 @@ export type StartOptions = {
 
 /** Starts the service on a new database, or on the given one; with GODWIT_DATA_DIR as a process with its embedded server. */
 export async function startGodwit(options: StartOptions = {}): Promise<Godwit> {
-  const { databaseUrl, env = {}, args = [], roles = "api", asProcess, timings } = options;
+  const { databaseUrl, env = {}, args = [], config, simulatorSpeed, roles = "api", asProcess, timings } = options;
   const url = env["GODWIT_DATA_DIR"] === undefined ? (databaseUrl ?? (await createDatabase())) : undefined;
+  const configFile = config === undefined ? undefined : writeConfig(config);
   const settings = {
     GODWIT_PORT: "0",
     GODWIT_LOG: "json",
     GODWIT_ROLES: roles,
     ...(url === undefined ? {} : { DATABASE_URL: url, GODWIT_SECRET_KEY: SECRET_KEY }),
+    ...(configFile === undefined ? {} : { GODWIT_CONFIG: configFile }),
+    ...(simulatorSpeed === undefined ? {} : { GODWIT_SIMULATOR_SPEED: String(simulatorSpeed) }),
     ...env,
   };
   const started = await ((asProcess ?? url === undefined) ? startProcess(args, settings, timings) : startHere(args, settings, timings));
   // The proxy cannot be made to trust a test's certificate.
   const proxy = isContractRun() && started.url.startsWith("http:") ? await ContractProxy.start(started.url) : undefined;
-  const godwit = new Godwit({ ...started, proxy, databaseUrl: url });
+  const godwit = new Godwit({ ...started, proxy, databaseUrl: url, configFile });
   atEnd(() => godwit.stop(asProcess === true ? "SIGKILL" : "SIGTERM"));
   return godwit;
 }

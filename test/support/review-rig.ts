@@ -1,8 +1,5 @@
 /** A godwit in front of a Cloud API of our own, with a business account that reviews templates. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { clientOf } from "./client.ts";
 import type { Json } from "./client/request.ts";
 import { newName, type TemplateClient } from "./client/templates.ts";
@@ -10,8 +7,7 @@ import { until } from "./expect.ts";
 import { FakeGraph, GRAPH_SECRETS, graphSignature, PHONE_NUMBER_ID } from "./fakes/graph.ts";
 import { WABA_ID, type GraphTemplate } from "./fakes/graph-templates.ts";
 import type { Seen } from "./fakes/http-carrier.ts";
-import { createDatabase } from "./database.ts";
-import { startGodwit, type Godwit, type Reply } from "./harness.ts";
+import { startGodwit, type Godwit, type Reply, type StartOptions } from "./harness.ts";
 
 const SECRETS = { WA_TOKEN: GRAPH_SECRETS.accessToken, WA_APP_SECRET: GRAPH_SECRETS.appSecret, WA_VERIFY_TOKEN: GRAPH_SECRETS.verifyToken };
 
@@ -55,16 +51,14 @@ export class ReviewRig {
   readonly key: string;
   readonly templates: TemplateClient;
   readonly env: Record<string, string>;
-  readonly #folder: string;
-  readonly #asProcess: boolean;
+  readonly #options: StartOptions;
 
-  private constructor(fields: Pick<ReviewRig, "graph" | "godwit" | "key" | "env"> & { folder: string; asProcess: boolean }) {
+  private constructor(fields: Pick<ReviewRig, "graph" | "godwit" | "key" | "env"> & { options: StartOptions }) {
     this.graph = fields.graph;
     this.godwit = fields.godwit;
     this.key = fields.key;
     this.env = fields.env;
-    this.#folder = fields.folder;
-    this.#asProcess = fields.asProcess;
+    this.#options = fields.options;
     this.templates = clientOf(fields.godwit, fields.key).templates;
   }
 
@@ -76,14 +70,12 @@ export class ReviewRig {
   }: RigOptions = {}): Promise<ReviewRig> {
     const graph = await FakeGraph.start();
     prepare?.(graph);
-    const folder = mkdtempSync(join(tmpdir(), "godwit-reviews-"));
-    const file = join(folder, "godwit.toml");
-    writeFileSync(file, config(graph.url));
-    const env = { GODWIT_CONFIG: file, ...SECRETS, ...more };
-    const godwit = await startGodwit({ databaseUrl: await createDatabase(), roles: "api,dispatch", env, asProcess });
+    const env = { ...SECRETS, ...more };
+    const options = { config: config(graph.url), env, asProcess };
+    const godwit = await startGodwit({ ...options, roles: "api,dispatch" });
     await godwit.unlimited();
     graph.webhookUrl = `${godwit.url}/providers/whatsapp/wa`;
-    return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, folder, asProcess });
+    return new ReviewRig({ graph, godwit, key: await godwit.key({ environment: "live" }), env, options });
   }
 
   /** Waits for the first syncs: the templates that every environment begins with have been submitted. */
@@ -190,13 +182,12 @@ export class ReviewRig {
 
   /** Another node on the same database. */
   another(roles = "dispatch"): Promise<Godwit> {
-    return startGodwit({ databaseUrl: this.godwit.databaseUrl, roles, env: this.env, asProcess: this.#asProcess });
+    return startGodwit({ ...this.#options, databaseUrl: this.godwit.databaseUrl, roles });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     // First of all it calls nobody any more.
     await this.graph.close();
     await this.godwit.stop();
-    rmSync(this.#folder, { recursive: true });
   }
 }

@@ -11,17 +11,12 @@ import type { EndpointClient } from "./client/endpoints.ts";
 import type { Json, Query } from "./client/request.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { ALLOW_LOOPBACK, bodyServer } from "./hook-server.ts";
-import { startGodwit, type Godwit, type StartOptions } from "./harness.ts";
+import type { Godwit, StartOptions } from "./harness.ts";
 import { rowId } from "./tables.ts";
 import type { Environment } from "../../src/storage/owner.ts";
 
-/** A service that accepts, delivers and tells, with a carrier that is quick. */
-export const startTelling = ({ env, ...options }: StartOptions = {}): Promise<Godwit> =>
-  startGodwit({
-    roles: "api,dispatch,webhooks",
-    ...options,
-    env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "50", ...env },
-  });
+/** The options of a service with all roles, a fast simulator, and webhook endpoints on this machine. */
+export const WITH_WEBHOOKS = { roles: "api,dispatch,webhooks", simulatorSpeed: 50, env: ALLOW_LOOPBACK } satisfies StartOptions;
 
 type Event = { id: string; type: string; timestamp: string; environment: string; data: Json };
 

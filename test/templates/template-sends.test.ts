@@ -254,7 +254,7 @@ describe("a message of a template", () => {
   });
 
   test("reaches the carrier as it was filled in, whatever became of the template", async () => {
-    await using delivering = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "50" } });
+    await using delivering = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 50 });
     await delivering.unlimited();
     const ownKey = await delivering.key();
     const own = clientOf(delivering, ownKey);

@@ -31,7 +31,8 @@ let secretOfWebhook: string;
 before(async () => {
   godwit = await startGodwit({
     roles: "api,dispatch,webhooks",
-    env: { GODWIT_SIMULATOR_SPEED: "50", GODWIT_VERIFY_COOLDOWN: "0", GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
+    simulatorSpeed: 50,
+    env: { GODWIT_VERIFY_COOLDOWN: "0", GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
   });
   await godwit.unlimited();
   // Usage is shown with a message that failed.

@@ -127,7 +127,8 @@ before(async () => {
   await new Promise<void>((listening) => receiver.listen(0, "127.0.0.1", listening));
   godwit = await startGodwit({
     roles: "api,dispatch,webhooks",
-    env: { GODWIT_SIMULATOR_SPEED: "100", GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
+    simulatorSpeed: 100,
+    env: { GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
   });
   key = await godwit.key();
   await collect();

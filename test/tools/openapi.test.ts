@@ -468,7 +468,7 @@ test("an endpoint fits its schema while it recovers and changes its secret, and 
 });
 
 test("records and timelines of messages that have travelled fit their schemas, too", async () => {
-  await using travelling = await startGodwit({ roles: "api,dispatch", env: { GODWIT_SIMULATOR_SPEED: "100" } });
+  await using travelling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
   const own = await travelling.key();
   // Read, refused, undelivered, receipts out of order, throttled twice, of unknown outcome.
   const ENDS = { "06": "read", "02": "failed", "05": "undelivered", "11": "read", "12": "read", "13": "delivered" };

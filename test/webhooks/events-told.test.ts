@@ -17,7 +17,7 @@ describe("what is told", () => {
   let own: Client;
   before(async () => {
     [node, hooks] = await Promise.all([
-      startGodwit({ roles: "api,dispatch,webhooks", env: { ...ALLOW_LOOPBACK, GODWIT_SIMULATOR_SPEED: "10" } }),
+      startGodwit({ roles: "api,dispatch,webhooks", simulatorSpeed: 10, env: ALLOW_LOOPBACK }),
       HookServer.listen(),
     ]);
     own = await clientOfAccount(node, "told");

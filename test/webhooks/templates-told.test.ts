@@ -16,7 +16,7 @@ import { until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, startTelling } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 let templates: TemplateClient;
@@ -138,7 +138,7 @@ test("whoever tells endpoints is rung for when something was done, and not when 
 });
 
 test("endpoints are told of templates as soon as they are decided on", async () => {
-  await using telling = await startTelling();
+  await using telling = await startGodwit(WITH_WEBHOOKS);
   await using hook = await Hook.listen();
   const customer = await Customer.of(telling);
   const [all, some] = [await customer.endpoint(hook, ["template.*"]), await customer.endpoint(hook, ["template.rejected"])];

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/lib/id.ts";
 import { storeSettlements } from "../../src/webhooks/queries.ts";
 import { until } from "../support/expect.ts";
-import type { Godwit } from "../support/harness.ts";
+import { startGodwit, type Godwit } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import {
   Customer,
@@ -13,9 +13,9 @@ import {
   messageOf,
   OK,
   REFUSED,
-  startTelling,
   typesOf,
   verify,
+  WITH_WEBHOOKS,
   type Answer,
   type DeliveryRecord,
   type Endpoint,
@@ -42,7 +42,7 @@ let hook: Hook;
 /** What endpoints answer, by their paths; the others are well. */
 const answers = new Map<string, Answer | null>();
 before(async () => {
-  [godwit, hook] = await Promise.all([startTelling(), Hook.listen()]);
+  [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
   hook.behave = ({ path }) => {
     const answer = answers.get(path);
     return answer === undefined ? OK : answer;

@@ -6,15 +6,15 @@ import { VERSION } from "../../src/version.ts";
 import { afterSeconds } from "../support/client/messages.ts";
 import { recordOf, type Json } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
-import type { Godwit, Reply } from "../support/harness.ts";
+import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, idsOf, messageOf, OK, REFUSED, startTelling, typesOf, verify, type Call } from "../support/webhook-service.ts";
+import { Customer, Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-service.ts";
 
 let godwit: Godwit;
 let hook: Hook;
 before(async () => {
-  [godwit, hook] = await Promise.all([startTelling(), Hook.listen()]);
+  [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
 });
 after(async () => {
   await godwit.stop();
