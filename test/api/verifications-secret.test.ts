@@ -1,21 +1,18 @@
 /** A code is for the recipient alone: the carrier gets it, by whichever channel it takes, and nobody else can read it anywhere. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Credential } from "../../src/access/authenticate.ts";
-import { SCOPES } from "../../src/access/scope.ts";
 import { decodeId, newId, type IdPrefix } from "../../src/lib/id.ts";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import { Composer } from "../../src/messages/compose.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import { Templates } from "../../src/templates/find-template.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import type { NewVerification } from "../../src/verifications/new-verification.ts";
 import { Verifier } from "../../src/verifications/verifier.ts";
 import { clientOf, clientOfAccount } from "../support/client.ts";
 import { NO_LIMITS, RIGHT, WRONG } from "../support/client/verifications.ts";
-import { wakeNothing, linkTo, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { linkTo, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { composerOf, credentialOf, queueOnly, wakeNothing } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
@@ -99,18 +96,10 @@ async function scene(rig: Rig, box = new SecretBox(Buffer.alloc(32))) {
   const { db, clock, accountId } = rig;
   const environment = "test";
   await db.transaction((tx) => seedTemplates(tx, clock, { accountId, environment }));
-  const composer = new Composer({ clock, linkChooser: new LinkChooser(linkTo(SIMULATOR_LINK)), templates: new Templates(db) });
+  const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
   const limits = { cooldownSeconds: 0, perRecipientHour: 1_000, perPrefixHour: 1_000 };
   const verifier = new Verifier({ db, clock, composer, box, limits, handover: queueOnly, wakeWebhooks: wakeNothing });
-  const credential: Credential = {
-    accountId,
-    keyId: newId("key", clock.now()),
-    environment,
-    environmentKey: "",
-    scopes: new Set(SCOPES),
-    tier: { name: "unlimited", limit: null },
-    tokenExpiresAtMs: null,
-  };
+  const credential = { ...credentialOf(accountId, environment), keyId: newId("key", clock.now()) };
   const call = { credential, claim: undefined, writeProblem: (problem: object) => JSON.stringify(problem) };
   const carrier = new ScriptedCarrier();
   const idOf = <P extends IdPrefix>(prefix: P, id: unknown) => decodeId(prefix, String(id));

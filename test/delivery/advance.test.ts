@@ -8,7 +8,8 @@ import type { Status } from "../../src/messages/states.ts";
 import { renewLeases } from "../../src/delivery/queue.ts";
 import { readDepth } from "../../src/usage/queries.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { wakeNothing, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing } from "../support/engine.ts";
 import { seeded } from "../support/seed.ts";
 
 const silent = { advanced: () => undefined };

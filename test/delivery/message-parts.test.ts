@@ -8,7 +8,8 @@ import type { Message } from "../../src/messages/message.ts";
 import type { Receipt } from "../../src/providers/provider.ts";
 import { deleteOldRows } from "../../src/retention/queries.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import { wakeNothing, linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, linkTo, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { wakeNothing } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { accepted, acceptedParts, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send } from "../support/scripted-carrier.ts";
 

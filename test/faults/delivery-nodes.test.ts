@@ -13,7 +13,8 @@ import type { SendOutcome } from "../../src/providers/provider.ts";
 import { claimDue, renewLeases } from "../../src/delivery/queue.ts";
 import { Database } from "../../src/storage/database.ts";
 import { sendingSignal } from "../../src/delivery/settle.ts";
-import { linkTo, LINK, publicId, queueOnly, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { LINK, linkTo, publicId, RECIPIENT, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { queueOnly } from "../support/engine.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 

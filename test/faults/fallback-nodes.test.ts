@@ -3,14 +3,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SecretBox } from "../../src/lib/secret-box.ts";
-import { Composer } from "../../src/messages/compose.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { startFallback } from "../../src/messages/start-fallback.ts";
 import { SIMULATOR_LINK } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import type { Database } from "../../src/storage/database.ts";
-import { Templates } from "../../src/templates/find-template.ts";
 import { linkTo, LINK, recipientNo, Rig } from "../support/delivery-rig.ts";
+import { composerOf } from "../support/engine.ts";
 import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
@@ -75,11 +74,7 @@ describe("two nodes", () => {
   test("that begin the same step at the same time begin it once", async () => {
     await using rig = await Rig.open();
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
-    const composer = new Composer({
-      clock: rig.clock,
-      linkChooser: new LinkChooser(linkTo(SIMULATOR_LINK)),
-      templates: new Templates(rig.db),
-    });
+    const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };
     for (let round = 0; round < 10; round += 1) {
       const message = await rig.accept({ ...STEPS, recipient: recipientNo(round) });

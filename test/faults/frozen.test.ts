@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, storiesOf, tally, type Story } from "../support/accounted.ts";
-import { gate, Scene, until, usual } from "../support/dispatching.ts";
+import { gate, Scene, usual } from "../support/dispatching.ts";
+import { until } from "../support/expect.ts";
 
 describe("a process that stands still for longer than its lease", () => {
   for (const policy of ["fail", "resend"] as const) {

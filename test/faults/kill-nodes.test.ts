@@ -5,9 +5,9 @@ import { describe, test } from "node:test";
 import { decodeId } from "../../src/lib/id.ts";
 import { assertAccounted, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
 import { DatabaseWire } from "../support/database-wire.ts";
-import { gate, prompt, Scene, until, type Node } from "../support/dispatching.ts";
+import { gate, prompt, Scene, type Node } from "../support/dispatching.ts";
 import type { PlanOf } from "../support/fakes/witness.ts";
-import { NEVER_MS } from "../support/expect.ts";
+import { NEVER_MS, until } from "../support/expect.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 
 const WINDOW = 40;

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, isResend, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
-import { gate, Scene, until, usual, type Node } from "../support/dispatching.ts";
+import { gate, Scene, usual, type Node } from "../support/dispatching.ts";
+import { until } from "../support/expect.ts";
 
 const COUNT = 700;
 const ROUNDS = 3;

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { encodeId, type MessageId } from "../../src/lib/id.ts";
 import type { Detail } from "../../src/events/timeline.ts";
+import { until } from "./expect.ts";
 import type { Line, Witness } from "./fakes/witness.ts";
-import { until, type Scene } from "./dispatching.ts";
+import type { Scene } from "./dispatching.ts";
 
 export type Entry = { type: string; sequence: number; isEvent: boolean; isIgnored: boolean; detail: Detail };
 

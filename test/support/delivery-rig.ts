@@ -1,17 +1,9 @@
 /** Delivery in the test's own process, on a database of its own, with carriers that the test scripts. */
 import assert from "node:assert/strict";
-import type { Credential } from "../../src/access/authenticate.ts";
-import { SCOPES } from "../../src/access/scope.ts";
-import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
-import { Delivery } from "../../src/delivery/delivery.ts";
-import type { DeliveryWatch } from "../../src/delivery/watch.ts";
-import { decodeId, encodeId, newId, NO_ID, type AccountId } from "../../src/lib/id.ts";
-import { createLog, type Log } from "../../src/lib/log.ts";
+import type { Delivery } from "../../src/delivery/delivery.ts";
+import { decodeId, encodeId, newId, type AccountId } from "../../src/lib/id.ts";
 import type { Recipient } from "../../src/lib/phone-number.ts";
-import { Acceptor } from "../../src/messages/accept.ts";
-import { Composer } from "../../src/messages/compose.ts";
-import { SecretBox } from "../../src/lib/secret-box.ts";
-import { Templates } from "../../src/templates/find-template.ts";
+import type { Acceptor } from "../../src/messages/accept.ts";
 import type { Handover } from "../../src/messages/handover.ts";
 import type { Message } from "../../src/messages/message.ts";
 import type { NewMessage } from "../../src/messages/new-message.ts";
@@ -21,12 +13,10 @@ import type { Provider } from "../../src/providers/provider.ts";
 import type { ProviderName } from "../../src/providers/providers.ts";
 import type { Link } from "../../src/links/link.ts";
 import { LinkChooser, type LinkChoice } from "../../src/links/choose-links.ts";
-import { Announcer } from "../../src/storage/announce.ts";
-import { DatabaseClock } from "../../src/storage/database-clock.ts";
+import type { DatabaseClock } from "../../src/storage/database-clock.ts";
 import { Database } from "../../src/storage/database.ts";
-import { migrate } from "../../src/storage/migrate.ts";
-import { TIMINGS } from "../../src/timings.ts";
 import { atEnd } from "./at-end.ts";
+import { acceptorOf, closeStorage, credentialOf, deliveryOf, openStorage, queueOnly, type DeliveryOptions } from "./engine.ts";
 import { LIMIT_MS, until } from "./expect.ts";
 import { createDatabase } from "./database.ts";
 import { recipientOf } from "./recipient.ts";
@@ -66,41 +56,12 @@ class OneLink extends LinkChooser {
   }
 }
 
-/** Nothing finds a place in a process: every message waits in the queue. */
-export const queueOnly: Handover = {
-  leaseMs: 0,
-  reserve: () => false,
-  release: () => undefined,
-  take: () => undefined,
-  queued: () => undefined,
-};
-
-/** Nobody waits to be told. */
-export const wakeNothing = (): void => undefined;
-
-const silentWatch: DeliveryWatch = {
-  submitted: () => undefined,
-  attempted: () => undefined,
-  advanced: () => undefined,
-  received: () => undefined,
-  parked: () => undefined,
-  inbound: () => undefined,
-};
-
-export type DeliveryOptions = {
-  node?: string;
+export type RigDeliveryOptions = Omit<DeliveryOptions, "providers" | "linkChooser"> & {
   links?: readonly Link[];
   /** A real chooser, in place of one link for all messages. */
   linkChooser?: LinkChooser;
-  receiptWaitMs?: number;
-  downAfterMs?: number;
-  linkLeaseMs?: number;
-  pollMs?: number;
-  responseTimeoutMs?: number;
   /** Another connection to the same database. */
   db?: Database;
-  /** Silent without it. */
-  log?: Log;
 };
 
 /** An entry of a timeline; `status` is that of the snapshot, null where nothing moved. */
@@ -142,48 +103,21 @@ export class Rig {
 
   static async open(): Promise<Rig> {
     const url = await createDatabase();
-    const db = new Database({ url }, "rig", () => undefined);
-    await migrate(db);
-    const clock = new DatabaseClock(db);
-    await clock.start();
+    const { db, clock } = await openStorage(url, "rig");
     const rig = new Rig(url, db, clock);
     atEnd(() => rig.close());
     return rig;
   }
 
   /** Delivery through these carriers, by the names of their links. */
-  async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: DeliveryOptions = {}): Promise<Delivery> {
-    const {
-      node = "node-1",
-      links,
-      receiptWaitMs = 3_600_000,
-      responseTimeoutMs = 60_000,
-      db = this.db,
-      downAfterMs,
-      linkLeaseMs = TIMINGS.linkLeaseMs,
-      log = createLog("silent").log,
-      pollMs = TIMINGS.deliveryPollMs,
-    } = options;
-    const all = links ?? Object.keys(carriers).map((name) => linkTo(name));
-    const announcer = new Announcer(db, node, log);
+  async deliver(carriers: Readonly<Record<string, Provider<unknown>>>, options: RigDeliveryOptions = {}): Promise<Delivery> {
+    const { links, db = this.db, linkChooser, ...rest } = options;
+    const [first = linkTo(LINK), ...others] = links ?? Object.keys(carriers).map((name) => linkTo(name));
+    const { delivery, announcer } = deliveryOf(
+      { db, clock: this.clock },
+      { ...rest, providers: carriers, linkChooser: linkChooser ?? new OneLink(first, ...others) },
+    );
     this.atEnd(() => announcer.stop());
-    const [first = linkTo(LINK), ...others] = all;
-    const linkChooser = options.linkChooser ?? new OneLink(first, ...others);
-    const shared = { db, clock: this.clock, linkChooser, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
-    const delivery = new Delivery({
-      ...shared,
-      node,
-      announcer,
-      hosts: new ProviderHosts(shared),
-      providers: carriers,
-      composer: this.#composer(linkChooser),
-      box: new SecretBox(Buffer.alloc(32)),
-      responseTimeoutMs,
-      queueLeaseMs: TIMINGS.queueLeaseMs,
-      linkLeaseMs,
-      pollMs,
-      ...(downAfterMs === undefined ? {} : { downAfterMs }),
-    });
     this.atEnd(() => delivery.stop());
     await delivery.start();
     return delivery;
@@ -206,18 +140,9 @@ export class Rig {
     fields: Partial<NewMessage> = {},
     { link = LINK, accountId = this.accountId, handover = queueOnly, environment = "test", linkChooser }: AcceptOptions = {},
   ): Promise<Message> {
-    const credential: Credential = {
-      accountId,
-      keyId: NO_ID,
-      environment,
-      environmentKey: `${accountId.toString("hex")} ${environment}`,
-      scopes: new Set(SCOPES),
-      tier: { name: "unlimited", limit: null },
-      tokenExpiresAtMs: null,
-    };
     const request: NewMessage = { recipient: RECIPIENT, channel: "sms", body: "Your code is 123456", ...fields };
     const answer = await this.#acceptor(linkChooser ?? link, handover).accept(request, {
-      credential,
+      credential: credentialOf(accountId, environment),
       claim: undefined,
       writeProblem: () => "",
     });
@@ -237,20 +162,10 @@ export class Rig {
     return messages;
   }
 
-  #composer(linkChooser: LinkChooser): Composer {
-    return new Composer({ clock: this.clock, linkChooser, templates: new Templates(this.db) });
-  }
-
   #acceptor(target: string | LinkChooser, handover: Handover): Acceptor {
     const known = this.#acceptors.find((each) => each.target === target && each.handover === handover);
     if (known !== undefined) return known.acceptor;
-    const acceptor = new Acceptor({
-      wakeWebhooks: wakeNothing,
-      db: this.db,
-      composer: this.#composer(typeof target === "string" ? new OneLink(linkTo(target)) : target),
-      handover,
-      watch: { committed: () => undefined },
-    });
+    const acceptor = acceptorOf(this, typeof target === "string" ? new OneLink(linkTo(target)) : target, handover);
     this.#acceptors.push({ target, handover, acceptor });
     return acceptor;
   }
@@ -316,8 +231,7 @@ export class Rig {
 
   async #close(): Promise<void> {
     for (const stop of this.#stops.toReversed()) await stop();
-    this.clock.stop();
-    await this.db.close();
+    await closeStorage(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,19 +5,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createAccount, type SeedEnvironment } from "../../src/access/accounts.ts";
-import { NO_ID } from "../../src/lib/id.ts";
-import { poll, within } from "../../src/lib/wait.ts";
-import { Acceptor } from "../../src/messages/accept.ts";
-import { Composer } from "../../src/messages/compose.ts";
-import { Templates } from "../../src/templates/find-template.ts";
-import type { Handover } from "../../src/messages/handover.ts";
+import { within } from "../../src/lib/wait.ts";
 import { PRIORITIES } from "../../src/messages/message.ts";
 import { simulatorLink, type Link } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
-import { DatabaseClock } from "../../src/storage/database-clock.ts";
-import { Database } from "../../src/storage/database.ts";
+import type { DatabaseClock } from "../../src/storage/database-clock.ts";
+import type { Database } from "../../src/storage/database.ts";
 import { seedTemplates } from "../../src/templates/seed.ts";
 import { TIMINGS } from "../../src/timings.ts";
+import { acceptorOf, closeStorage, credentialOf, openStorage } from "./engine.ts";
+import { until } from "./expect.ts";
 import type { DispatchSettings } from "./fakes/dispatch-node.ts";
 import { Witness, type PlanOf } from "./fakes/witness.ts";
 import { createDatabase, lookingUrl } from "./database.ts";
@@ -26,24 +23,7 @@ import { recipientOf } from "./recipient.ts";
 import { seeded } from "./seed.ts";
 
 const MAIN = join(import.meta.dirname, "fakes", "dispatch-node.ts");
-// Far beyond what anything here takes: who runs into it hangs.
-const LIMIT_MS = 180_000;
 const STOP_LIMIT_MS = 60_000;
-
-/** Waits for it, with a limit. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, timeoutMs = LIMIT_MS): Promise<void> {
-  const seen = await poll(async () => ((await isSo()) ? true : undefined), { timeoutMs, everyMs: 10 });
-  assert.ok(seen, `waited ${timeoutMs} ms in vain: ${what}`);
-}
-
-/** Every message waits in the queue for whoever comes. */
-const NOBODY: Handover = {
-  leaseMs: 0,
-  reserve: () => false,
-  release: () => undefined,
-  take: () => undefined,
-  queued: () => undefined,
-};
 
 export type SceneOptions = {
   plan?: (random: () => number) => PlanOf;
@@ -106,9 +86,7 @@ export class Scene {
     const { queueLeaseMs = TIMINGS.queueLeaseMs } = options;
     const random = seeded(context);
     const databaseUrl = await createDatabase();
-    const db = new Database({ url: lookingUrl(databaseUrl) }, "test", () => undefined);
-    const clock = new DatabaseClock(db);
-    await clock.start();
+    const { db, clock } = await openStorage(lookingUrl(databaseUrl), "test");
     const witness = await Witness.open(plan(random), random);
     return new Scene({ db, databaseUrl, witness, random, onUnknown }, clock, { responseTimeoutMs, window, queueLeaseMs });
   }
@@ -123,22 +101,13 @@ export class Scene {
     const accounts = await Promise.all(
       ["first", "second"].map((name) => createAccount(this.db, this.#clock, `${name} ${randomUUID()}`, seed)),
     );
-    const linkChooser = new LinkChooser(simulatorLink(1));
-    const acceptor = new Acceptor({
-      db: this.db,
-      composer: new Composer({ clock: this.#clock, linkChooser, templates: new Templates(this.db) }),
-      handover: NOBODY,
-      wakeWebhooks: () => undefined,
-      watch: { committed: () => undefined },
-    });
+    const acceptor = acceptorOf({ db: this.db, clock: this.#clock }, new LinkChooser(simulatorLink(1)));
     const acceptOne = (index: number): Promise<unknown> => {
       const accountId = accounts[index % accounts.length]?.id ?? assert.fail();
-      const tier = { name: "unlimited", limit: null };
-      const credential = { accountId, keyId: NO_ID, environment: "test", environmentKey: "", scopes: new Set<never>(), tier } as const;
       const priority = PRIORITIES[index % PRIORITIES.length] ?? "normal";
       return acceptor.accept(
         { recipient: recipientOf("+14155550123"), channel: "sms", body: "Hello", priority },
-        { credential, claim: undefined, writeProblem: String },
+        { credential: credentialOf(accountId), claim: undefined, writeProblem: String },
       );
     };
     await Promise.all(Array.from({ length: count }, (_, index) => acceptOne(index)));
@@ -247,8 +216,7 @@ export class Scene {
       await run.exit;
     }
     await this.witness.close();
-    this.#clock.stop();
-    await this.db.close();
+    await closeStorage({ db: this.db, clock: this.#clock });
   }
 }
 

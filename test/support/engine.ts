@@ -1,0 +1,118 @@
+/** The parts of the service that accept and deliver messages, assembled without the API, the configuration and the webhooks. */
+import type { Credential } from "../../src/access/authenticate.ts";
+import { SCOPES } from "../../src/access/scope.ts";
+import { Delivery } from "../../src/delivery/delivery.ts";
+import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
+import type { DeliveryWatch } from "../../src/delivery/watch.ts";
+import { NO_ID, type AccountId } from "../../src/lib/id.ts";
+import { createLog, type Log } from "../../src/lib/log.ts";
+import { SecretBox } from "../../src/lib/secret-box.ts";
+import type { LinkChooser } from "../../src/links/choose-links.ts";
+import { Acceptor } from "../../src/messages/accept.ts";
+import { Composer } from "../../src/messages/compose.ts";
+import type { Handover } from "../../src/messages/handover.ts";
+import type { Provider } from "../../src/providers/provider.ts";
+import { Announcer } from "../../src/storage/announce.ts";
+import { DatabaseClock } from "../../src/storage/database-clock.ts";
+import { Database } from "../../src/storage/database.ts";
+import type { Environment } from "../../src/storage/owner.ts";
+import { Templates } from "../../src/templates/find-template.ts";
+import { TIMINGS } from "../../src/timings.ts";
+
+export type Storage = { db: Database; clock: DatabaseClock };
+
+export type DeliveryOptions = {
+  node?: string;
+  /** The providers by the names of their links. */
+  providers: Readonly<Record<string, Provider<unknown>>>;
+  linkChooser: LinkChooser;
+  receiptWaitMs?: number;
+  downAfterMs?: number;
+  queueLeaseMs?: number;
+  linkLeaseMs?: number;
+  pollMs?: number;
+  responseTimeoutMs?: number;
+  /** Silent without this log. */
+  log?: Log;
+};
+
+/** Refuses every message, so that all messages wait in the queue. */
+export const queueOnly: Handover = {
+  leaseMs: 0,
+  reserve: () => false,
+  release: () => undefined,
+  take: () => undefined,
+  queued: () => undefined,
+};
+
+export const wakeNothing = (): void => undefined;
+
+const silentWatch: DeliveryWatch = {
+  submitted: () => undefined,
+  attempted: () => undefined,
+  advanced: () => undefined,
+  received: () => undefined,
+  parked: () => undefined,
+  inbound: () => undefined,
+};
+
+/** Connects to a database and starts a clock with its time. */
+export async function openStorage(url: string, name: string): Promise<Storage> {
+  const db = new Database({ url }, name, () => undefined);
+  const clock = new DatabaseClock(db);
+  await clock.start();
+  return { db, clock };
+}
+
+export async function closeStorage({ db, clock }: Storage): Promise<void> {
+  clock.stop();
+  await db.close();
+}
+
+export const composerOf = ({ db, clock }: Storage, linkChooser: LinkChooser): Composer =>
+  new Composer({ clock, linkChooser, templates: new Templates(db) });
+
+export const acceptorOf = (storage: Storage, linkChooser: LinkChooser, handover = queueOnly): Acceptor =>
+  new Acceptor({
+    db: storage.db,
+    composer: composerOf(storage, linkChooser),
+    handover,
+    wakeWebhooks: wakeNothing,
+    watch: { committed: () => undefined },
+  });
+
+/** A credential with all scopes and without a quota. */
+export const credentialOf = (accountId: AccountId, environment: Environment = "test"): Credential => ({
+  accountId,
+  keyId: NO_ID,
+  environment,
+  environmentKey: `${accountId.toString("hex")} ${environment}`,
+  scopes: new Set(SCOPES),
+  tier: { name: "unlimited", limit: null },
+  tokenExpiresAtMs: null,
+});
+
+/** Assembles the delivery of one node. The caller starts the delivery, and stops first the delivery and then the announcer. */
+export function deliveryOf(storage: Storage, options: DeliveryOptions): { delivery: Delivery; announcer: Announcer } {
+  const { db, clock } = storage;
+  const { node = "node-1", providers, linkChooser, downAfterMs, log = createLog("silent").log } = options;
+  const { receiptWaitMs = 3_600_000, responseTimeoutMs = 60_000, pollMs = TIMINGS.deliveryPollMs } = options;
+  const { queueLeaseMs = TIMINGS.queueLeaseMs, linkLeaseMs = TIMINGS.linkLeaseMs } = options;
+  const announcer = new Announcer(db, node, log);
+  const shared = { db, clock, linkChooser, wakeWebhooks: wakeNothing, receiptWaitMs, watch: silentWatch, log };
+  const delivery = new Delivery({
+    ...shared,
+    node,
+    announcer,
+    providers,
+    hosts: new ProviderHosts(shared),
+    composer: composerOf(storage, linkChooser),
+    box: new SecretBox(Buffer.alloc(32)),
+    responseTimeoutMs,
+    queueLeaseMs,
+    linkLeaseMs,
+    pollMs,
+    ...(downAfterMs === undefined ? {} : { downAfterMs }),
+  });
+  return { delivery, announcer };
+}
