@@ -12,7 +12,7 @@ import { startGodwit, type Godwit } from "../support/harness.ts";
 import { HELD_BODY, holdAccepts } from "../support/locks.ts";
 import { assertConflict, assertFirst, assertOneExecution, assertReplayOf, assertReused } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, verify, WITH_WEBHOOKS } from "../support/webhook-service.ts";
+import { Customer, Hook, verify, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 let godwit: Godwit;
 let client: Client;

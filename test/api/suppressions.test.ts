@@ -10,7 +10,7 @@ import { RECIPIENT, recipients, SHOP } from "../support/client/suppressions.ts";
 import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-service.ts";
+import { Customer, Hook, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-customer.ts";
 
 let godwit: Godwit;
 before(async () => {

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { recordOf } from "../support/client/request.ts";
 import { until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply } from "../support/harness.ts";
-import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Call, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Call, type Endpoint } from "../support/webhook-customer.ts";
 
 const newParent = (flags = "01"): { traceId: string; spanId: string; traceparent: string } => {
   const [traceId, spanId] = [randomBytes(16).toString("hex"), randomBytes(8).toString("hex")];

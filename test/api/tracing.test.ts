@@ -9,7 +9,7 @@ import { Collector, type SeenSpan } from "../support/fakes/collector.ts";
 import { sms, startGodwit, type Godwit } from "../support/harness.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
-import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, OK, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
 
 const SERVER = 2;
 const CLIENT = 3;

@@ -8,7 +8,7 @@ import type { Json } from "../support/client/request.ts";
 import { newName, type TemplateClient } from "../support/client/templates.ts";
 import { assertProblem, faultsOf, pointersOf, until } from "../support/expect.ts";
 import { sms, startGodwit, type Godwit, type Reply, type RequestOptions } from "../support/harness.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 type Character = { character: string; position: number; alternative: string | null };
 type Validation = Json & {

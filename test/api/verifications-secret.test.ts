@@ -17,7 +17,7 @@ import { until } from "../support/expect.ts";
 import { ALLOW_LOOPBACK } from "../support/hook-server.ts";
 import { SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier } from "../support/scripted-carrier.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 /** Unmistakable wherever it turns up, as text or as the bytes of it. */
 const CODE = "1234567890";

@@ -11,7 +11,7 @@ import { assertProblem, faultsOf, until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { accepted, receipt, refused, ScriptedCarrier, unknown } from "../support/scripted-carrier.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, messageOf, WITH_WEBHOOKS } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 type Steps = NonNullable<NewMessage["fallback"]>;
 

@@ -10,7 +10,7 @@ import { LIMIT_MS, NEVER_MS, until, untilListening } from "../support/expect.ts"
 import { ERROR, startGodwit, type Godwit, type StartOptions } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
-import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
 
 /** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
 const startAccepting = (): Promise<Godwit> => startGodwit({ ...WITH_WEBHOOKS, roles: "api" });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { until, untilListening } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
-import { Customer, Hook, messageOf, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-service.ts";
+import { Customer, Hook, messageOf, REFUSED, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
 
 /** Sent after each other, one event each: how long each took to arrive, in the order of length. */
 async function delaysOf(endpoint: Endpoint, count: number): Promise<number[]> {

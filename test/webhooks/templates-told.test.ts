@@ -16,7 +16,7 @@ import { until } from "../support/expect.ts";
 import { createEmptyDatabase } from "../support/database.ts";
 import { runGodwit, SECRET_KEY, startGodwit, type Godwit } from "../support/harness.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-service.ts";
+import { Customer, Hook, WITH_WEBHOOKS } from "../support/webhook-customer.ts";
 
 let godwit: Godwit;
 let templates: TemplateClient;

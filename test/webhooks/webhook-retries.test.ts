@@ -19,7 +19,7 @@ import {
   type Answer,
   type DeliveryRecord,
   type Endpoint,
-} from "../support/webhook-service.ts";
+} from "../support/webhook-customer.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const DELAYS_MS = [

@@ -9,7 +9,7 @@ import { until } from "../support/expect.ts";
 import { startGodwit, type Godwit, type Reply } from "../support/harness.ts";
 import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { rowId } from "../support/tables.ts";
-import { Customer, Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-service.ts";
+import { Customer, Hook, idsOf, messageOf, OK, REFUSED, typesOf, verify, WITH_WEBHOOKS, type Call } from "../support/webhook-customer.ts";
 
 let godwit: Godwit;
 let hook: Hook;

@@ -1,4 +1,4 @@
-/** What the tests of webhooks share: receivers, customers with endpoints, and a look at what waits for them. */
+/** Customers with webhook endpoints, the receiver that their endpoints call, and the deliveries that wait for them. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -25,17 +25,17 @@ export type Call = { path: string; method: string; headers: IncomingHttpHeaders;
 
 export type Answer = { status: number; headers?: Record<string, string>; body?: string };
 
-/** What a receiver answers, now or later; null is never. */
+/** The response of a receiver, now or later; null for none. */
 type Behaviour = (call: Call) => Answer | null | Promise<Answer | null>;
 
 export const OK: Answer = { status: 200 };
 export const REFUSED: Answer = { status: 500 };
 
-/** A receiver, at as many paths as there are endpoints. */
+/** A receiver with one path for each endpoint. */
 export class Hook {
   readonly calls: Call[] = [];
   behave: Behaviour = () => OK;
-  /** How many calls have had no answer yet, and how many at most there were. */
+  /** The number of calls without a response, and the largest number so far. */
   waiting = 0;
   mostWaiting = 0;
   readonly #server: Server;
@@ -91,7 +91,7 @@ export const typesOf = (calls: readonly Call[]): string[] => calls.map(({ event 
 export const idsOf = (calls: readonly Call[]): string[] => calls.map(({ event }) => event.id);
 export const messageOf = ({ event }: Pick<Call, "event">): Json => event.data["message"] as Json;
 
-/** As every receiver is told to do it, by either of the stock packages. Throws when it is not signed by that secret. */
+/** Verifies a call with both published packages, as the documentation says. Throws when another secret signed the call. */
 export function verify({ headers, text }: Call, secret: string): void {
   const given = headers as Record<string, string>;
   assert.deepEqual(new Webhook(secret).verify(text, given), JSON.parse(text));
@@ -196,7 +196,7 @@ export class Endpoint {
     return this.hook.at(this.path);
   }
 
-  /** Waits for so many calls, and says which they were. */
+  /** Waits until the endpoint has had so many calls, and returns all of them. */
   async heard(count: number, timeoutMs = LIMIT_MS): Promise<Call[]> {
     return until(`${count} calls of ${this.path}`, () => (this.calls.length >= count ? this.calls : undefined), timeoutMs).catch(
       (error: unknown) => {
@@ -207,7 +207,7 @@ export class Endpoint {
     );
   }
 
-  /** Sends it a test event and waits for it: whatever had been on its way before has come, too. */
+  /** Sends a test event and waits for its call. Every earlier event has arrived by then. */
   async test(): Promise<Call> {
     const id = await this.client.test(this.id);
     return until(`the test event at ${this.path}`, () => this.calls.find(({ event }) => event.id === id));
@@ -234,7 +234,7 @@ export class Endpoint {
     return (await this.client.retry(this.id, id)) as DeliveryRecord;
   }
 
-  /** Waits until its only delivery is as the test wants it. */
+  /** Waits until the only delivery of the endpoint passes the test. */
   async delivery(what: string, test: (delivery: DeliveryRecord) => boolean): Promise<DeliveryRecord> {
     let seen: unknown;
     const ask = async (): Promise<DeliveryRecord | undefined> => {
@@ -252,7 +252,7 @@ export class Endpoint {
     return this.delivery(`was tried ${count} times`, ({ attempts }) => attempts.length === count);
   }
 
-  /** What waits for it. */
+  /** The deliveries that wait for the endpoint. */
   queue(): Promise<QueueRow[]> {
     return this.customer.godwit.rows<QueueRow>(
       `select event_id::text as event, is_retry, attempts, (extract(epoch from due_at - now()) * 1000)::float8 as due_in_ms,
@@ -264,12 +264,12 @@ export class Endpoint {
     );
   }
 
-  /** Nothing waits for it any more. */
+  /** Waits until no delivery waits for the endpoint. */
   async idle(): Promise<void> {
     await until(`nothing to wait for ${this.path}`, async () => ((await this.queue()).length === 0 ? true : undefined));
   }
 
-  /** Makes what waits for it due, as the passing of time would, and says so. */
+  /** Makes all waiting deliveries due, and wakes the workers. */
   async makeDue(): Promise<void> {
     const { godwit } = this.customer;
     await godwit.rows("update webhook_queue set due_at = now() where endpoint_id = $1", [this.uuid]);
@@ -277,5 +277,5 @@ export class Endpoint {
   }
 }
 
-/** What every node says that has put something into the outbox. */
+/** Sends the notification of a node that has added a delivery to the outbox. */
 const wake = (godwit: Godwit): Promise<unknown> => godwit.rows("select pg_notify('godwit_work', 'test @webhooks')");
