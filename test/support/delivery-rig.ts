@@ -1,6 +1,7 @@
 /** Delivery in the test's own process, on a database of its own, with carriers that the test scripts. */
 import assert from "node:assert/strict";
 import type { Delivery } from "../../src/delivery/delivery.ts";
+import { ConcurrencyLimit } from "../../src/lib/concurrency-limit.ts";
 import { decodeId, encodeId, newId, type AccountId } from "../../src/lib/id.ts";
 import type { Recipient } from "../../src/lib/phone-number.ts";
 import type { Acceptor } from "../../src/messages/accept.ts";
@@ -92,6 +93,8 @@ export class Rig {
   readonly accountId = newId("acct", Date.now());
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #acceptors: { target: string | LinkChooser; handover: Handover; acceptor: Acceptor }[] = [];
+  // Delivery needs connections of the pool as well, and what waits for one for five seconds fails.
+  readonly #reads = new ConcurrencyLimit(4);
   #statements = 0;
   #closing: Promise<void> | undefined;
 
@@ -172,7 +175,7 @@ export class Rig {
 
   /** The message as it is now. */
   async message({ accountId, environment, id }: Pick<Message, "accountId" | "environment" | "id">): Promise<Message> {
-    const found = await findMessage(this.db, accountId, environment, id);
+    const found = await this.#reads.run(() => findMessage(this.db, accountId, environment, id));
     assert.ok(found !== undefined, "the message is not there");
     return found;
   }
@@ -222,7 +225,7 @@ export class Rig {
   }
 
   async rows<T>(text: string, values: readonly unknown[] = []): Promise<T[]> {
-    return this.db.rows<T>({ name: `rig_${(this.#statements += 1)}`, text, values });
+    return this.#reads.run(() => this.db.rows<T>({ name: `rig_${(this.#statements += 1)}`, text, values }));
   }
 
   close(): Promise<void> {
