@@ -288,7 +288,7 @@ describe("edit", () => {
     ["an empty text", { body: "" }, "/body"],
     ["a text too long for sms", { body: "x".repeat(1_601) }, "/body", "too_long"],
     ["a text too long for any channel", { body: "x".repeat(4_097) }, "/body"],
-    ["a time more than 35 days ahead", { send_at: afterSeconds(35 * 86_400 + 60) }, "/send_at", "too_far"],
+    ["a time more than 35 days ahead", { send_at: afterSeconds(36 * 86_400) }, "/send_at", "too_far"],
     ["a time long past", { send_at: afterSeconds(-86_400 - 60) }, "/send_at", "in_the_past"],
     ["no time", { send_at: "tomorrow" }, "/send_at"],
     ["too short a life", { ttl_seconds: 29 }, "/ttl_seconds"],
