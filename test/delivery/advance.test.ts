@@ -1,4 +1,4 @@
-/** The only writer of a status: what of a batch holds, and what is written with it. */
+/** The only writer of a status: which changes of a batch are applied, and which rows are written with them. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Advancer, advance } from "../../src/messages/advance.ts";
@@ -16,21 +16,21 @@ const silent = { advanced: () => undefined };
 
 const signal = (status: Status, fields: Partial<Signal> = {}): Signal => ({
   status,
-  detail: { reason: "said the test" },
+  detail: { reason: "set by the test" },
   move: { kind: "stay" },
   ...fields,
 });
 
-function decide(message: Message, said: Signal, nowMs = Date.now()): Change {
-  const change = changeBy(message, said, nowMs);
-  assert.ok(change !== undefined, `${message.status} → ${said.status}`);
+function decide(message: Message, observed: Signal, nowMs = Date.now()): Change {
+  const change = changeBy(message, observed, nowMs);
+  assert.ok(change !== undefined, `${message.status} → ${observed.status}`);
   return change;
 }
 
 const accepting = (rig: Rig, count: number): Promise<Message[]> =>
   rig.acceptMany(count, (index) => ({ recipient: recipientNo(index), priority: index % 3 === 0 ? "high" : "normal" }));
 
-/** Messages that are sending, as the database has them. */
+/** Messages with the status sending, as stored in the database. */
 async function sending(rig: Rig, count: number): Promise<Message[]> {
   const changes = (await accepting(rig, count)).map((message) => decide(message, signal("sending", { attempts: 1 })));
   assert.ok((await advance(rig.db, changes)).every(Boolean));
@@ -42,8 +42,8 @@ const onlyOne = (message: Message | undefined): Message => {
   return message;
 };
 
-describe("a change that holds", () => {
-  test("writes message, timeline, queue, carrier's name and counts together", async () => {
+describe("a change that is applied", () => {
+  test("writes message, timeline, queue, carrier id and counts together", async () => {
     await using rig = await Rig.open();
     const before = onlyOne((await sending(rig, 1))[0]);
     const reference = { link: LINK, providerMessageId: "7", expiresAtMs: Date.now() + 60_000 };
@@ -58,7 +58,7 @@ describe("a change that holds", () => {
       previous: "sending",
       status: "sent",
       isIgnored: false,
-      detail: { reason: "said the test" },
+      detail: { reason: "set by the test" },
     });
     assert.equal(await rig.queueRow(before), undefined);
     const names = await rig.rows("select link, provider_message_id, account_id, environment, message_id from provider_references");
@@ -70,7 +70,7 @@ describe("a change that holds", () => {
     assert.deepEqual(counts, [{ status: "sent", messages: 1 }]);
   });
 
-  test("moves the message in the queue", async () => {
+  test("moves the queue entry of the message", async () => {
     await using rig = await Rig.open();
     const [first, second] = await sending(rig, 2);
     const hold = { kind: "wait", state: "held", afterMs: 30_000 } as const;
@@ -85,7 +85,7 @@ describe("a change that holds", () => {
     assert.equal(Math.round(waiting?.due_at_ms ?? 0), back.atMs);
   });
 
-  test("a name that a carrier gives again is that of the newest message", async () => {
+  test("assigns a carrier id that is used again to the newest message", async () => {
     await using rig = await Rig.open();
     const [first, second] = await sending(rig, 2);
     const reference = { link: LINK, providerMessageId: "7", expiresAtMs: Date.now() + 60_000 };
@@ -94,7 +94,7 @@ describe("a change that holds", () => {
     assert.deepEqual(await rig.rows("select message_id from provider_references"), [{ message_id: second?.id }]);
   });
 
-  test("a note is in the timeline, and moves nothing else", async () => {
+  test("and is only a note adds to the timeline and changes nothing else", async () => {
     await using rig = await Rig.open();
     const before = onlyOne((await sending(rig, 1))[0]);
     const counts = await rig.rows("select count(*) from usage_changes");
@@ -107,8 +107,8 @@ describe("a change that holds", () => {
   });
 });
 
-describe("a change that does not hold", () => {
-  test("of two that were decided on the same state exactly one does, in one batch", async () => {
+describe("a change that is not applied", () => {
+  test("loses to one other in the batch that was decided on the same state", async () => {
     await using rig = await Rig.open();
     const before = onlyOne((await sending(rig, 1))[0]);
     const changes = [decide(before, signal("sent")), decide(before, signal("failed")), decide(before, signal("queued"))];
@@ -120,7 +120,7 @@ describe("a change that does not hold", () => {
     assert.equal((await rig.timeline(before)).length, 3);
   });
 
-  test("leaves nothing behind, and its neighbours in the batch hold", async () => {
+  test("leaves nothing behind, and the others of the batch are applied", async () => {
     await using rig = await Rig.open();
     const messages = await sending(rig, 10);
     const stale = messages.filter((_, index) => index % 2 === 0);
@@ -155,7 +155,7 @@ describe("a change that does not hold", () => {
     assert.deepEqual(await readDepth(rig.db, rig.accountId, "test"), { scheduled: 0, queued: 5, sending: 0 });
   });
 
-  test("a message that was redacted since is not written over with what it was", async () => {
+  test("does not overwrite a message that was redacted meanwhile", async () => {
     await using rig = await Rig.open();
     const before = onlyOne((await sending(rig, 1))[0]);
     const delivered = decide(before, signal("delivered"));
@@ -179,7 +179,7 @@ describe("an advancer", () => {
   const advancer = (rig: Rig, node: string, url?: string): Advancer =>
     new Advancer({ db: rig.connect(node, url), clock: rig.clock, wakeWebhooks: wakeNothing, watch: silent });
 
-  test("answers each change for itself, of both priorities, many at once", async () => {
+  test("reports the result of each of many concurrent changes, of both priorities", async () => {
     await using rig = await Rig.open();
     const messages = await sending(rig, 300);
     const node = advancer(rig, "a");
@@ -191,12 +191,12 @@ describe("an advancer", () => {
     assert.equal(node.pending, 0);
   });
 
-  test("two that go through the same messages in opposite orders neither lock each other out nor lose a change", async (context) => {
+  test("and another one with the same messages in opposite order neither deadlock nor lose a change", async (context) => {
     await using rig = await Rig.open();
     const random = seeded(context);
     let messages = await sending(rig, 120);
     const nodes = [advancer(rig, "a"), advancer(rig, "b")];
-    // Round after round both want every message, one from the front and one from the back.
+    // In every round both want every message, one from the front and one from the back.
     for (let round = 0; round < 10; round += 1) {
       const to = round % 2 === 0 ? "queued" : "sending";
       const won = await Promise.all(
@@ -212,14 +212,14 @@ describe("an advancer", () => {
     }
   });
 
-  test("leases are renewed beside it without harm", async () => {
+  test("works while leases are renewed concurrently", async () => {
     await using rig = await Rig.open();
     let messages = await sending(rig, 150);
     const node = advancer(rig, "a");
     const other = rig.connect("b");
-    const over = new AbortController();
+    const ended = new AbortController();
     const renew = async (): Promise<void> => {
-      while (!over.signal.aborted) {
+      while (!ended.signal.aborted) {
         const ids = messages.map(({ id }) => id).toReversed();
         await renewLeases(other, ids, 15_000);
       }
@@ -233,12 +233,12 @@ describe("an advancer", () => {
         messages = changes.map(({ after }) => after);
       }
     } finally {
-      over.abort();
+      ended.abort();
       await renewing;
     }
   });
 
-  test("a row that the database refuses fails alone", async () => {
+  test("fails only the row that the database refuses", async () => {
     await using rig = await Rig.open();
     const messages = await sending(rig, 20);
     const bad = onlyOne(messages[7]);
@@ -254,7 +254,7 @@ describe("an advancer", () => {
       outcomes.map(({ status }) => status),
       messages.map((each) => (each === bad ? "rejected" : "fulfilled")),
     );
-    assert.deepEqual(await rig.message(bad), bad, "nothing of it is there");
+    assert.deepEqual(await rig.message(bad), bad, "nothing of the change is stored");
     assert.ok((await rig.queueRow(bad)) !== undefined);
     assert.equal(await rig.count("sent"), 19);
   });
@@ -263,7 +263,7 @@ describe("an advancer", () => {
     ["asked", false],
     ["answered", true],
   ] as const) {
-    test(`finds out what became of a change whose connection died when it was ${moment}`, async () => {
+    test(`finds the outcome of a change whose connection breaks ${isDone ? "after" : "before"} the commit`, async () => {
       await using rig = await Rig.open();
       const before = onlyOne((await sending(rig, 1))[0]);
       const wire = await DatabaseWire.to(rig.url);

@@ -1,4 +1,4 @@
-/** How it ends: for a process that is stopped, and for messages that time alone decides about. */
+/** The stop of a node, and messages that end because a time has passed. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { within } from "../../src/lib/wait.ts";
@@ -18,7 +18,7 @@ const isDone = async (promise: Promise<unknown>, limitMs: number): Promise<boole
   )) === DONE;
 
 describe("a stop", () => {
-  test("waits for what is at the carrier, gives back what was only claimed, and nothing is sent afterwards", async () => {
+  test("waits for messages at the carrier, returns those only claimed, and sends nothing afterwards", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 2 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -26,23 +26,23 @@ describe("a stop", () => {
     const messages = await rig.acceptMany(10, () => ({}));
     const delivery = await rig.deliver({ [LINK]: carrier });
     const lane = delivery.lanes.get(LINK);
-    await until("two at the carrier, and more in hand", () => (carrier.sends.length === 2 && (lane?.ownedCount ?? 0) > 2) || undefined);
+    await until("two at the carrier, and more claimed", () => (carrier.sends.length === 2 && (lane?.ownedCount ?? 0) > 2) || undefined);
     const stopping = delivery.stop();
-    await until("the others to be given back", async () => {
+    await until("the others to be returned", async () => {
       const [row] = await rig.rows<{ count: number }>("select count(*) from delivery_queue where due_at <= now()");
       return row?.count === messages.length - 2 || undefined;
     });
-    assert.equal(await isDone(stopping, 100), false, "it waits for the carrier");
+    assert.equal(await isDone(stopping, 100), false, "the stop waits for the carrier");
     assert.equal(carrier.isClosed, false);
-    // Nothing more finds a place.
+    // A new message is not reserved by a lane any more.
     const late = await rig.accept({}, { handover: delivery.handover });
     assert.ok(((await rig.queueRow(late))?.due_in_ms ?? 1) <= 0);
     resolve(accepted("the same for all"));
     assert.ok(await isDone(stopping, LIMIT_MS));
     assert.equal(carrier.isClosed, true);
-    assert.equal(await rig.count("sent"), 2, "the answers are on record");
+    assert.equal(await rig.count("sent"), 2, "the responses are stored");
     assert.equal(await rig.count("queued"), messages.length - 1);
-    // Another process takes them, and this one has done nothing meanwhile.
+    // Another process takes the rest. The stopped one submits nothing more.
     const next = new ScriptedCarrier();
     await rig.deliver({ [LINK]: next }, { node: "node-2" });
     await until("the rest to be sent", async () => (await rig.count("sent")) === messages.length + 1 || undefined);
@@ -51,7 +51,7 @@ describe("a stop", () => {
     assert.ok(next.sends.every(({ message }) => message.attempt === 1));
   });
 
-  test("gives back what a claim brings that was under way", async () => {
+  test("returns the messages of a claim that is still running", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     // A lane claims nothing for a carrier that is not ready: the first claim begins after the queue is locked.
@@ -64,43 +64,43 @@ describe("a stop", () => {
     await lock.waiting();
     const stopping = delivery.stop();
     await lock.release();
-    assert.ok(await isDone(stopping, LIMIT_MS), "and it does not wait for anything else");
+    assert.ok(await isDone(stopping, LIMIT_MS), "the stop waits for nothing else");
     assert.equal(carrier.sends.length, 0);
-    assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due at once, for anybody");
+    assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due immediately, for any node");
   });
 
-  test("tells a carrier that does not answer to end, and what may have left is on record as unknown", async () => {
+  test("aborts a submission without a response, and stores its outcome as unknown", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.otherwise = ({ signal }: Send) =>
-      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ kind: "unknown", detail: "told to end" })));
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ kind: "unknown", detail: "aborted" })));
     const message = await rig.accept();
     const delivery = await rig.deliver({ [LINK]: carrier });
-    await until("it to be at the carrier", () => carrier.sends[0]);
+    await until("the message to be at the carrier", () => carrier.sends[0]);
     const startedAt = performance.now();
     await delivery.stop();
     assert.ok(performance.now() - startedAt < LIMIT_MS);
     assert.equal((await rig.queueRow(message))?.state, 1);
     assert.equal((await rig.message(message)).status, "sending");
-    assert.equal((await rig.timeline(message)).at(-1)?.detail?.attempt?.["detail"], "told to end");
+    assert.equal((await rig.timeline(message)).at(-1)?.detail?.attempt?.["detail"], "aborted");
   });
 
-  test("ends within seconds though a carrier never answers at all, and what it had is found as unknown", async () => {
+  test("ends within seconds though a carrier never responds, and its message is found with an unknown outcome", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.otherwise = "never";
     const message = await rig.accept();
     const delivery = await rig.deliver({ [LINK]: carrier });
-    await until("it to be at the carrier", () => carrier.sends[0]);
+    await until("the message to be at the carrier", () => carrier.sends[0]);
     assert.ok(await isDone(delivery.stop(), 15_000));
     const next = new ScriptedCarrier();
     await rig.deliver({ [LINK]: next }, { node: "node-2" });
     if ((await rig.queueRow(message))?.state === 0) await rig.makeDue(message);
-    await until("it to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    await until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
     assert.equal(next.sends.length, 0);
   });
 
-  test("without work is immediate, and twice is once", async () => {
+  test("is immediate without work, and a second stop has no effect", async () => {
     await using rig = await Rig.open();
     const delivery = await rig.deliver({ [LINK]: new ScriptedCarrier() });
     assert.ok(await isDone(delivery.stop(), 1_500));
@@ -109,22 +109,22 @@ describe("a stop", () => {
 });
 
 describe("a time to live", () => {
-  const lapse = (rig: Rig, id: Buffer) =>
+  const expire = (rig: Rig, id: Buffer) =>
     rig.rows(
       `with m as (update messages set expires_at = now() - interval '1 second' where id = $1)
        update delivery_queue set expires_at = now() - interval '1 second' where message_id = $1`,
       [id],
     );
 
-  test("that passes in a lane which is not ready, or which nobody serves, expires the message", async () => {
+  test("expires the message in a lane that is not ready or that no node serves", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.isReady = false;
-    const lapsed = [await rig.accept(), await rig.accept({}, { link: "of another day" })];
+    const expired = [await rig.accept(), await rig.accept({}, { link: "of another day" })];
     const young = await rig.accept();
-    for (const { id } of lapsed) await lapse(rig, id);
+    for (const { id } of expired) await expire(rig, id);
     await rig.deliver({ [LINK]: carrier });
-    for (const message of lapsed) {
+    for (const message of expired) {
       const { error } = await rig.untilStatus(message, "expired");
       assert.equal(error?.code, "ttl_expired");
       assert.equal(await rig.queueRow(message), undefined);
@@ -136,12 +136,12 @@ describe("a time to live", () => {
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("that passes while the message is at the carrier, or held, changes nothing, and costs nothing", async () => {
+  test("has no effect and costs no work while the message is at the carrier or held", async () => {
     await using rig = await Rig.open();
-    let looks = 0;
+    let sweeps = 0;
     class Counting extends Database {
       override rows<T>(statement: Sql): Promise<T[]> {
-        if (/expires_at <= now\(\) and state/.test(statement.text)) looks += 1;
+        if (/expires_at <= now\(\) and state/.test(statement.text)) sweeps += 1;
         return super.rows<T>(statement);
       }
     }
@@ -152,21 +152,21 @@ describe("a time to live", () => {
     carrier.answers(recipientNo(2), unknown);
     const messages = await rig.acceptMany(2, (index) => ({ recipient: recipientNo(index + 1) }));
     const delivery = await rig.deliver({ [LINK]: carrier }, { db });
-    await until("both to be handed over", () => carrier.sends.length === 2 || undefined);
-    for (const { id } of messages) await lapse(rig, id);
-    const before = looks;
-    await until("three turns of the sweep", () => looks >= before + 3 || undefined);
+    await until("both to be submitted", () => carrier.sends.length === 2 || undefined);
+    for (const { id } of messages) await expire(rig, id);
+    const before = sweeps;
+    await until("three sweeps", () => sweeps >= before + 3 || undefined);
     const startedAt = performance.now();
-    await until("two more", () => looks >= before + 5 || undefined);
-    assert.ok(performance.now() - startedAt > 900, "it does not look again and again for what it cannot expire");
+    await until("two more sweeps", () => sweeps >= before + 5 || undefined);
+    assert.ok(performance.now() - startedAt > 900, "the sweep does not repeat immediately for messages that it cannot expire");
     for (const message of messages) assert.equal((await rig.message(message)).status, "sending");
     resolve(accepted());
-    await until("the answer", async () => (await rig.count("sent")) === 1 || undefined);
+    await until("the response to be stored", async () => (await rig.count("sent")) === 1 || undefined);
     await delivery.stop();
     await db.close();
   });
 
-  test("does not pass for what is scheduled, however late its release", async () => {
+  test("does not expire a scheduled message, however late its release", async () => {
     await using rig = await Rig.open();
     const message = await rig.accept({ send_at: new Date(Date.now() + 3_600_000).toISOString(), ttl_seconds: 30 });
     const carrier = new ScriptedCarrier();
@@ -185,7 +185,7 @@ describe("a time to live", () => {
   });
 });
 
-describe("a receipt that never comes", () => {
+describe("a receipt that never arrives", () => {
   const silence = async (rig: Rig, carrier: ScriptedCarrier) => {
     carrier.answers(RECIPIENT, accepted("7"));
     const message = await rig.accept();
@@ -204,12 +204,12 @@ describe("a receipt that never comes", () => {
   };
   const named = ({ message }: Send): SendOutcome => accepted(`name of ${message.recipient}`);
 
-  test("expires the message; one that was delivered stays so", async () => {
+  test("expires the message, and a delivered message stays delivered", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.otherwise = named;
     const { other } = await silence(rig, carrier);
-    await until("the names to be forgotten, or kept for later", async () => {
+    await until("the carrier ids to be deleted or kept for longer", async () => {
       const [row] = await rig.rows<{ count: number }>("select count(*) from provider_references where expires_at <= now()");
       return row?.count === 0 || undefined;
     });
@@ -217,19 +217,19 @@ describe("a receipt that never comes", () => {
   });
 
   for (const where of ["the process that sent it", "another process"]) {
-    test(`and comes late after all, to ${where}, is the truth`, async () => {
+    test(`sets the status when it arrives late after all, at ${where}`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier();
       carrier.otherwise = named;
       const { message } = await silence(rig, carrier);
-      // By then the sweep has done with the name.
-      await until("the name to be done with", async () => {
+      // By then the sweep has processed the carrier id.
+      await until("the carrier id to be processed", async () => {
         const rows = await rig.rows("select from provider_references where provider_message_id = '7' and expires_at <= now()");
         return rows.length === 0 || undefined;
       });
-      const hears = where === "another process" ? new ScriptedCarrier() : carrier;
-      if (hears !== carrier) await rig.deliver({ [LINK]: hears }, { node: "node-2", db: rig.connect("node-2") });
-      await hears.receive([receipt("7", "delivered")]);
+      const receiving = where === "another process" ? new ScriptedCarrier() : carrier;
+      if (receiving !== carrier) await rig.deliver({ [LINK]: receiving }, { node: "node-2", db: rig.connect("node-2") });
+      await receiving.receive([receipt("7", "delivered")]);
       const now = await rig.message(message);
       assert.equal(now.status, "delivered");
       assert.equal(now.error?.code, "no_receipt", "an error once set is not erased");
@@ -237,13 +237,13 @@ describe("a receipt that never comes", () => {
     });
   }
 
-  test("for a message of unknown outcome leaves it to the link's policy", async () => {
+  test("leaves a message of unknown outcome to the link's policy", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, unknown);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { receiptWaitMs: 200, links: [linkTo(LINK, { holdMs: 2_500, policy: "fail" })] });
-    await until("the name to be done with", async () => {
+    await until("the carrier id to be processed", async () => {
       const [row] = await rig.rows<{ names: number; held: number }>(
         "select (select count(*) from provider_references) as names, (select count(*) from delivery_queue where state = 1) as held",
       );

@@ -1,5 +1,5 @@
-/** Lanes: what waits for whom. One link never waits for another, the urgent never for a campaign, and no account for another's
- *  backlog. */
+/** Lanes: no link waits for another link, no message of high priority waits for a campaign, and no account waits for the
+ *  backlog of another. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,7 +13,7 @@ import { accepted, refused, ScriptedCarrier } from "../support/scripted-carrier.
 /** Accounts in the order of their ids, the oldest first. */
 const accounts = (count: number): AccountId[] => Array.from({ length: count }, () => newId("acct", Date.now()));
 
-/** The owner of each message that a carrier was handed, in that order. */
+/** The owner of each submitted message, in the order of submission. */
 const ownersOf = (carrier: ScriptedCarrier, messages: readonly Message[], owners: readonly AccountId[]): number[] => {
   const byId = new Map(messages.map((each) => [publicId(each), owners.findIndex((owner) => owner.equals(each.accountId))]));
   return carrier.sends.map(({ message }) => byId.get(message.id) ?? -1);
@@ -29,7 +29,7 @@ const allSent = (rig: Rig, count: number, timeoutMs = 15_000): Promise<unknown> 
   until(`${count} to be sent`, async () => (await rig.count("sent")) >= count || undefined, timeoutMs);
 
 describe("a link", () => {
-  test("that does not answer delays no other", async () => {
+  test("that does not respond delays no other", async () => {
     await using rig = await Rig.open();
     const [slow, fast] = [new ScriptedCarrier({ window: 10 }), new ScriptedCarrier({ window: 10 })];
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -37,10 +37,10 @@ describe("a link", () => {
     await rig.acceptMany(60, () => ({}), { link: "slow" });
     await rig.acceptMany(60, () => ({}), { link: "fast" });
     await rig.deliver({ slow, fast });
-    await until("the slow one to be full", () => slow.sends.length >= 9 || undefined);
+    await until("the slow link to be full", () => slow.sends.length >= 9 || undefined);
     await allSent(rig, 60, 5_000);
     assert.equal(fast.sends.length, 60);
-    assert.ok(slow.sends.length <= 10, "nobody is handed over past its window");
+    assert.ok(slow.sends.length <= 10, "the window is never exceeded");
     resolve(accepted("the same for all"));
   });
 
@@ -57,14 +57,14 @@ describe("a link", () => {
     assert.equal(delivery.lanes.get("fast")?.isPaused, false);
   });
 
-  test("never has more messages than its window, and has that many", async () => {
+  test("uses its whole window and never exceeds it", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 7 });
     carrier.otherwise = async ({ message }) => {
       await sleep(message.id.charCodeAt(29) % 5);
       return accepted();
     };
-    // Of every priority, from the queue and through the door at once.
+    // Messages of every priority, from the queue and from requests at the same time.
     const priority = (index: number) => ({ priority: (["high", "normal", "bulk"] as const)[index % 3] as "high" });
     await rig.acceptMany(100, priority);
     const { handover } = await rig.deliver({ [LINK]: carrier });
@@ -74,43 +74,43 @@ describe("a link", () => {
     assert.equal(new Set(carrier.sends.map(({ message }) => message.id)).size, 200);
   });
 
-  test("that is not ready is handed nothing and nothing is claimed for it; it goes on when it says so", async () => {
+  test("that is not ready receives no message and has none claimed, and continues when it is ready", async () => {
     await using rig = await Rig.open();
     const [carrier, other] = [new ScriptedCarrier(), new ScriptedCarrier()];
     carrier.isReady = false;
     const { handover, lanes } = await rig.deliver({ [LINK]: carrier, other }, { pollMs: NEVER_MS });
     const waiting = [await rig.accept({}, { handover }), await rig.accept()];
-    // A turn of every lane passes meanwhile: another one's message makes its way.
+    // Every lane takes a turn meanwhile: the message of another link is sent.
     const marker = await rig.accept({}, { link: "other", handover });
     await rig.untilStatus(marker, "sent");
     assert.equal(carrier.sends.length, 0);
     assert.equal(lanes.get(LINK)?.ownedCount, 0);
-    for (const message of waiting) assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due for whoever can take it");
+    for (const message of waiting) assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) <= 0, "due for any node that can take it");
     carrier.isReady = true;
     carrier.changed();
     await allSent(rig, 3);
   });
 
-  test("takes a new message at once where nobody waits", async () => {
+  test("takes a new message immediately where no message waits", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const { handover } = await rig.deliver({ [LINK]: carrier });
-    // The first ones may wait in the queue until the lane knows that it is empty.
+    // The first messages may wait in the queue until the lane knows that the queue is empty.
     await rig.untilStatus(await rig.accept({}, { handover }), "sent");
     await sleep(20);
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     carrier.otherwise = () => promise;
     const message = await rig.accept({}, { handover });
-    await until("it to be handed over", () => carrier.sends[1]);
+    await until("the message to be submitted", () => carrier.sends[1]);
     const row = await rig.queueRow(message);
-    assert.ok((row?.due_in_ms ?? 0) > 5_000, "it is this process's for as long as its lease lasts");
+    assert.ok((row?.due_in_ms ?? 0) > 5_000, "this process owns the message for the time of its lease");
     resolve(accepted());
     await rig.untilStatus(message, "sent");
   });
 });
 
 describe("priorities", () => {
-  test("the urgent pass a campaign of any size", async () => {
+  test("messages of high priority overtake a campaign of any size", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 10 });
     carrier.otherwise = async () => {
@@ -119,23 +119,23 @@ describe("priorities", () => {
     };
     await rig.acceptMany(500, () => ({ priority: "bulk" }));
     const { handover } = await rig.deliver({ [LINK]: carrier });
-    await until("the campaign to be under way", () => carrier.sends.length >= 40 || undefined);
+    await until("the campaign to have started", () => carrier.sends.length >= 40 || undefined);
     const places: number[] = [];
     for (let index = 0; index < 10; index += 1) {
       const before = carrier.sends.length;
-      // Through the door, and from the queue as another process would leave it.
+      // One from a request, and one from the queue as another process would leave it.
       const message = await rig.accept({ priority: "high" }, index % 2 === 0 ? { handover } : {});
       if (index % 2 === 1) carrier.changed();
       await rig.untilStatus(message, "sent");
       places.push(carrier.sends.findIndex(({ message: { id } }) => id === publicId(message)) - before);
     }
-    assert.ok(carrier.sends.length < 400, "the campaign is not over");
-    // What is in hand for the carrier at most, twice: nothing waits for the four hundred behind it.
-    assert.ok(Math.max(...places) <= 40, `so many went before: ${places.join(" ")}`);
+    assert.ok(carrier.sends.length < 400, "the campaign has not ended");
+    // Twice the number of messages that can be claimed for the carrier: nothing waits for the four hundred.
+    assert.ok(Math.max(...places) <= 40, `messages sent before: ${places.join(" ")}`);
     await allSent(rig, 510);
   });
 
-  test("what waits in the queue goes in the order of its priority", async () => {
+  test("waiting messages are sent in the order of their priority", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     for (const priority of ["bulk", "normal", "high"] as const) await rig.acceptMany(20, () => ({ priority }));
@@ -145,14 +145,14 @@ describe("priorities", () => {
     await rig.deliver({ [LINK]: carrier });
     await allSent(rig, 60, 30_000);
     const order = carrier.sends.map(({ message }) => rank.get(message.id));
-    // A claim or two may have taken the next rank along with the last of the one before.
+    // A claim may take messages of the next priority together with the last ones of the previous priority.
     assert.ok(order.slice(0, 20).filter((each) => each === "high").length >= 17, order.join(" "));
     assert.ok(order.slice(0, 40).every((each) => each !== "bulk") || order.indexOf("bulk") >= 36, order.join(" "));
   });
 });
 
 describe("accounts", () => {
-  test("share a link: none has more than half of any sixty sends while three wait", async () => {
+  test("share a link: none of three has more than half of any sixty submissions", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 20 });
     const owners = accounts(3);
@@ -160,7 +160,7 @@ describe("accounts", () => {
     await rig.deliver({ [LINK]: carrier });
     await allSent(rig, 600, 30_000);
     const order = ownersOf(carrier, messages, owners);
-    // A claim takes 40 rows at most here, a third of them of each account, one account after the other.
+    // A claim takes at most 40 rows here, a third of each account, one account after the other.
     for (let from = 0; from + 60 <= 540; from += 20) {
       const counts = countsOf(order.slice(from, from + 60), 3);
       assert.ok(Math.max(...counts) <= 30, `sends ${from} to ${from + 60}: ${counts.join(" ")}`);
@@ -169,7 +169,7 @@ describe("accounts", () => {
   });
 
   for (const window of [1, 2, 10]) {
-    test(`share a link with room for ${window}, however many they are`, async () => {
+    test(`share a link with a window of ${window}, however many accounts there are`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier({ window });
       const owners = accounts(6 * window);
@@ -178,12 +178,12 @@ describe("accounts", () => {
       await allSent(rig, messages.length, 30_000);
       const order = ownersOf(carrier, messages, owners);
       const half = countsOf(order.slice(0, order.length / 2), owners.length);
-      // Of eight each, four; answers race within the window.
-      assert.ok(Math.min(...half) >= 3 && Math.max(...half) <= 5, `of the first half each has had: ${half.join(" ")}`);
+      // Four of eight each. Responses race within the window.
+      assert.ok(Math.min(...half) >= 3 && Math.max(...half) <= 5, `messages per account in the first half: ${half.join(" ")}`);
     });
   }
 
-  test("are all served when there are more than one claim looks at", async () => {
+  test("are all served when there are more accounts than one claim considers", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 20 });
     const owners = accounts(80);
@@ -191,13 +191,13 @@ describe("accounts", () => {
     await rig.deliver({ [LINK]: carrier });
     await allSent(rig, 480, 30_000);
     const half = countsOf(ownersOf(carrier, messages, owners).slice(0, 240), 80);
-    assert.ok(Math.min(...half) >= 2 && Math.max(...half) <= 4, `of the first half each has had: ${half.join(" ")}`);
+    assert.ok(Math.min(...half) >= 2 && Math.max(...half) <= 4, `messages per account in the first half: ${half.join(" ")}`);
   });
 
-  test("do not wait for those whose messages are not due", async () => {
+  test("do not wait for accounts whose messages are not due", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    // More than a claim looks at, all of them older, and all waiting for another try in an hour.
+    // More accounts than a claim considers, all of them older, and all waiting for a retry in an hour.
     const early = await backlog(rig, accounts(40), 1);
     await rig.rows("update delivery_queue set due_at = now() + interval '1 hour'");
     const late = await rig.accept({}, { accountId: newId("acct", Date.now()) });
@@ -207,7 +207,7 @@ describe("accounts", () => {
     assert.equal(await rig.count("queued"), early.length);
   });
 
-  test("have what they scheduled released, whatever others have scheduled for later", async () => {
+  test("have their scheduled messages released, whatever others have scheduled for later", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const later = { send_at: new Date(Date.now() + 3_600_000).toISOString() };
@@ -219,7 +219,7 @@ describe("accounts", () => {
     assert.equal(await rig.count("scheduled"), 40);
   });
 
-  test("with a backlog have their new messages line up behind it, and others do not", async () => {
+  test("with a backlog have their new messages queued behind it, and others do not", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 5 });
     carrier.otherwise = async () => {
@@ -230,7 +230,7 @@ describe("accounts", () => {
     assert.ok(busy !== undefined && idle !== undefined);
     const waiting = await rig.acceptMany(100, (index) => ({ recipient: recipientNo(index) }), { accountId: busy });
     const { handover } = await rig.deliver({ [LINK]: carrier });
-    await until("the backlog to be under way", () => carrier.sends.length >= 10 || undefined);
+    await until("the backlog to have started", () => carrier.sends.length >= 10 || undefined);
     const before = carrier.sends.length;
     const [behind, free] = await Promise.all([
       rig.accept({}, { accountId: busy, handover }),
@@ -238,13 +238,13 @@ describe("accounts", () => {
     ]);
     await allSent(rig, 102);
     const order = carrier.sends.map(({ message }) => message.id);
-    const placeOf = (message: Message): number => order.indexOf(publicId(message));
-    // Answers race within the window, and so do the last of the backlog with what comes after.
-    assert.ok(placeOf(behind) >= Math.max(...waiting.map(placeOf)) - 5, `its place is ${placeOf(behind)}`);
-    assert.ok(placeOf(free) - before <= 30, `${placeOf(free) - before} went before`);
+    const positionOf = (message: Message): number => order.indexOf(publicId(message));
+    // Responses race within the window, and so do the last messages of the backlog with the next ones.
+    assert.ok(positionOf(behind) >= Math.max(...waiting.map(positionOf)) - 5, `its position is ${positionOf(behind)}`);
+    assert.ok(positionOf(free) - before <= 30, `${positionOf(free) - before} messages were sent before`);
   });
 
-  test("that are refused again and again do not hold up their neighbours", async () => {
+  test("whose messages are refused repeatedly do not delay other accounts", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 2 });
     const owners = accounts(4);

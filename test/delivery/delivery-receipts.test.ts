@@ -1,4 +1,4 @@
-/** What carriers say later: whose message they mean, what it moves, and what becomes of what nobody can place. */
+/** Delivery receipts: which message they belong to, which status they set, and how receipts of unknown messages are kept. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Message } from "../../src/messages/message.ts";
@@ -10,7 +10,7 @@ import { accepted, CARRIER_ERROR, receipt, ScriptedCarrier, unknown, type Send }
 
 const ERROR = { error: CARRIER_ERROR };
 
-/** A message that a carrier has taken under this name. */
+/** A message that a carrier has accepted with this carrier id. */
 async function sent(rig: Rig, carrier: ScriptedCarrier, name = "7", fields: Parameters<Rig["accept"]>[0] = {}): Promise<Message> {
   carrier.answers(RECIPIENT, accepted(name));
   await rig.deliver({ [LINK]: carrier });
@@ -21,17 +21,17 @@ async function sent(rig: Rig, carrier: ScriptedCarrier, name = "7", fields: Para
 
 const parked = (rig: Rig) => rig.rows<{ name: string }>("select provider_message_id as name from parked_receipts order by 1, status");
 
-/** What the timeline says of each receipt: its status, and whether it was ignored. */
+/** The receipts in the timeline: the status, and whether the receipt was ignored. */
 const receiptsOf = async (rig: Rig, message: Message) =>
   (await rig.timeline(message)).flatMap(({ detail, isIgnored }) => (detail?.receipt ? [[detail.receipt["status"], isIgnored]] : []));
 
 describe("a receipt", () => {
-  test("moves its message, and is in the timeline in the carrier's own words", async () => {
+  test("changes its message, and is in the timeline with the carrier's raw fields", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await sent(rig, carrier);
     await carrier.receive([receipt("7", "undelivered", { ...ERROR, raw: { stat: "UNDELIV", err: "8" } })]);
-    // Committed when the carrier is told so, and not some time later.
+    // The change is committed when the receipt is acknowledged, not some time later.
     const now = await rig.message(message);
     assert.equal(now.status, "undelivered");
     assert.deepEqual(now.error, { code: "blocked_by_carrier", message: "The carrier blocked it", permanent: true, provider_code: "EC-8" });
@@ -57,7 +57,7 @@ describe("a receipt", () => {
   });
 
   for (const where of ["at the process that sent it", "at another process"]) {
-    test(`${where} speaks of a message of its own link, whatever others are called there`, async () => {
+    test(`${where} belongs to a message of its own link, also when other links use the same carrier id`, async () => {
       await using rig = await Rig.open();
       const senders = { first: new ScriptedCarrier(), second: new ScriptedCarrier() };
       for (const carrier of Object.values(senders)) carrier.answers(RECIPIENT, accepted("7"));
@@ -68,20 +68,20 @@ describe("a receipt", () => {
       assert.ok(first !== undefined && second !== undefined);
       const others = { first: new ScriptedCarrier(), second: new ScriptedCarrier() };
       if (where === "at another process") await rig.deliver(others, { node: "node-2", db: rig.connect("node-2") });
-      const hearing = where === "at another process" ? others : senders;
-      await hearing.second.receive([receipt("7", "delivered")]);
+      const receiving = where === "at another process" ? others : senders;
+      await receiving.second.receive([receipt("7", "delivered")]);
       assert.equal((await rig.message(second)).status, "delivered");
-      assert.deepEqual(await rig.message(first), first, "the other has not changed at all");
-      await hearing.first.receive([receipt("7", "undelivered", ERROR)]);
+      assert.deepEqual(await rig.message(first), first, "the other message has not changed");
+      await receiving.first.receive([receipt("7", "undelivered", ERROR)]);
       assert.equal((await rig.message(first)).status, "undelivered");
       assert.equal((await rig.message(second)).status, "delivered");
-      // Our own reference means nothing to another link, either.
-      await hearing.first.receive([receipt(null, "read", { reference: publicId(second) })]);
+      // Our own reference is not valid on another link, either.
+      await receiving.first.receive([receipt(null, "read", { reference: publicId(second) })]);
       assert.equal((await rig.message(second)).status, "delivered");
     });
   }
 
-  test("read implies delivered, at the same moment", async () => {
+  test("with the status read sets the time of delivery to the same time", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await sent(rig, carrier);
@@ -91,7 +91,7 @@ describe("a receipt", () => {
     assert.equal(sentAtMs, message.sentAtMs);
   });
 
-  test("repeated for ever does not fill the timeline, and the next that counts is still told", async () => {
+  test("that is repeated endlessly does not fill the timeline, and the next change is still recorded", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await sent(rig, carrier);
@@ -118,7 +118,7 @@ describe("receipts in any order", () => {
   });
   after(() => rig[Symbol.asyncDispose]());
 
-  const ORDERS: readonly (readonly [said: Receipt["status"][], status: string, ignored: boolean[]])[] = [
+  const ORDERS: readonly (readonly [statuses: Receipt["status"][], status: string, ignored: boolean[]])[] = [
     [["delivered", "delivered"], "delivered", [false, true]],
     [["read", "delivered", "sent"], "read", [false, true, true]],
     [["delivered", "sent", "read"], "read", [false, true, false]],
@@ -130,14 +130,14 @@ describe("receipts in any order", () => {
     [["undelivered", "expired", "failed", "sent"], "undelivered", [false, true, true, true]],
     [["failed", "delivered"], "failed", [false, true]],
   ];
-  for (const [row, [said, status, ignored]] of ORDERS.entries()) {
+  for (const [row, [statuses, status, ignored]] of ORDERS.entries()) {
     for (const how of ["together", "one by one"] as const) {
-      test(`${said.join(", ")}, ${how}: the message is ${status}`, async () => {
+      test(`${statuses.join(", ")}, ${how}: the message is ${status}`, async () => {
         const recipient = recipientNo(row + (how === "together" ? 0 : ORDERS.length));
         const accepting = await rig.accept({ recipient, channel: "whatsapp" });
         carrier.changed();
         const message = await rig.untilStatus(accepting, "sent");
-        const receipts = said.map((each) => receipt(`name of ${recipient}`, each, each === "undelivered" ? ERROR : {}));
+        const receipts = statuses.map((each) => receipt(`name of ${recipient}`, each, each === "undelivered" ? ERROR : {}));
         if (how === "together") await carrier.receive(receipts);
         else for (const each of receipts) await carrier.receive([each]);
         const now = await rig.message(message);
@@ -146,9 +146,9 @@ describe("receipts in any order", () => {
         assert.ok(now.updatedAtMs > message.updatedAtMs);
         assert.deepEqual(
           await receiptsOf(rig, message),
-          said.map((each, index) => [each, ignored[index]]),
+          statuses.map((each, index) => [each, ignored[index]]),
         );
-        assert.equal(now.error?.code, said[0] === "undelivered" ? "blocked_by_carrier" : undefined, "an error once set is not erased");
+        assert.equal(now.error?.code, statuses[0] === "undelivered" ? "blocked_by_carrier" : undefined, "an error once set is not erased");
         assert.equal(now.readAtMs !== null, status === "read");
         assert.deepEqual(await parked(rig), []);
       });
@@ -156,8 +156,8 @@ describe("receipts in any order", () => {
   }
 });
 
-describe("many receipts at once", () => {
-  test("one that nobody knows does not hold up the others", async () => {
+describe("many receipts together", () => {
+  test("with an unknown one are all applied", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
@@ -172,16 +172,16 @@ describe("many receipts at once", () => {
     receipts.splice(
       100,
       0,
-      receipt("nobody", "delivered"),
+      receipt("unknown-2", "delivered"),
       receipt(null, "delivered"),
       receipt(null, "delivered", { reference: "not of ours" }),
     );
     await carrier.receive(receipts);
     assert.equal(await rig.count("delivered"), 250);
-    assert.deepEqual(await parked(rig), [{ name: "nobody" }]);
+    assert.deepEqual(await parked(rig), [{ name: "unknown-2" }]);
   });
 
-  test("the same one through two processes at the same time moves the message once", async () => {
+  test("change the message once when two processes receive the same one", async () => {
     await using rig = await Rig.open();
     const [here, there] = [new ScriptedCarrier(), new ScriptedCarrier()];
     const message = await sent(rig, here);
@@ -194,7 +194,7 @@ describe("many receipts at once", () => {
     assert.equal(seen.filter(([, isIgnored]) => isIgnored === false).length, 1);
   });
 
-  test("one that arrives at another process than the one that sent it finds its message", async () => {
+  test("find their messages also at another process than the sender", async () => {
     await using rig = await Rig.open();
     const [here, there] = [new ScriptedCarrier(), new ScriptedCarrier()];
     const message = await sent(rig, here);
@@ -206,20 +206,20 @@ describe("many receipts at once", () => {
   });
 });
 
-describe("a receipt that is quicker than the answer", () => {
+describe("a receipt that arrives before the response", () => {
   for (const arrivesAt of ["the process that sends", "another process"] as const) {
-    test(`at ${arrivesAt} is parked, and taken up when the name is known`, async () => {
+    test(`at ${arrivesAt} is parked, and processed when the carrier id is known`, async () => {
       await using rig = await Rig.open();
       const [here, there] = [new ScriptedCarrier(), new ScriptedCarrier()];
-      const hearing = arrivesAt === "another process" ? there : here;
+      const receiving = arrivesAt === "another process" ? there : here;
       let waiting: object[] = [];
       here.answers(RECIPIENT, accepted("7"));
       here.onSend = async () => {
-        await hearing.receive([receipt("7", "delivered", { reference: null }), receipt("7", "read")]);
+        await receiving.receive([receipt("7", "delivered", { reference: null }), receipt("7", "read")]);
         waiting = await parked(rig);
       };
       const message = await rig.accept({ channel: "whatsapp" });
-      if (hearing === there) {
+      if (receiving === there) {
         there.isReady = false;
         await rig.deliver({ [LINK]: there }, { node: "node-2", db: rig.connect("node-2") });
       }
@@ -234,11 +234,11 @@ describe("a receipt that is quicker than the answer", () => {
     });
   }
 
-  test("and was never taken up by the process that made the name known, is taken up by another", async () => {
+  test("and is not processed by the node that stored the carrier id is processed by another", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await sent(rig, carrier);
-    // As the process leaves it that ended between its commit and its look.
+    // The state after a process that ended between its commit and its check for parked receipts.
     await rig.rows(
       "insert into parked_receipts (link, provider_message_id, status, receipt, received_at) values ($1, '7', 'delivered', $2, now() - interval '1 minute')",
       [LINK, JSON.stringify(receipt("7", "delivered"))],
@@ -247,22 +247,22 @@ describe("a receipt that is quicker than the answer", () => {
     await until("nothing to be parked", async () => (await parked(rig)).length === 0 || undefined);
   });
 
-  test("of a message that never becomes known is kept for three days, and then dropped", async () => {
+  test("of a message that never becomes known is kept for three days and then deleted", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
     await carrier.receive([receipt("old", "delivered"), receipt("young", "delivered"), receipt("young", "delivered")]);
-    assert.deepEqual(await parked(rig), [{ name: "old" }, { name: "young" }], "the same one twice is one");
+    assert.deepEqual(await parked(rig), [{ name: "old" }, { name: "young" }], "a repeated receipt is stored once");
     const age = (name: string, hours: number) =>
       rig.rows("update parked_receipts set received_at = now() - make_interval(hours => $2) where provider_message_id = $1", [name, hours]);
     await age("young", 71);
     await age("old", 73);
-    await until("the old one to be dropped", async () => (await parked(rig)).every(({ name }) => name !== "old") || undefined);
+    await until("the old receipt to be deleted", async () => (await parked(rig)).every(({ name }) => name !== "old") || undefined);
     assert.deepEqual(await parked(rig), [{ name: "young" }]);
   });
 });
 
-describe("a receipt by our own reference", () => {
+describe("a receipt with our own reference", () => {
   const heldMessage = async (rig: Rig, carrier: ScriptedCarrier, holdMs: number): Promise<Message> => {
     carrier.answers(RECIPIENT, unknown);
     const message = await rig.accept({ channel: "whatsapp" });
@@ -271,27 +271,27 @@ describe("a receipt by our own reference", () => {
     return message;
   };
 
-  test("resolves an unknown outcome, and brings the carrier's name", async () => {
+  test("resolves an unknown outcome and provides the carrier id", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await heldMessage(rig, carrier, 60_000);
     await carrier.receive([receipt("7", "sent", { reference: publicId(message) })]);
     const now = await rig.message(message);
     assert.deepEqual([now.status, now.provider?.messageId], ["sent", "7"]);
-    assert.equal(await rig.queueRow(message), undefined, "it is held no more");
-    // From now on the carrier's name is enough.
+    assert.equal(await rig.queueRow(message), undefined, "the message is not held any more");
+    // From now on the carrier id is sufficient.
     await carrier.receive([receipt("7", "delivered")]);
     assert.equal((await rig.message(message)).status, "delivered");
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("that comes after the link's policy overrides the failure", async () => {
+  test("overrides the failure that the link's policy has set", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await heldMessage(rig, carrier, 200);
     const failed = await rig.untilStatus(message, "failed");
     await carrier.receive([receipt(null, "sent", { reference: publicId(message) })]);
-    assert.equal((await rig.message(message)).status, "failed", "that it was taken is no news that overrides");
+    assert.equal((await rig.message(message)).status, "failed", "the status sent does not override the failure");
     await carrier.receive([receipt(null, "delivered", { reference: publicId(message) })]);
     const now = await rig.message(message);
     assert.equal(now.status, "delivered");
@@ -302,21 +302,21 @@ describe("a receipt by our own reference", () => {
 });
 
 describe("without a database", () => {
-  test("receipts are refused, nothing is half done, and they are good when they come again", async () => {
+  test("receipts are refused without partial effects, and are applied when they are repeated", async () => {
     await using rig = await Rig.open();
     const [here, there] = [new ScriptedCarrier(), new ScriptedCarrier()];
     const message = await sent(rig, here);
     const wire = await DatabaseWire.to(rig.url);
     await rig.deliver({ [LINK]: there }, { node: "node-2", db: rig.connect("node-2", wire.url) });
-    await there.receive([receipt("nobody", "sent")]);
+    await there.receive([receipt("unknown-2", "sent")]);
     await wire.close();
-    await assert.rejects(there.receive([receipt("7", "delivered"), receipt("no one", "sent")]));
-    await assert.rejects(there.receive([receipt("no one", "sent")]), "a receipt that would be parked is refused as well");
+    await assert.rejects(there.receive([receipt("7", "delivered"), receipt("unknown-1", "sent")]));
+    await assert.rejects(there.receive([receipt("unknown-1", "sent")]), "a receipt that would be parked is refused as well");
     assert.deepEqual(await rig.message(message), message);
     assert.equal((await rig.timeline(message)).length, 3);
-    assert.deepEqual(await parked(rig), [{ name: "nobody" }]);
-    await here.receive([receipt("7", "delivered"), receipt("no one", "sent")]);
+    assert.deepEqual(await parked(rig), [{ name: "unknown-2" }]);
+    await here.receive([receipt("7", "delivered"), receipt("unknown-1", "sent")]);
     assert.equal((await rig.message(message)).status, "delivered");
-    assert.deepEqual(await parked(rig), [{ name: "no one" }, { name: "nobody" }]);
+    assert.deepEqual(await parked(rig), [{ name: "unknown-1" }, { name: "unknown-2" }]);
   });
 });

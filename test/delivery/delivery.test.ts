@@ -1,4 +1,4 @@
-/** One message at one link: what is on record before it leaves, what each answer makes of it, and how often it is tried. */
+/** One message on one link: the state before it is submitted, the effect of each response, and the number of attempts. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { advance } from "../../src/messages/advance.ts";
@@ -11,25 +11,25 @@ import { keepLines } from "../support/log-lines.ts";
 import { recipientOf } from "../support/recipient.ts";
 import { accepted, receipt, refused, ScriptedCarrier, throttled, unknown, type Send } from "../support/scripted-carrier.ts";
 
-/** What is said of each try in a timeline. */
+/** The attempts in a timeline. */
 const attemptsIn = (entries: readonly Entry[]) => entries.flatMap(({ detail }) => (detail?.attempt === undefined ? [] : [detail.attempt]));
 const typesIn = (entries: readonly Entry[]): string[] => entries.map(({ type }) => type);
 
-/** Another message has gone all the way through the lane: whatever was to be sent before it, has been. */
+/** Sends another message through the lane. Every earlier message that had to be sent has been sent by then. */
 async function anotherPasses(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
   const other = await rig.accept({ recipient: recipientOf("+14155559999") });
   carrier.changed();
   await rig.untilStatus(other, "sent");
 }
 
-describe("before a message is handed over", () => {
-  test("it is committed that bytes may leave, at every try", async () => {
+describe("before a message is submitted", () => {
+  test("each attempt is committed", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
     const seen: object[] = [];
     carrier.answers(RECIPIENT, refused(false), refused(false), accepted("7"));
-    // Through another connection than the one that wrote it: what is seen there is committed.
+    // Another connection than the writer's sees only committed rows.
     carrier.onSend = async () => {
       const { status, attempts, provider, sequence } = await rig.message(message);
       const last = (await rig.timeline(message)).at(-1);
@@ -37,7 +37,7 @@ describe("before a message is handed over", () => {
     };
     await rig.deliver({ [LINK]: carrier });
     for (let sends = 1; sends <= 3; sends += 1) {
-      await until(`try ${sends}`, () => carrier.sends.length >= sends || undefined);
+      await until(`attempt ${sends}`, () => carrier.sends.length >= sends || undefined);
       await rig.untilStatus(message, sends === 3 ? "sent" : "queued");
       await rig.makeDue(message);
       carrier.changed();
@@ -54,9 +54,9 @@ describe("before a message is handed over", () => {
     );
   });
 
-  test("nothing leaves of one that was canceled in this process's hands", async () => {
+  test("a cancellation stops it, also when this process has claimed it", async () => {
     await using rig = await Rig.open();
-    // Room for one at the carrier, and for one that waits its turn in hand.
+    // Room for one message at the carrier, and for one that is claimed and waits.
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     carrier.answers(recipientNo(1), () => promise);
@@ -64,7 +64,7 @@ describe("before a message is handed over", () => {
     assert.ok(first !== undefined && second !== undefined);
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until(
-      "one at the carrier, and one in hand",
+      "one message at the carrier, and one claimed",
       () => (carrier.sends.length === 1 && delivery.lanes.get(LINK)?.ownedCount === 2) || undefined,
     );
     const canceled = changeBy(second, { status: "canceled", detail: { reason: "asked" }, move: { kind: "leave" } }, rig.clock.now());
@@ -77,7 +77,7 @@ describe("before a message is handed over", () => {
     assert.equal((await rig.message(second)).status, "canceled");
   });
 
-  test("one whose time to live passed in the queue expires, and is not sent", async () => {
+  test("it expires when its time to live has passed in the queue, and is not sent", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
@@ -93,13 +93,13 @@ describe("before a message is handed over", () => {
     assert.equal(await rig.queueRow(message), undefined);
   });
 
-  test("one whose time to live passes between two tries expires, and is not tried again", async () => {
+  test("it expires when its time to live passes between two attempts, and is not attempted again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(false));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
-    await until("a first try", () => carrier.sends[0]);
+    await until("a first attempt", () => carrier.sends[0]);
     await rig.untilStatus(message, "queued");
     await rig.rows("update messages set expires_at = now() - interval '1 second' where id = $1", [message.id]);
     await rig.makeDue(message);
@@ -110,8 +110,8 @@ describe("before a message is handed over", () => {
   });
 });
 
-describe("the carrier's answer", () => {
-  test("accepted: the message is sent, and known by the carrier's name", async () => {
+describe("the carrier's response", () => {
+  test("accepted: the message is sent and stored with its carrier id", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, accepted("7"));
@@ -123,7 +123,7 @@ describe("the carrier's answer", () => {
     assert.ok(sentAtMs !== null);
     assert.equal(sequence, 3);
     assert.equal(await rig.queueRow(message), undefined);
-    const { expiresAtMs, ...handed } = carrier.sends[0]?.message ?? { expiresAtMs: 0 };
+    const { expiresAtMs, ...submitted } = carrier.sends[0]?.message ?? { expiresAtMs: 0 };
     const expected = {
       id: publicId(message),
       attempt: 1,
@@ -133,7 +133,7 @@ describe("the carrier's answer", () => {
       body: "Hello",
       template: null,
     };
-    assert.deepEqual(handed, expected);
+    assert.deepEqual(submitted, expected);
     assert.equal(expiresAtMs, message.expiresAtMs);
     const timeline = await rig.timeline(message);
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe("the carrier's answer", () => {
     ]);
   });
 
-  test("refused for good: the message fails, and is not tried again", async () => {
+  test("refused permanently: the message fails and is not attempted again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(true), accepted());
@@ -164,13 +164,13 @@ describe("the carrier's answer", () => {
     assert.equal(await rig.queueRow(message), undefined);
   });
 
-  test("refused for now: the message waits, and is tried again by itself when its time has come", async () => {
+  test("refused temporarily: the message waits and is attempted again when it is due", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(false), accepted());
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
-    await until("a first try", () => carrier.sends[0]);
+    await until("a first attempt", () => carrier.sends[0]);
     await rig.untilStatus(message, "queued");
     const waiting = await rig.queueRow(message);
     assert.equal(waiting?.state, 0);
@@ -180,23 +180,23 @@ describe("the carrier's answer", () => {
     assert.equal(sent.error, null);
     const [first, second] = carrier.sends;
     const pauseMs = (second?.atMs ?? 0) - (first?.atMs ?? 0);
-    assert.ok(pauseMs >= 490, `tried again after ${pauseMs} ms`);
+    assert.ok(pauseMs >= 490, `attempted again after ${pauseMs} ms`);
   });
 
-  test("refused for now, every time: each wait is longer, and the last error stays when the tries are used up", async () => {
+  test("refused temporarily every time: each wait is longer, and the last error stays when no attempt is left", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(false, "first_error"), ...Array.from({ length: 9 }, () => refused(false, "last_error")));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier });
-    for (let tries = 1; tries <= 9; tries += 1) {
-      const waiting = await until(`the wait after try ${tries}`, async () => {
+    for (let attempt = 1; attempt <= 9; attempt += 1) {
+      const waiting = await until(`the wait after attempt ${attempt}`, async () => {
         const { status, attempts } = await rig.message(message);
-        return status === "queued" && attempts === tries ? rig.queueRow(message) : undefined;
+        return status === "queued" && attempts === attempt ? rig.queueRow(message) : undefined;
       });
-      const full = 1_000 * 2 ** (tries - 1);
-      // Looked at a moment after it was set.
-      assert.ok(waiting.due_in_ms <= full && waiting.due_in_ms >= full / 2 - 1_500, `after try ${tries}: ${waiting.due_in_ms} ms`);
+      const full = 1_000 * 2 ** (attempt - 1);
+      // The row is read a moment after its due time was set.
+      assert.ok(waiting.due_in_ms <= full && waiting.due_in_ms >= full / 2 - 1_500, `after attempt ${attempt}: ${waiting.due_in_ms} ms`);
       await rig.makeDue(message);
       carrier.changed();
     }
@@ -220,13 +220,13 @@ describe("the carrier's answer", () => {
     );
   });
 
-  test("throttled for its recipient: that message waits alone", async () => {
+  test("throttled for its recipient: only that message waits", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, throttled("recipient", 40_000), accepted());
     const message = await rig.accept();
     const delivery = await rig.deliver({ [LINK]: carrier });
-    await until("a first try", () => carrier.sends[0]);
+    await until("a first attempt", () => carrier.sends[0]);
     await rig.untilStatus(message, "queued");
     const waiting = await rig.queueRow(message);
     assert.ok(waiting !== undefined && waiting.due_in_ms > 30_000 && waiting.due_in_ms <= 40_000, String(waiting?.due_in_ms));
@@ -238,7 +238,7 @@ describe("the carrier's answer", () => {
     assert.equal((await rig.untilStatus(message, "sent")).attempts, 2);
   });
 
-  test("throttled for the link: the whole lane waits, and then the message goes before all that are in the queue", async () => {
+  test("throttled for the link: the whole lane waits, and then the message is sent before the rest of the queue", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const PAUSE_MS = 1_200;
@@ -250,18 +250,18 @@ describe("the carrier's answer", () => {
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until("the pause", () => delivery.lanes.get(LINK)?.isPaused || undefined);
     await rig.untilStatus(message, "queued");
-    assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) < 0, "it is due again at once");
+    assert.ok(((await rig.queueRow(message))?.due_in_ms ?? 1) < 0, "it is due again immediately");
     await until("everything to be sent", async () => ((await rig.count("sent")) === 6 ? true : undefined));
     const [first, second] = carrier.sends;
-    assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= PAUSE_MS - 10, "nothing was handed over in the pause");
-    // One or two were in hand already; behind them it is the first.
+    assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= PAUSE_MS - 10, "nothing is submitted during the pause");
+    // One or two messages were claimed already. The throttled message follows them.
     const order = carrier.sends.map(({ message: { recipient } }) => recipient);
-    const place = order.indexOf(recipientNo(0), 1);
-    assert.ok(place >= 1 && place <= 2, order.join(" "));
+    const position = order.indexOf(recipientNo(0), 1);
+    assert.ok(position >= 1 && position <= 2, order.join(" "));
     assert.equal((await rig.message(message)).attempts, 2);
   });
 
-  test("throttled without a time: the lane waits for a second or so", async () => {
+  test("throttled without a delay: the lane waits about one second, then twice as long", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
@@ -274,11 +274,11 @@ describe("the carrier's answer", () => {
   });
 });
 
-describe("a provider that does not keep its word", () => {
+describe("a provider that breaks its contract", () => {
   const isHeld = (rig: Rig, message: Message) =>
     until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
 
-  test("one that throws has said unknown", async () => {
+  test("by throwing has an unknown outcome", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, new Error("broken pipe"));
@@ -296,19 +296,19 @@ describe("a provider that does not keep its word", () => {
     assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
   });
 
-  test("one that is asked to end, and answers then, is believed", async () => {
+  test("by responding only after the abort has its response stored", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
-    const heeds = ({ signal }: Send): Promise<SendOutcome> =>
+    const respondsOnAbort = ({ signal }: Send): Promise<SendOutcome> =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(accepted("late"))));
-    carrier.answers(RECIPIENT, heeds);
+    carrier.answers(RECIPIENT, respondsOnAbort);
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { responseTimeoutMs: 50 });
     assert.equal((await rig.untilStatus(message, "sent")).provider?.messageId, "late");
     assert.equal(await rig.queueRow(message), undefined);
   });
 
-  test("one that never settles is given up, its place is free again, and its late answer counts", async () => {
+  test("by not settling in time frees its place in the window, and its late response is stored", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -327,7 +327,7 @@ describe("a provider that does not keep its word", () => {
     assert.equal((await rig.message(message)).status, "delivered");
   });
 
-  test("one whose late answer cannot be stored is in the log", async () => {
+  test("by responding late is logged when the response cannot be stored", async () => {
     await using rig = await Rig.open();
     const { log, lines } = keepLines();
     const carrier = new ScriptedCarrier();
@@ -343,16 +343,16 @@ describe("a provider that does not keep its word", () => {
   });
 });
 
-describe("a message of which nobody knows whether it left", () => {
+describe("a message of unknown outcome", () => {
   const held = async (rig: Rig, carrier: ScriptedCarrier, onUnknown: { holdMs: number; policy: "fail" | "resend" }): Promise<Message> => {
     carrier.answers(RECIPIENT, unknown, accepted("again"));
     const message = await rig.accept();
     await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, onUnknown)] });
-    await until("the first try", () => carrier.sends[0]);
+    await until("the first attempt", () => carrier.sends[0]);
     return message;
   };
 
-  test("is held for as long as the link says, and not sent again", async () => {
+  test("is held for the link's hold time and not sent again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await held(rig, carrier, { holdMs: 60_000, policy: "fail" });
@@ -367,7 +367,7 @@ describe("a message of which nobody knows whether it left", () => {
     assert.deepEqual(typesIn(await rig.timeline(message)), ["message.queued", "message.sending", "attempt.unknown"]);
   });
 
-  test("fails with outcome_unknown after that, and was sent once", async () => {
+  test("fails with outcome_unknown after the hold, and was sent once", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await held(rig, carrier, { holdMs: 300, policy: "fail" });
@@ -375,14 +375,14 @@ describe("a message of which nobody knows whether it left", () => {
     assert.equal(error?.code, "outcome_unknown");
     assert.equal(error.permanent, false);
     assert.equal(attempts, 1);
-    assert.equal(sequence, 3, "the unknown answer is no transition");
+    assert.equal(sequence, 3, "the unknown outcome is no transition");
     await anotherPasses(rig, carrier);
     assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
     assert.equal(await rig.queueRow(message), undefined);
     assert.equal((await rig.timeline(message)).at(-1)?.detail?.reason, "on_unknown: fail");
   });
 
-  test("is sent again where the link says resend, for everyone to see", async () => {
+  test("is sent again where the policy is resend, and the timeline shows it", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await held(rig, carrier, { holdMs: 300, policy: "resend" });
@@ -390,7 +390,7 @@ describe("a message of which nobody knows whether it left", () => {
     assert.equal(attempts, 2);
     assert.equal(error, null);
     const [first, second] = carrier.sends;
-    assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 300, "not before the hold was over");
+    assert.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 300, "not before the hold ended");
     const timeline = await rig.timeline(message);
     assert.deepEqual(
       timeline.map(({ type, detail }) => [type, detail?.attempt?.["outcome"] ?? detail?.reason]),

@@ -1,4 +1,4 @@
-/** The next link of a route: who takes it, when, from whom, and what stays where it is. */
+/** Failover: when a message moves to the next link of its route, which sender it gets there, and when it stays. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { advance } from "../../src/messages/advance.ts";
@@ -33,8 +33,8 @@ const carriersOf = () => ({ simulator: new ScriptedCarrier(), a: new ScriptedCar
 const reasonsOf = async (rig: Rig, message: Message): Promise<string[]> =>
   (await rig.timeline(message)).flatMap(({ detail }) => detail?.reason ?? []);
 
-describe("a refusal for now", () => {
-  test("is tried at the next link, from the sender of that link", async () => {
+describe("a message that is refused temporarily", () => {
+  test("is submitted to the next link, from the sender of that link", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
@@ -48,7 +48,7 @@ describe("a refusal for now", () => {
     assert.deepEqual(await reasonsOf(rig, message), ["b takes it next"]);
   });
 
-  test("is tried at the next link from the account's own number there", async () => {
+  test("is submitted to the next link from the account's own number on that link", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550002", "b")] });
     const carriers = carriersOf();
@@ -60,7 +60,7 @@ describe("a refusal for now", () => {
     assert.deepEqual([sent.provider?.link, sent.sender], ["b", "+15550002"]);
   });
 
-  test("keeps the sender that the message names", async () => {
+  test("keeps the sender that its request names", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.otherwise = refused(false);
@@ -70,7 +70,7 @@ describe("a refusal for now", () => {
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "MINE", "MINE"]);
   });
 
-  test("of a message whose named number lives on one link stays with that link", async () => {
+  test("stays with the link that owns its named number", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, { senders: [numberOn("+15550001", "a"), numberOn("+15550009", "a")] });
     const carriers = carriersOf();
@@ -81,7 +81,7 @@ describe("a refusal for now", () => {
     assert.deepEqual([sent.provider?.link, sent.sender, sent.attempts, carriers.b.sends.length], ["a", "+15550009", 2, 0]);
   });
 
-  test("goes round the links of the route, and back to the first", async () => {
+  test("moves through all links of the route and then to the first one again", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     carriers.a.answers(recipientNo(1), refused(false), refused(false), { kind: "accepted", providerMessageId: "x" });
@@ -93,7 +93,7 @@ describe("a refusal for now", () => {
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [2, 1]);
   });
 
-  test("where the route has no other link is tried there again", async () => {
+  test("is submitted to the same link again where the route has no other", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] });
     const carriers = carriersOf();
@@ -106,7 +106,7 @@ describe("a refusal for now", () => {
   });
 });
 
-test("a refusal for good is the end, and no other link is asked", async () => {
+test("a message that is refused permanently fails and is submitted to no other link", async () => {
   await using rig = await Rig.open();
   const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
   carriers.a.otherwise = refused(true);
@@ -117,7 +117,7 @@ test("a refusal for good is the end, and no other link is asked", async () => {
   assert.equal(carriers.b.sends.length, 0);
 });
 
-test("a message of unknown outcome stays with its link, also when it is sent again and refused", async () => {
+test("a message of unknown outcome stays with its link, also when it is resent and refused", async () => {
   await using rig = await Rig.open();
   const again = { ...A, onUnknown: { holdMs: 50, policy: "resend" as const } };
   const linkChooser = linkChooserWith(rig, { links: [again, B] });
@@ -130,21 +130,21 @@ test("a message of unknown outcome stays with its link, also when it is sent aga
   assert.equal(carriers.b.sends.length, 0);
 });
 
-describe("a link that no node has up", () => {
+describe("a link that is down on every node", () => {
   const DOWN = { downAfterMs: 300 };
-  /** Its carrier cannot be reached. */
-  const away = (): ExclusiveCarrier => {
+  /** A carrier that cannot be reached. */
+  const unreachable = (): ExclusiveCarrier => {
     const carrier = new ExclusiveCarrier(new Exchange(), "n");
     carrier.isReady = false;
     carrier.state = { kind: "connecting", reason: "no connection" };
     return carrier;
   };
 
-  test("loses what waits for it to the next one that is up, in the sender of that one", async () => {
+  test("loses its waiting messages to the next link that is up, from the sender of that link", async () => {
     await using rig = await Rig.open();
     const C = ownLink("c", "CCC");
     const linkChooser = linkChooserWith(rig, { links: [A, B, C] });
-    const carriers = { ...carriersOf(), a: away(), b: away(), c: new ScriptedCarrier() };
+    const carriers = { ...carriersOf(), a: unreachable(), b: unreachable(), c: new ScriptedCarrier() };
     const messages = await Promise.all([1, 2, 3].map((index) => send(rig, linkChooser, { recipient: recipientNo(index) })));
     await rig.deliver(carriers, { linkChooser, ...DOWN });
     for (const message of messages) {
@@ -164,7 +164,7 @@ describe("a link that no node has up", () => {
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length, carriers.c.sends.length], [0, 0, 3]);
   });
 
-  test("keeps what has no other link, in its order, and sends it when it is up again", async () => {
+  test("keeps messages that have no other link, in their order, and sends them when it is up again", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, {
       routes: [
@@ -172,17 +172,17 @@ describe("a link that no node has up", () => {
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
-    const carriers = { ...carriersOf(), a: away() };
+    const carriers = { ...carriersOf(), a: unreachable() };
     const stay = await send(rig, linkChooser, { recipient: recipientNo(1) });
     const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
     await rig.deliver(carriers, { linkChooser, ...DOWN });
     await rig.untilStatus(move, "sent");
-    const row = await until("it to be given back", async () => {
+    const row = await until("its claim to be returned", async () => {
       const now = await rig.queueRow(stay);
       return now !== undefined && now.due_in_ms < 0 ? now : undefined;
     });
     assert.deepEqual([row.link, (await rig.message(stay)).status], ["a", "queued"]);
-    assert.ok(row.due_in_ms < -300, "it is as due as it ever was");
+    assert.ok(row.due_in_ms < -300, "its due time is unchanged");
     carriers.a.isReady = true;
     carriers.a.state = { kind: "connected", reason: null };
     carriers.a.changed();
@@ -190,10 +190,10 @@ describe("a link that no node has up", () => {
     assert.deepEqual([sent.provider?.link, carriers.b.sends.length], ["a", 1]);
   });
 
-  test("loses also what a node has claimed for it and cannot hand over", async () => {
+  test("also loses messages that a node has claimed and cannot submit", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig);
-    // As a carrier that speaks HTTP: it can always be asked, and says that it wants quiet.
+    // Like a carrier over HTTP: it accepts every request and responds with throttling.
     const paused = new ExclusiveCarrier(new Exchange(), "n", { window: 2 });
     paused.otherwise = () => {
       paused.state = { kind: "paused", reason: "the token has expired" };
@@ -205,7 +205,7 @@ describe("a link that no node has up", () => {
     for (const message of messages) assert.equal((await rig.untilStatus(message, "sent")).provider?.link, "b");
   });
 
-  test("loses what may go elsewhere, however much stands before it that may not", async () => {
+  test("loses a message that may use another link, however many before it may not", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig, {
       routes: [
@@ -213,7 +213,7 @@ describe("a link that no node has up", () => {
         { channel: "sms", prefixes: ["+1212"], links: ["a", "b"] },
       ],
     });
-    const carriers = { ...carriersOf(), a: away() };
+    const carriers = { ...carriersOf(), a: unreachable() };
     const stay = await rig.acceptMany(700, (index) => ({ recipient: recipientNo(index) }), { linkChooser, environment: "live" });
     const move = await send(rig, linkChooser, { recipient: recipientOf("+12125550123") });
     await rig.deliver(carriers, { linkChooser, ...DOWN });
@@ -221,24 +221,24 @@ describe("a link that no node has up", () => {
     assert.deepEqual([await rig.count("queued"), carriers.b.sends.length], [stay.length, 1]);
   });
 
-  test("loses nothing to one that is down as well", async () => {
+  test("loses no message to a link that is also down", async () => {
     await using rig = await Rig.open();
-    const [linkChooser, carriers] = [linkChooserWith(rig), { ...carriersOf(), a: away(), b: away() }];
+    const [linkChooser, carriers] = [linkChooserWith(rig), { ...carriersOf(), a: unreachable(), b: unreachable() }];
     const message = await send(rig, linkChooser);
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
     await rig.deliver(carriers, { linkChooser, ...DOWN });
-    // What is in a lane of no link is looked at after the links: both have been by then.
+    // A lane without a link is checked after the links, so both have been checked by then.
     await rig.untilStatus(marker, "sent");
     assert.equal((await rig.queueRow(message))?.link, "a");
     assert.deepEqual(await reasonsOf(rig, message), []);
   });
 
-  test("ends what it held by its policy, and holds first what its node left in mid-air", async () => {
+  test("holds a message whose node ended during the submission, and then applies its policy", async () => {
     await using rig = await Rig.open();
     const brief = { ...A, onUnknown: { holdMs: 100, policy: "fail" as const } };
-    const [linkChooser, carriers] = [linkChooserWith(rig, { links: [brief, B] }), { ...carriersOf(), a: away() }];
+    const [linkChooser, carriers] = [linkChooserWith(rig, { links: [brief, B] }), { ...carriersOf(), a: unreachable() }];
     const message = await send(rig, linkChooser);
-    // As a process leaves it that ended after bytes may have left.
+    // The state after a process that ended when bytes may have left.
     const written = changeBy(message, sendingSignal(message, brief), rig.clock.now());
     assert.ok(written !== undefined);
     assert.deepEqual(await advance(rig.db, [written]), [true]);
@@ -253,7 +253,7 @@ describe("a link that no node has up", () => {
     assert.deepEqual([carriers.a.sends.length, carriers.b.sends.length], [0, 0]);
   });
 
-  test("that the plan no longer has loses what waits for it to one that it has", async () => {
+  test("loses its waiting messages to a configured link when it is removed from the plan", async () => {
     await using rig = await Rig.open();
     const linkChooser = linkChooserWith(rig);
     const carriers = carriersOf();
@@ -265,22 +265,22 @@ describe("a link that no node has up", () => {
     assert.equal(carriers.simulator.sends.length, 0);
   });
 
-  test("loses nothing while another node has it up", async () => {
+  test("loses no message while it is up on another node", async () => {
     await using rig = await Rig.open();
     const [linkChooser, exchange] = [linkChooserWith(rig), new Exchange()];
     const owner = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n1") };
     const first = await rig.deliver(owner, { linkChooser, ...DOWN });
     await until(
-      "the owner to have it, and to say so",
+      "the owner to be connected and to report it",
       async () => (await rig.rows("select 1 from link_states where link = 'a' and state = 'connected'")).length > 0 || undefined,
     );
     const other = { ...carriersOf(), a: new ExclusiveCarrier(exchange, "n2") };
     await rig.deliver(other, { linkChooser, ...DOWN, node: "node-2", db: rig.connect("node-2") });
-    // Its owner is slow: the messages wait, and the other node has looked more than once.
+    // The owner is slow: the message waits while the other node checks more than once.
     owner.a.answers(recipientNo(1), "never");
     const waiting = await send(rig, linkChooser, { recipient: recipientNo(1) });
     const marker = await rig.accept({ recipient: recipientNo(2) }, { link: "gone" });
-    await until("the marker to be looked at", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);
+    await until("the marker to be rerouted", async () => (await rig.queueRow(marker))?.link !== "gone" || undefined);
     assert.equal((await rig.queueRow(waiting))?.link, "a");
     assert.deepEqual([owner.b.sends.length, other.b.sends.length, other.a.opens], [0, 0, 0]);
     assert.equal(first.lanes.get("a")?.connection.isReady, true);
@@ -290,7 +290,7 @@ describe("a link that no node has up", () => {
 describe("a scheduled message", () => {
   const soon = (): string => new Date(Date.now() + 1_000).toISOString();
 
-  test("chooses its link when its time has come", async () => {
+  test("chooses its link at send_at", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig, { routes: [{ channel: "sms", links: ["a"] }] }), carriersOf()];
     const message = await send(rig, linkChooser, { send_at: soon() });
@@ -301,7 +301,7 @@ describe("a scheduled message", () => {
     assert.deepEqual([sent.provider?.link, carriers.a.sends.length], ["b", 0]);
   });
 
-  test("whose number came with a link that is off the route now takes the new one, from its number there", async () => {
+  test("moves to the new link of its route, from the account's number there, when its first link has left the route", async () => {
     await using rig = await Rig.open();
     const accounts = new Map([["house", rig.accountId]]);
     const senders = [numberOn("+15550001", "a"), numberOn("+15550002", "b")];
@@ -314,7 +314,7 @@ describe("a scheduled message", () => {
     assert.deepEqual([sent.provider?.link, sent.sender, carriers.b.sends[0]?.message.sender], ["b", "+15550002", "+15550002"]);
   });
 
-  test("that has no route by then fails, and nothing is handed over", async () => {
+  test("fails when it has no route at send_at, and nothing is submitted", async () => {
     await using rig = await Rig.open();
     const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
     const message = await send(rig, linkChooser, { send_at: soon() });
@@ -327,10 +327,14 @@ describe("a scheduled message", () => {
   });
 
   for (const [what, code, plan] of [
-    ["to a country that is not allowed any more", "destination_not_permitted", { allowedCountries: { live: ["DE"] } }],
-    ["from a number that is another's now", "sender_not_allowed", { senders: [{ ...numberOn("+15550009", "a"), account: "other" }] }],
+    ["to a country that is no longer allowed", "destination_not_permitted", { allowedCountries: { live: ["DE"] } }],
+    [
+      "from a number that now belongs to another account",
+      "sender_not_allowed",
+      { senders: [{ ...numberOn("+15550009", "a"), account: "other" }] },
+    ],
   ] as const)
-    test(`${what} fails for that reason, and nothing is handed over`, async () => {
+    test(`${what} fails with ${code}, and nothing is submitted`, async () => {
       await using rig = await Rig.open();
       const [linkChooser, carriers] = [linkChooserWith(rig), carriersOf()];
       const message = await send(rig, linkChooser, { send_at: soon(), sender: "+15550009" });

@@ -1,4 +1,4 @@
-/** What is tried when a message does not get delivered: when the next step begins, what it is, and when none does. */
+/** Fallbacks of messages that are not delivered: when the next step starts, its content, and when no step starts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Message } from "../../src/messages/message.ts";
@@ -15,21 +15,21 @@ import { Customer, Hook, messageOf, WITH_WEBHOOKS } from "../support/webhook-cus
 
 type Steps = NonNullable<NewMessage["fallback"]>;
 
-// Long enough that nothing but a bad end, or the test, brings the step on.
+// Long enough that only a failure, or the test, starts the step.
 const LATER = 3_600;
 const BY_SMS: Steps = [{ channel: "sms", body: "By sms", after_seconds: LATER }];
 
-/** What was sent in place of a message, oldest first. */
+/** The fallback messages of a message, oldest first. */
 const childrenOf = async (rig: Rig, { id }: Message): Promise<Message[]> => {
   const rows = await rig.rows<{ id: MessageId }>("select id from messages where fallback_of = $1 order by id", [id]);
   return Promise.all(rows.map((row) => rig.message({ accountId: rig.accountId, environment: "test", id: row.id })));
 };
 const childOf = (rig: Rig, message: Message): Promise<Message> => until("the next step", async () => (await childrenOf(rig, message))[0]);
 
-/** As if the time of all steps had come. */
+/** Makes all steps due. */
 const hurry = (rig: Rig): Promise<unknown> => rig.rows("update fallbacks set due_at = now() - interval '1 second'");
 
-/** A later one has begun: whatever was due before it has been worked off. */
+/** Starts the fallback of a later message. Every step that was due before it has been processed by then. */
 async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
   carrier.answers(recipientNo(9_999), refused(true));
   const marker = await rig.accept({ recipient: recipientNo(9_999), fallback: BY_SMS });
@@ -39,15 +39,15 @@ async function anotherFallsBack(rig: Rig, carrier: ScriptedCarrier): Promise<voi
 const startedIn = async (rig: Rig, message: Message) =>
   (await rig.timeline(message)).filter(({ type }) => type === "message.fallback_started");
 
-/** A message by whatsapp that is with the carrier, and known there by a name. */
+/** A WhatsApp message that the carrier has accepted, with its carrier id. */
 async function sentMessage(rig: Rig, fields: Partial<NewMessage> = {}): Promise<Message> {
   const message = await rig.accept({ channel: "whatsapp", body: "By whatsapp", fallback: BY_SMS, ...fields });
   return rig.untilStatus(message, "sent");
 }
-const nameOf = ({ provider }: Message): string => provider?.messageId ?? "";
+const carrierIdOf = ({ provider }: Message): string => provider?.messageId ?? "";
 
-describe("the next step begins", () => {
-  test("when the carrier refuses the message for good", async () => {
+describe("the next step starts", () => {
+  test("when the carrier refuses the message permanently", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? refused(true) : accepted()));
@@ -66,18 +66,18 @@ describe("the next step begins", () => {
     assert.equal((await rig.message(message)).status, "failed");
   });
 
-  test("when a receipt says that it was not delivered", async () => {
+  test("when a receipt reports the message as undelivered", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
     const message = await sentMessage(rig);
     assert.deepEqual(await childrenOf(rig, message), []);
-    await carrier.receive([receipt(nameOf(message), "undelivered")]);
+    await carrier.receive([receipt(carrierIdOf(message), "undelivered")]);
     await childOf(rig, message);
     assert.equal((await rig.message(message)).status, "undelivered");
   });
 
-  test("when no receipt came in time", async () => {
+  test("when no receipt arrives in time", async () => {
     await using rig = await Rig.open();
     await rig.deliver({ [LINK]: new ScriptedCarrier() }, { receiptWaitMs: 100 });
     const message = await rig.accept({ fallback: BY_SMS, channel: "whatsapp" });
@@ -85,7 +85,7 @@ describe("the next step begins", () => {
     assert.equal((await rig.message(message)).error?.code, "no_receipt");
   });
 
-  test("when its time to live passed in the queue, with as long a time of its own", async () => {
+  test("when the time to live passes in the queue, and gets a time to live of the same length", async () => {
     await using rig = await Rig.open();
     const message = await rig.accept({ fallback: BY_SMS, ttl_seconds: 60 });
     await rig.rows("update messages set expires_at = expires_at - interval '30 seconds' where id = $1", [message.id]);
@@ -98,7 +98,7 @@ describe("the next step begins", () => {
     assert.equal((child.expiresAtMs ?? 0) - uuidTimeMs(child.id), 30_000);
   });
 
-  test("when nobody knows what became of it, and nobody told in time", async () => {
+  test("when the outcome is unknown and no receipt arrives during the hold", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, ({ message: { channel } }) => (channel === "whatsapp" ? unknown : accepted()));
@@ -108,7 +108,7 @@ describe("the next step begins", () => {
     assert.equal((await rig.message(message)).error?.code, "outcome_unknown");
   });
 
-  test("when it was not delivered within its time, and the message goes on meanwhile", async () => {
+  test("when the message is not delivered within after_seconds, and the message itself continues", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
@@ -117,21 +117,21 @@ describe("the next step begins", () => {
     assert.ok(uuidTimeMs(id) - uuidTimeMs(message.id) >= 1_000, "not before");
     const sent = await rig.message(message);
     assert.equal(sent.status, "sent");
-    // A late receipt is the truth, and begins nothing.
-    await carrier.receive([receipt(nameOf(sent), "delivered")]);
+    // A late receipt sets the status and starts no step.
+    await carrier.receive([receipt(carrierIdOf(sent), "delivered")]);
     assert.equal((await rig.message(message)).status, "delivered");
     await anotherFallsBack(rig, carrier);
     assert.equal((await childrenOf(rig, message)).length, 1);
   });
 
-  test("and a bad end after it has begun begins nothing more", async () => {
+  test("once: a failure of the message after that starts nothing more", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
     const message = await sentMessage(rig);
     await hurry(rig);
     await childOf(rig, message);
-    await carrier.receive([receipt(nameOf(message), "undelivered")]);
+    await carrier.receive([receipt(carrierIdOf(message), "undelivered")]);
     assert.equal((await rig.message(message)).status, "undelivered");
     await anotherFallsBack(rig, carrier);
     assert.equal((await childrenOf(rig, message)).length, 1);
@@ -139,33 +139,33 @@ describe("the next step begins", () => {
   });
 });
 
-describe("no step begins", () => {
+describe("no step starts", () => {
   for (const status of ["delivered", "read"] as const) {
     test(`when the message is ${status} in time`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier();
       await rig.deliver({ [LINK]: carrier });
       const message = await sentMessage(rig);
-      await carrier.receive([receipt(nameOf(message), status)]);
+      await carrier.receive([receipt(carrierIdOf(message), status)]);
       await hurry(rig);
-      await until("it to be worked off", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
+      await until("the step to be processed", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
       assert.deepEqual(await childrenOf(rig, message), []);
       assert.deepEqual(await startedIn(rig, message), []);
     });
   }
 
-  test("when the message was canceled", async () => {
+  test("when the message is canceled", async () => {
     await using node = await startGodwit({ roles: "api,dispatch" });
     const key = await node.key();
     const { json } = await node.send(key, { send_at: new Date(Date.now() + 3_600_000).toISOString(), fallback: BY_SMS });
     const canceled = await node.request("POST", `/v1/messages/${String(json["id"])}/cancel`, { key });
     assert.equal(canceled.json["status"], "canceled", canceled.text);
     await node.rows("update fallbacks set due_at = now()");
-    await until("it to be worked off", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
+    await until("the step to be processed", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
     assert.deepEqual(await node.rows("select from messages where fallback_of is not null"), []);
   });
 
-  test("before its time, while the message waits for its own", async () => {
+  test("while the message waits for its send_at", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
@@ -174,12 +174,12 @@ describe("no step begins", () => {
     await anotherFallsBack(rig, carrier);
     assert.deepEqual(await childrenOf(rig, message), []);
     const rows = await rig.rows("select from fallbacks where message_id = $1 and due_at > now()", [message.id]);
-    assert.equal(rows.length, 1, "it is kept for later");
+    assert.equal(rows.length, 1, "the step is kept for later");
   });
 });
 
-describe("what begins", () => {
-  test("has what the message had, and names it", async () => {
+describe("a fallback message", () => {
+  test("inherits the fields of the message and refers to it", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(true), refused(true));
@@ -220,7 +220,7 @@ describe("what begins", () => {
     assert.equal((entry.detail as Json | null)?.["fallback_message_id"], publicId(child));
   });
 
-  test("goes on to the step after it, and so on to the last", async () => {
+  test("is followed by the next step when it fails, up to the last", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.otherwise = refused(true);
@@ -243,7 +243,7 @@ describe("what begins", () => {
     for (const each of chain.slice(0, -1)) assert.equal((await childrenOf(rig, each)).length, 1);
   });
 
-  test("counts its own time for the step after it from its own beginning", async () => {
+  test("counts after_seconds of the next step from its own creation", async () => {
     await using rig = await Rig.open();
     await rig.deliver({ [LINK]: new ScriptedCarrier() });
     const message = await rig.accept({ fallback: [...BY_SMS, { channel: "whatsapp", body: "Last", after_seconds: 100 }] });
@@ -254,7 +254,7 @@ describe("what begins", () => {
     assert.equal((row?.due_at.getTime() ?? 0) - uuidTimeMs(child.id), 100_000);
   });
 
-  test("leaves out the steps that cannot be sent, with a note for each", async () => {
+  test("skips the steps that cannot be sent, with a timeline entry for each", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(true));
@@ -273,9 +273,9 @@ describe("what begins", () => {
     await rig.deliver({ [LINK]: carrier });
     const child = await childOf(rig, message);
     assert.deepEqual([child.channel, child.body], ["sms", "By sms"]);
-    const notes = (await rig.timeline(message)).slice(-3);
+    const entries = (await rig.timeline(message)).slice(-3);
     assert.deepEqual(
-      notes.map(({ type, isIgnored, detail }) => [type, isIgnored, detail?.reason]),
+      entries.map(({ type, isIgnored, detail }) => [type, isIgnored, detail?.reason]),
       [
         ["fallback.refused", true, "service_window_closed"],
         ["fallback.refused", true, "service_window_closed"],
@@ -285,7 +285,7 @@ describe("what begins", () => {
     assert.equal((await childrenOf(rig, message)).length, 1);
   });
 
-  test("is nothing to a recipient who opted out meanwhile", async () => {
+  test("is not sent to a recipient who has opted out meanwhile", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
@@ -295,8 +295,8 @@ describe("what begins", () => {
        values ($1, 'test', $2, '', gen_random_uuid(), true, 'api', now())`,
       [rig.accountId, RECIPIENT],
     );
-    await carrier.receive([receipt(nameOf(message), "undelivered")]);
-    await until("it to be worked off", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
+    await carrier.receive([receipt(carrierIdOf(message), "undelivered")]);
+    await until("the step to be processed", async () => ((await rig.rows("select from fallbacks")).length === 0 ? true : undefined));
     assert.deepEqual(await childrenOf(rig, message), []);
     assert.equal(carrier.sends.length, 1);
     assert.deepEqual(
@@ -308,7 +308,7 @@ describe("what begins", () => {
     );
   });
 
-  test("is left out where an edit has made it too large to travel, and holds up no other", async () => {
+  test("is skipped where an edit has made it too large, and the next step is sent", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, refused(true));
@@ -323,7 +323,7 @@ describe("what begins", () => {
     assert.equal(refusal?.detail?.reason, "too_large");
   });
 
-  test("one that cannot be begun at all holds up no other", async () => {
+  test("that cannot be created does not delay others", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier });
@@ -338,7 +338,7 @@ describe("what begins", () => {
   });
 });
 
-describe("through the door", () => {
+describe("through the API", () => {
   let godwit: Godwit;
   let customer: Customer;
   before(async () => {
@@ -353,7 +353,7 @@ describe("through the door", () => {
     return row?.due_at.getTime();
   };
 
-  test("a number that is not on whatsapp gets an sms, and its customer is told once", async () => {
+  test("a number without WhatsApp gets an SMS, and the customer is notified once", async () => {
     await using hook = await Hook.listen();
     const endpoint = await customer.endpoint(hook, ["message.*"]);
     const sent = await customer.send({ recipient: "+15005550015", channel: "whatsapp", body: "Hello", fallback: BY_SMS });
@@ -379,7 +379,7 @@ describe("through the door", () => {
     );
   });
 
-  test("the time of a scheduled message counts from send_at, and moves with it", async () => {
+  test("after_seconds of a scheduled message counts from send_at and moves with it", async () => {
     const at = (ms: number): string => new Date(ms).toISOString();
     const sendAt = Math.floor(Date.now() / 1_000) * 1_000 + 600_000;
     const { id } = await customer.send({ send_at: at(sendAt), fallback: [{ channel: "sms", body: "Later", after_seconds: 90 }] });
@@ -394,7 +394,7 @@ describe("through the door", () => {
     assert.match(row?.steps ?? "", /"body":"Later"/);
   });
 
-  test("an edited message is what its next step takes after", async () => {
+  test("the next step of an edited message inherits the edited fields", async () => {
     const { id } = await customer.send({
       recipient: "+15005550002",
       send_at: new Date(Date.now() + 600_000).toISOString(),
@@ -412,21 +412,21 @@ describe("through the door", () => {
 
   const STEP = { channel: "sms", body: "x", after_seconds: 1 };
   const BAD: readonly (readonly [what: string, fallback: unknown, faults: readonly string[]])[] = [
-    ["that is no list", STEP, ["/fallback invalid_type"]],
-    ["without a step", [], ["/fallback too_few"]],
+    ["that is not a list", STEP, ["/fallback invalid_type"]],
+    ["without steps", [], ["/fallback too_few"]],
     ["with six steps", Array.from({ length: 6 }, () => STEP), ["/fallback too_many"]],
-    ["with a step that is none", [STEP, "x"], ["/fallback/1 invalid_type"]],
+    ["with a step that is not an object", [STEP, "x"], ["/fallback/1 invalid_type"]],
     ["with a step without a channel", [{ body: "x", after_seconds: 1 }], ["/fallback/0/channel required"]],
-    ["with a step without a time", [{ channel: "sms", body: "x" }], ["/fallback/0/after_seconds required"]],
-    ["with a step at once", [{ ...STEP, after_seconds: 0 }], ["/fallback/0/after_seconds out_of_range"]],
-    ["with a step after days", [{ ...STEP, after_seconds: 172_801 }], ["/fallback/0/after_seconds out_of_range"]],
-    ["with a step that says nothing", [STEP, { channel: "sms", after_seconds: 1 }], ["/fallback/1/body required"]],
-    ["with an empty step", [{ ...STEP, body: "" }], ["/fallback/0/body too_short"]],
-    ["with a step that says two things", [STEP, { ...STEP, template_id: "x" }], ["/fallback/1/template_id conflict"]],
-    ["with variables and no template", [{ ...STEP, template_variables: { a: "b" } }], ["/fallback/0/template_variables conflict"]],
+    ["with a step without after_seconds", [{ channel: "sms", body: "x" }], ["/fallback/0/after_seconds required"]],
+    ["with after_seconds of zero", [{ ...STEP, after_seconds: 0 }], ["/fallback/0/after_seconds out_of_range"]],
+    ["with after_seconds above two days", [{ ...STEP, after_seconds: 172_801 }], ["/fallback/0/after_seconds out_of_range"]],
+    ["with a step without content", [STEP, { channel: "sms", after_seconds: 1 }], ["/fallback/1/body required"]],
+    ["with an empty body", [{ ...STEP, body: "" }], ["/fallback/0/body too_short"]],
+    ["with a step with body and template", [STEP, { ...STEP, template_id: "x" }], ["/fallback/1/template_id conflict"]],
+    ["with variables but no template", [{ ...STEP, template_variables: { a: "b" } }], ["/fallback/0/template_variables conflict"]],
     ["with a step too long for sms", [STEP, { ...STEP, body: "x".repeat(1_601) }], ["/fallback/1/body too_long"]],
     ["with a step too long for whatsapp", [{ ...STEP, channel: "whatsapp", body: "x".repeat(4_097) }], ["/fallback/0/body too_long"]],
-    ["with a recipient of its own", [{ ...STEP, recipient: "+14155550123" }], ["/fallback/0/recipient unknown_field"]],
+    ["with a recipient in a step", [{ ...STEP, recipient: "+14155550123" }], ["/fallback/0/recipient unknown_field"]],
   ];
   for (const [what, fallback, faults] of BAD) {
     test(`a fallback ${what} is refused`, async () => {
@@ -441,7 +441,7 @@ describe("through the door", () => {
     });
   }
 
-  test("a fallback whose step would be too large to travel is refused, and one that just fits is not", async () => {
+  test("a fallback with a step that is too large is refused, and one that just fits is accepted", async () => {
     const metadata = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`k${index}`, "x".repeat(500)]));
     const whatsapp = (characters: number) => ({ channel: "whatsapp", body: "€".repeat(characters), after_seconds: 1 });
     const reply = await post({ metadata, fallback: [STEP, whatsapp(4_096), STEP, whatsapp(4_095)], client_reference: "refused" });
@@ -454,7 +454,7 @@ describe("through the door", () => {
     assert.equal((await post({ metadata, fallback: [whatsapp(3_000)] })).status, 202);
   });
 
-  test("a fallback whose sms has too many parts is refused, and one by whatsapp has none", async () => {
+  test("a fallback with an SMS of too many segments is refused, and the limit does not apply to WhatsApp", async () => {
     const long = { ...STEP, body: "x".repeat(161) };
     const reply = await post({ max_segments: 1, fallback: [STEP, long] });
     assertProblem(reply, "max_segments_exceeded");
@@ -466,8 +466,8 @@ describe("through the door", () => {
     assert.equal((await post({ max_segments: 2, fallback: [long] })).status, 202);
   });
 
-  describe("a step of a template", () => {
-    test("says what it said when the message was accepted, whatever became of the template", async () => {
+  describe("a step with a template", () => {
+    test("keeps the text from when the message was accepted, whatever happens to the template", async () => {
       const templates = customer.client.templates;
       const { id } = await templates.create({ body: "Hello {{name}}" });
       const step = { channel: "sms", template_id: id, template_variables: { name: "Ada" }, after_seconds: LATER };
@@ -492,7 +492,7 @@ describe("through the door", () => {
     const refusals = {
       "that is unknown": [{ template_id: "nothing" }, "template_not_found", "/fallback/1/template_id"],
       "that lacks a variable": [{ template_variables: {} }, "template_variables_mismatch", "/fallback/1/template_variables/name"],
-      "that has one too many": [
+      "that has an unknown variable": [
         { template_variables: { name: "a", more: "b" } },
         "template_variables_mismatch",
         "/fallback/1/template_variables/more",

@@ -1,4 +1,4 @@
-/** Expired idempotency keys go away, and no other key does. */
+/** Expired idempotency keys are deleted, and no others. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -33,7 +33,7 @@ let statements = 0;
 const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
   db.rows<T>({ name: `test_${(statements += 1)}`, text, values });
 
-/** Keys that expire, or have expired, in such a time from now. */
+/** Adds keys that expire after the interval, which may be negative. */
 async function addKeys(count: number, expiresIn: string): Promise<string[]> {
   const keys = Array.from({ length: count }, () => randomUUID());
   await rows(
@@ -45,7 +45,7 @@ async function addKeys(count: number, expiresIn: string): Promise<string[]> {
   return keys;
 }
 
-/** The accept's own claim of keys: what comes back was new, or expired. */
+/** The claim of keys in the accept statement. Returns the keys that were new or expired. */
 const CLAIM = `
   with request as (
     select $1::uuid as account_id, 'live' as environment, key, sha256('y') as fingerprint, 202::smallint as response_status,
@@ -59,22 +59,22 @@ const storedKeys = async (): Promise<string[]> =>
 const countBlocks = async (): Promise<number> =>
   (await rows<{ blocks: number }>("select (pg_relation_size('idempotency_keys') / 8192)::integer as blocks"))[0]?.blocks ?? 0;
 
-describe("a lap", () => {
-  test("forgets the expired keys and keeps the live ones", async () => {
+describe("a cleanup pass", () => {
+  test("deletes the expired keys and keeps the live ones", async () => {
     await addKeys(50, "-1 second");
     const live = [...(await addKeys(50, "10 seconds")), ...(await addKeys(50, "24 hours"))];
     assert.equal(await deleteExpiredKeys(db), true);
     assert.deepEqual(await storedKeys(), live.toSorted());
   });
 
-  test("over an empty table ends", async () => {
+  test("ends on an empty table", async () => {
     assert.equal(await deleteExpiredKeys(db), true);
     assert.deepEqual(await deleteSlice(db, 0), { deleted: 0, nextBlock: 0 });
   });
 
-  test("over many blocks ends, and has been everywhere", async () => {
+  test("ends after it has visited every one of many blocks", async () => {
     const live: string[] = [];
-    // Among each other, so that every slice has both.
+    // Mixed, so that every slice has both.
     for (let round = 0; round < 30; round += 1) {
       await addKeys(950, "-1 hour");
       live.push(...(await addKeys(50, "1 hour")));
@@ -96,7 +96,7 @@ describe("a lap", () => {
     assert.deepEqual(await storedKeys(), live.toSorted());
   });
 
-  test("begins anew when the table has become shorter than where it was", async () => {
+  test("starts at the beginning when the table has become shorter than its position", async () => {
     await addKeys(10, "-1 hour");
     assert.deepEqual(await deleteSlice(db, 4_000_000), { deleted: 0, nextBlock: 0 });
   });
@@ -104,16 +104,16 @@ describe("a lap", () => {
   test("does not disturb the replay of a live key", async () => {
     const [key = ""] = await addKeys(1, "1 hour");
     await addKeys(100, "-1 hour");
-    const answer = (): Promise<unknown[]> => findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
-    const first = await answer();
+    const response = (): Promise<unknown[]> => findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail());
+    const first = await response();
     assert.equal(first.length, 1);
     assert.equal(await deleteExpiredKeys(db), true);
-    assert.deepEqual(await answer(), first);
+    assert.deepEqual(await response(), first);
   });
 });
 
-describe("beside others", () => {
-  test("a key that is being renewed is not waited for, and stays", async () => {
+describe("with concurrent work", () => {
+  test("a key that is being renewed is skipped without waiting, and stays", async () => {
     const [key = ""] = await addKeys(1, "-1 hour");
     await addKeys(20, "-1 hour");
     await using other = await connectClient();
@@ -126,7 +126,7 @@ describe("beside others", () => {
     assert.equal((await findResponse(db, ACCOUNT, "live", parseIdempotencyKey(key) ?? assert.fail()))[0]?.body, '{"b":2}');
   });
 
-  test("a renewal that is rolled back leaves the key to the next lap", async () => {
+  test("a renewal that is rolled back leaves the key to the next pass", async () => {
     const keys = await addKeys(1, "-1 hour");
     await using other = await connectClient();
     await other.client.query("begin");
@@ -136,10 +136,10 @@ describe("beside others", () => {
     assert.deepEqual(await deleteSlice(db, 0), { deleted: 1, nextBlock: 0 });
   });
 
-  test("keys that are renewed while a lap comes by are there afterwards, and live, each one", async () => {
+  test("keys that are renewed during a pass are all live afterwards", async () => {
     for (let round = 0; round < 8; round += 1) {
       const keys = await addKeys(4_000, "-1 hour");
-      // From the end, which the lap reaches last: many are renewed after its snapshot and before its visit.
+      // From the end, which the pass reaches last: many are renewed after its snapshot and before its visit.
       const renewed: string[] = [];
       const renew = async (): Promise<void> => {
         for (let end = keys.length; end > 2_000; end -= 100) {
@@ -148,14 +148,14 @@ describe("beside others", () => {
         }
       };
       await Promise.all([renew(), deleteExpiredKeys(db), deleteExpiredKeys(db)]);
-      assert.equal(renewed.length, 2_000, "every one of them could be claimed");
+      assert.equal(renewed.length, 2_000, "every one of the keys could be claimed");
       const live = await rows<{ key: Uuid }>("select key from idempotency_keys where expires_at > now()");
       assert.deepEqual(live.map(({ key }) => uuidToText(key)).toSorted(), renewed.toSorted());
       await db.script("truncate idempotency_keys");
     }
   });
 
-  test("nothing is done while another node is at it", async () => {
+  test("a pass does nothing while another node runs one", async () => {
     const keys = await addKeys(5, "-1 hour");
     await using other = await connectClient();
     await other.client.query("begin");
@@ -169,7 +169,7 @@ describe("beside others", () => {
 describe("a slice", () => {
   const settings = ["", "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;"];
   for (const setting of settings) {
-    test(`reads its blocks and no others${setting === "" ? "" : ", also where scans and joins of whole tables are switched off"}`, async () => {
+    test(`reads its blocks and no others${setting === "" ? "" : ", also with sequential scans, hash joins and merge joins disabled"}`, async () => {
       await addKeys(20_000, "1 hour");
       await rows("analyze idempotency_keys");
       const { text } = await statementOf((queryable) => deleteExpired(queryable, 0, 1));
@@ -185,26 +185,26 @@ describe("a slice", () => {
   }
 });
 
-describe("the walker", () => {
+describe("the key cleanup", () => {
   const cases: readonly (readonly [what: string, restMs: number, expectedMs: number])[] = [
     ["a short slice", restAfter({ deleted: 0, nextBlock: 256 }, 1), 100],
-    ["a slice that found little", restAfter({ deleted: 10, nextBlock: 256 }, 40), 2_000],
-    ["a slice that found much", restAfter({ deleted: 11_000, nextBlock: 256 }, 40), 400],
-    ["a lap", restAfter({ deleted: 11_000, nextBlock: 0 }, 40), 1_800_000],
-    ["a slice that another node kept it from", restAfter(null, 1), 60_000],
+    ["a slice with few expired keys", restAfter({ deleted: 10, nextBlock: 256 }, 40), 2_000],
+    ["a slice with many expired keys", restAfter({ deleted: 11_000, nextBlock: 256 }, 40), 400],
+    ["a cleanup pass", restAfter({ deleted: 11_000, nextBlock: 0 }, 40), 1_800_000],
+    ["a slice that another node's lock prevented", restAfter(null, 1), 60_000],
   ];
   for (const [what, restMs, expectedMs] of cases) test(`rests ${expectedMs} ms after ${what}`, () => assert.equal(restMs, expectedMs));
 
-  test("stops at once while it rests", async () => {
-    const walker = keyCleanup(db, assert.ifError);
-    walker.start();
+  test("stops immediately while it rests", async () => {
+    const cleanup = keyCleanup(db, assert.ifError);
+    cleanup.start();
     const startedAt = performance.now();
-    await walker.stop();
+    await cleanup.stop();
     assert.ok(performance.now() - startedAt < LIMIT_MS);
   });
 });
 
-/** What a query would run. */
+/** The statement that a query runs. */
 async function statementOf(query: (queryable: { rows<T>(statement: Sql): Promise<T[]> }) => Promise<unknown>): Promise<Sql> {
   const seen: Sql[] = [];
   await query({
@@ -218,7 +218,7 @@ async function statementOf(query: (queryable: { rows<T>(statement: Sql): Promise
   return statement;
 }
 
-/** A connection of someone else. */
+/** A second connection to the database. */
 async function connectClient(): Promise<{ client: pg.Client; [Symbol.asyncDispose](): Promise<void> }> {
   const client = new pg.Client(url);
   await client.connect();

@@ -99,14 +99,14 @@ describe("a message whose commit has an unknown outcome", () => {
     assert.equal(sendsTo(carrier, recipientNo(1)), 1);
   });
 
-  test("leaves nothing behind where it is not stored, and its place is free", async () => {
+  test("leaves nothing behind where it is not stored, and its place in the lane is free", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const delivery = await ready(rig, carrier);
-    const stranger = await rig.accept({ recipient: recipientNo(1) });
-    await rig.rows("delete from delivery_queue where message_id = $1", [stranger.id]);
-    await rig.rows("delete from messages where id = $1", [stranger.id]);
-    assert.equal(delivery.handover.reserve(LINK, stranger), true);
+    const unstored = await rig.accept({ recipient: recipientNo(1) });
+    await rig.rows("delete from delivery_queue where message_id = $1", [unstored.id]);
+    await rig.rows("delete from messages where id = $1", [unstored.id]);
+    assert.equal(delivery.handover.reserve(LINK, unstored), true);
     delivery.handover.release(LINK);
     const next = await rig.accept({ recipient: recipientNo(2) }, { handover: delivery.handover });
     await rig.untilStatus(next, "sent");

@@ -1,5 +1,5 @@
-/** What people write to us, through the door that every carrier uses: stored once, told once, and with what its words mean for whether
- *  its writer may be written to. */
+/** Inbound messages, through the interface that every carrier uses: each is stored once, causes one event, and applies the opt-out words
+ *  in it. */
 import { simulatorLink } from "../../src/links/link.ts";
 import { LinkChooser } from "../../src/links/choose-links.ts";
 import assert from "node:assert/strict";
@@ -21,8 +21,8 @@ import { accepted, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
 const OURS = "+15005550000";
 
-/** A carrier that also brings what people write. */
-class TalkingCarrier extends ScriptedCarrier {
+/** A carrier that also delivers inbound messages. */
+class InboundCarrier extends ScriptedCarrier {
   readonly #opened: Host[] = [];
 
   override open(settings: unknown, host: Host): ReturnType<ScriptedCarrier["open"]> {
@@ -30,7 +30,7 @@ class TalkingCarrier extends ScriptedCarrier {
     return super.open(settings, host);
   }
 
-  bring(messages: readonly InboundMessage[], opened = 0): Promise<void> {
+  deliver(messages: readonly InboundMessage[], opened = 0): Promise<void> {
     const host = this.#opened[opened];
     return host === undefined ? Promise.reject(new Error("the carrier is not connected")) : host.receiveMessages(messages);
   }
@@ -48,33 +48,33 @@ const reply = (to: Message, fields: Partial<InboundMessage> = {}): InboundMessag
 });
 
 let rig: Rig;
-let carrier: TalkingCarrier;
+let carrier: InboundCarrier;
 let delivery: Delivery;
 before(async () => {
   rig = await Rig.open();
-  carrier = new TalkingCarrier();
+  carrier = new InboundCarrier();
   delivery = await rig.deliver({ [LINK]: carrier });
 });
 after(() => rig[Symbol.asyncDispose]());
 
 let people = 0;
-/** A message that a person of its own has got, by the name that the carrier gave it. */
+/** A sent message to a recipient of its own, with its carrier id. */
 async function sent(channel: "sms" | "whatsapp" = "sms"): Promise<Message> {
   people += 1;
   const message = await rig.accept({ recipient: recipientNo(people), channel }, { handover: delivery.handover });
   return rig.untilStatus(message, "sent");
 }
 
-/** What that person has written, the oldest first. */
-async function writtenBy({ recipient }: Pick<Message, "recipient">): Promise<Message[]> {
+/** The inbound messages of that recipient, oldest first. */
+async function inboundFrom({ recipient }: Pick<Message, "recipient">): Promise<Message[]> {
   const rows = await rig.rows<Pick<Message, "id">>("select id from messages where direction = 'inbound' and sender = $1 order by id", [
     recipient,
   ]);
   return Promise.all(rows.map(({ id }) => rig.message({ accountId: rig.accountId, environment: "test", id })));
 }
 
-/** Types of the events that tell of a person: what they wrote, and whether they may be written to. */
-const toldOf = async ({ recipient }: Message): Promise<string[]> =>
+/** The types of the events about a recipient: inbound messages, opt-outs and opt-ins. */
+const eventTypesOf = async ({ recipient }: Message): Promise<string[]> =>
   (
     await rig.rows<{ type: string }>(
       `select type
@@ -96,13 +96,13 @@ const windowOf = async ({ recipient }: Message): Promise<number | undefined> =>
     )
   )[0]?.at;
 
-describe("a message that someone wrote", () => {
+describe("an inbound message", () => {
   for (const channel of ["sms", "whatsapp"] as const) {
-    test(`on ${channel} is a message of its own, in reply to what it answers, with its event`, async () => {
+    test(`on ${channel} is stored as a reply to the outbound message, with its event`, async () => {
       const message = await sent(channel);
-      const brought = reply(message, { text: "Thank you, got it 👍" });
-      await carrier.bring([brought]);
-      const [inbound, ...more] = await writtenBy(message);
+      const incoming = reply(message, { text: "Thank you, got it 👍" });
+      await carrier.deliver([incoming]);
+      const [inbound, ...more] = await inboundFrom(message);
       assert.ok(inbound !== undefined);
       assert.deepEqual(more, []);
       const { id, created_at: createdAt, updated_at: updatedAt, ...record } = messageRecord(inbound);
@@ -129,7 +129,7 @@ describe("a message that someone wrote", () => {
         metadata: {},
         send_at: null,
         expires_at: null,
-        provider: { name: LINK, link: LINK, message_id: brought.providerMessageId, attempts: 0 },
+        provider: { name: LINK, link: LINK, message_id: incoming.providerMessageId, attempts: 0 },
         fallback_of: null,
         in_reply_to: publicId(message),
         batch_id: null,
@@ -144,19 +144,19 @@ describe("a message that someone wrote", () => {
         [inbound.id],
       );
       assert.deepEqual(events, [{ type: "message.received", sequence: 1, record: JSON.stringify(messageRecord(inbound)) }]);
-      assert.equal(await rig.queueRow(inbound), undefined, "nothing is sent");
-      assert.deepEqual(await rig.message(message), message, "what it answers is as it was");
+      assert.equal(await rig.queueRow(inbound), undefined, "an inbound message is not queued");
+      assert.deepEqual(await rig.message(message), message, "the outbound message is unchanged");
     });
   }
 
-  test("belongs to the account whose message it answers, and to no other", async () => {
+  test("belongs to the account whose message it replies to, and to no other", async () => {
     const message = await sent();
-    await carrier.bring([reply(message)]);
+    await carrier.deliver([reply(message)]);
     const owners = await rig.rows("select distinct account_id, environment from messages where sender = $1", [message.recipient]);
     assert.deepEqual(owners, [{ account_id: rig.accountId, environment: "test" }]);
   });
 
-  test("is counted as received, under its channel and hour", async () => {
+  test("is counted as received under its channel", async () => {
     const message = await sent();
     const count = async (): Promise<number> =>
       (
@@ -165,52 +165,55 @@ describe("a message that someone wrote", () => {
         )
       )[0]?.n ?? 0;
     const already = await count();
-    await carrier.bring([reply(message), reply(message)]);
+    await carrier.deliver([reply(message), reply(message)]);
     assert.equal(await count(), already + 2);
   });
 
-  test("brought many at once, of many people, is stored once each and in each one's order", async () => {
+  test("is stored once, in the order of its sender, when many arrive together", async () => {
     const messages = await Promise.all(Array.from({ length: 12 }, () => sent()));
-    const brought = Array.from({ length: 120 }, (_, index) => reply(messages[index % 12] as Message, { text: `no ${index}` }));
-    await carrier.bring(brought);
+    const incoming = Array.from({ length: 120 }, (_, index) => reply(messages[index % 12] as Message, { text: `no ${index}` }));
+    await carrier.deliver(incoming);
     for (const [person, message] of messages.entries()) {
       assert.deepEqual(
-        (await writtenBy(message)).map(({ body }) => body),
+        (await inboundFrom(message)).map(({ body }) => body),
         Array.from({ length: 10 }, (_, index) => `no ${person + index * 12}`),
       );
     }
   });
 });
 
-describe("a carrier that repeats itself", () => {
-  test("brings a message of one name once, also with another text", async () => {
+describe("a carrier that repeats a message", () => {
+  test("has it stored once per carrier id, also with another text", async () => {
     const message = await sent();
-    const brought = reply(message);
-    await carrier.bring([brought]);
-    await carrier.bring([brought, { ...brought, text: "another" }]);
-    await carrier.bring([brought]);
+    const incoming = reply(message);
+    await carrier.deliver([incoming]);
+    await carrier.deliver([incoming, { ...incoming, text: "another" }]);
+    await carrier.deliver([incoming]);
     assert.deepEqual(
-      (await writtenBy(message)).map(({ body }) => body),
+      (await inboundFrom(message)).map(({ body }) => body),
       ["Thank you"],
     );
-    assert.deepEqual(await toldOf(message), ["message.received"]);
+    assert.deepEqual(await eventTypesOf(message), ["message.received"]);
   });
 
-  test("at the same moment, in one process and in two, brings it once", async () => {
+  test("has it stored once, also when it repeats concurrently in one process and in two", async () => {
     await rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2") });
     const message = await sent("whatsapp");
-    const brought = Array.from({ length: 5 }, () => reply(message, { text: "STOP" }));
-    await Promise.all(Array.from({ length: 20 }, (_, index) => carrier.bring(brought, index % 2)));
-    assert.equal((await writtenBy(message)).length, 5);
-    assert.deepEqual((await toldOf(message)).toSorted(), [...Array.from({ length: 5 }, () => "message.received"), "recipient.opted_out"]);
+    const incoming = Array.from({ length: 5 }, () => reply(message, { text: "STOP" }));
+    await Promise.all(Array.from({ length: 20 }, (_, index) => carrier.deliver(incoming, index % 2)));
+    assert.equal((await inboundFrom(message)).length, 5);
+    assert.deepEqual((await eventTypesOf(message)).toSorted(), [
+      ...Array.from({ length: 5 }, () => "message.received"),
+      "recipient.opted_out",
+    ]);
   });
 
-  test("and gives no names brings it each time", async () => {
+  test("has it stored each time when the message has no carrier id", async () => {
     const message = await sent();
-    const brought = reply(message, { providerMessageId: null });
-    await carrier.bring([brought]);
-    await carrier.bring([brought]);
-    const written = await writtenBy(message);
+    const incoming = reply(message, { providerMessageId: null });
+    await carrier.deliver([incoming]);
+    await carrier.deliver([incoming]);
+    const written = await inboundFrom(message);
     assert.equal(written.length, 2);
     assert.deepEqual(
       written.map(({ provider }) => provider?.messageId),
@@ -218,15 +221,15 @@ describe("a carrier that repeats itself", () => {
     );
   });
 
-  test("under a name that another link uses too brings a message of its own", async () => {
+  test("has a second message stored when another link uses the same carrier id", async () => {
     await using own = await Rig.open();
-    const carriers = { [LINK]: new TalkingCarrier(), second: new TalkingCarrier() };
+    const carriers = { [LINK]: new InboundCarrier(), second: new InboundCarrier() };
     await own.deliver(carriers);
     for (const [index, name] of [LINK, "second"].entries()) {
       carriers[name as keyof typeof carriers]?.answers(recipientNo(index), accepted("same"));
       const message = await own.accept({ recipient: recipientNo(index) }, { link: name });
       await own.untilStatus(message, "sent");
-      await carriers[name as keyof typeof carriers]?.bring([reply(message, { providerMessageId: "in-same", inReplyTo: "same" })]);
+      await carriers[name as keyof typeof carriers]?.deliver([reply(message, { providerMessageId: "in-same", inReplyTo: "same" })]);
     }
     const rows = await own.rows<{ link: string }>("select link from messages where direction = 'inbound' order by id");
     assert.deepEqual(
@@ -236,16 +239,16 @@ describe("a carrier that repeats itself", () => {
   });
 });
 
-describe("a word", () => {
+describe("the text", () => {
   for (const channel of ["sms", "whatsapp"] as const) {
     for (const word of ["STOP", " stop\n", "Unsubscribe", "ARRET", "QUIT"])
-      test(`${JSON.stringify(word)} on ${channel} opts its writer out of what that number sends, and is received like any text`, async () => {
+      test(`${JSON.stringify(word)} on ${channel} opts the recipient out of that sender, and is stored like any text`, async () => {
         const message = await sent(channel);
-        await carrier.bring([reply(message, { text: word })]);
+        await carrier.deliver([reply(message, { text: word })]);
         assert.equal(await refusalFor(message), "recipient_opted_out");
-        assert.equal(await refusalFor(message, false, "+15005550001"), undefined, "of that number alone");
-        assert.deepEqual(await toldOf(message), ["message.received", "recipient.opted_out"]);
-        const [inbound] = await writtenBy(message);
+        assert.equal(await refusalFor(message, false, "+15005550001"), undefined, "of that number only");
+        assert.deepEqual(await eventTypesOf(message), ["message.received", "recipient.opted_out"]);
+        const [inbound] = await inboundFrom(message);
         assert.equal(inbound?.body, word);
         const [row] = await rig.rows<{ source: string; keyword: string; message_id: Buffer }>(
           "select source, keyword, message_id from suppressions where recipient = $1",
@@ -254,15 +257,15 @@ describe("a word", () => {
         assert.deepEqual(row, { source: "keyword", keyword: word.trim().toUpperCase(), message_id: inbound?.id });
       });
 
-    test(`START on ${channel} brings its writer back, and means nothing to who was never out`, async () => {
+    test(`START on ${channel} lifts the opt-out, and has no effect without one`, async () => {
       const message = await sent(channel);
-      await carrier.bring([reply(message, { text: "START" })]);
-      assert.deepEqual(await toldOf(message), ["message.received"]);
-      await carrier.bring([reply(message, { text: "STOP" })]);
+      await carrier.deliver([reply(message, { text: "START" })]);
+      assert.deepEqual(await eventTypesOf(message), ["message.received"]);
+      await carrier.deliver([reply(message, { text: "STOP" })]);
       assert.equal(await refusalFor(message), "recipient_opted_out");
-      await carrier.bring([reply(message, { text: "start" })]);
+      await carrier.deliver([reply(message, { text: "start" })]);
       assert.equal(await refusalFor(message), undefined);
-      assert.deepEqual(await toldOf(message), [
+      assert.deepEqual(await eventTypesOf(message), [
         "message.received",
         "message.received",
         "recipient.opted_out",
@@ -272,16 +275,16 @@ describe("a word", () => {
     });
 
     for (const text of ["HELP", "INFO", "STOP it", "please stop", "STOP.", "", "👍"])
-      test(`${JSON.stringify(text)} on ${channel} is a text and no more`, async () => {
+      test(`${JSON.stringify(text)} on ${channel} is stored and has no other effect`, async () => {
         const message = await sent(channel);
-        await carrier.bring([reply(message, { text })]);
+        await carrier.deliver([reply(message, { text })]);
         assert.equal(await refusalFor(message), undefined);
-        assert.deepEqual(await toldOf(message), ["message.received"]);
-        assert.equal((await writtenBy(message))[0]?.body, text);
+        assert.deepEqual(await eventTypesOf(message), ["message.received"]);
+        assert.equal((await inboundFrom(message))[0]?.body, text);
       });
   }
 
-  test("after another in one batch is the last one, whichever it is", async () => {
+  test("that counts is the last opt-out or opt-in word of a batch", async () => {
     for (const [texts, refusal] of [
       [["STOP", "START"], undefined],
       [["STOP", "START", "STOP"], "recipient_opted_out"],
@@ -289,111 +292,111 @@ describe("a word", () => {
     ] as const) {
       const message = await sent();
       const others = await Promise.all(Array.from({ length: 6 }, () => sent()));
-      await carrier.bring([
+      await carrier.deliver([
         ...others.map((other) => reply(other)),
         ...texts.map((text) => reply(message, { text })),
         ...others.map((other) => reply(other)),
       ]);
       assert.equal(await refusalFor(message), refusal);
       assert.deepEqual(
-        (await writtenBy(message)).map(({ body }) => body),
+        (await inboundFrom(message)).map(({ body }) => body),
         texts,
       );
     }
   });
 
-  test("said twice is told once", async () => {
+  test("STOP sent twice causes one event", async () => {
     const message = await sent();
-    await carrier.bring([reply(message, { text: "STOP" }), reply(message, { text: "STOPALL" })]);
+    await carrier.deliver([reply(message, { text: "STOP" }), reply(message, { text: "STOPALL" })]);
     assert.deepEqual(
-      (await toldOf(message)).filter((type) => type.startsWith("recipient.")),
+      (await eventTypesOf(message)).filter((type) => type.startsWith("recipient.")),
       ["recipient.opted_out"],
     );
   });
 });
 
-describe("the window of whatsapp", () => {
-  test("is opened by what someone writes there, whatever it says", async () => {
+describe("the service window of WhatsApp", () => {
+  test("is opened by any inbound message", async () => {
     const message = await sent("whatsapp");
     assert.equal(await windowOf(message), undefined);
-    await carrier.bring([reply(message)]);
-    const [inbound] = await writtenBy(message);
+    await carrier.deliver([reply(message)]);
+    const [inbound] = await inboundFrom(message);
     assert.ok(inbound !== undefined);
     const openedAt = await windowOf(message);
     assert.ok(openedAt !== undefined && Math.abs(openedAt - uuidTimeMs(inbound.id)) < 1_000);
   });
 
-  test("is opened anew when it was closed, and free text may be sent again", async () => {
+  test("is opened again after it closed, and free text may be sent again", async () => {
     const message = await sent("whatsapp");
-    await carrier.bring([reply(message)]);
+    await carrier.deliver([reply(message)]);
     await rig.rows("update service_windows set opened_at = now() - interval '25 hours' where recipient = $1", [message.recipient]);
     assert.equal(await refusalFor(message, true), "service_window_closed");
-    await carrier.bring([reply(message)]);
+    await carrier.deliver([reply(message)]);
     assert.equal(await refusalFor(message, true), undefined);
   });
 
-  test("is not touched by an sms", async () => {
+  test("is not opened by an SMS", async () => {
     const message = await sent("sms");
-    await carrier.bring([reply(message)]);
+    await carrier.deliver([reply(message)]);
     assert.equal(await windowOf(message), undefined);
   });
 });
 
-describe("a text that is out of the ordinary", () => {
-  test("with what no text can hold is stored with a sign in its place", async () => {
+describe("an unusual text", () => {
+  test("with invalid characters is stored with replacement characters", async () => {
     const message = await sent();
-    await carrier.bring([reply(message, { text: "a\0b\ud83d c\udc00 😀" })]);
-    assert.equal((await writtenBy(message))[0]?.body, "a\uFFFDb\uFFFD c\uFFFD 😀");
+    await carrier.deliver([reply(message, { text: "a\0b\ud83d c\udc00 😀" })]);
+    assert.equal((await inboundFrom(message))[0]?.body, "a\uFFFDb\uFFFD c\uFFFD 😀");
   });
 
-  test("names with what no text can hold neither stop it nor what comes after", async () => {
+  test("with invalid characters in its ids is stored, and so is the next message", async () => {
     const message = await sent();
     const odd = reply(message, { providerMessageId: "a\0b\ud800", to: "\0", text: "odd" });
-    await carrier.bring([odd, reply(message, { text: "next" })]);
-    await carrier.bring([odd]);
+    await carrier.deliver([odd, reply(message, { text: "next" })]);
+    await carrier.deliver([odd]);
     assert.deepEqual(
-      (await writtenBy(message)).map(({ body }) => body),
+      (await inboundFrom(message)).map(({ body }) => body),
       ["odd", "next"],
     );
-    await carrier.bring([reply(message, { inReplyTo: "\0" })]);
-    assert.equal((await writtenBy(message)).length, 2);
+    await carrier.deliver([reply(message, { inReplyTo: "\0" })]);
+    assert.equal((await inboundFrom(message)).length, 2);
   });
 
   for (const [what, text, channel] of [
-    ["of 20,000 letters", "ab ".repeat(6_667), "sms"],
-    ["of 100,000 letters", "x".repeat(100_000), "sms"],
-    ["of two million letters", "y".repeat(2_000_000), "whatsapp"],
+    ["of 20,000 characters", "ab ".repeat(6_667), "sms"],
+    ["of 100,000 characters", "x".repeat(100_000), "sms"],
+    ["of two million characters", "y".repeat(2_000_000), "whatsapp"],
     ["of 20,000 emoji", "😀".repeat(20_000), "sms"],
-    ["of 10,000 characters that JSON writes with six", "\u0001".repeat(10_000), "whatsapp"],
+    ["of 10,000 characters that JSON escapes with six", "\u0001".repeat(10_000), "whatsapp"],
   ] as const)
-    test(`${what} on ${channel} is cut to what may travel, and marked as cut`, async () => {
+    test(`${what} on ${channel} is truncated to the size limit and marked as truncated`, async () => {
       const message = await sent(channel);
-      await carrier.bring([reply(message, { text })]);
-      const [inbound] = await writtenBy(message);
+      await carrier.deliver([reply(message, { text })]);
+      const [inbound] = await inboundFrom(message);
       assert.ok(inbound !== undefined && inbound.body !== null);
       const record = messageRecord(inbound);
       assert.ok(Buffer.byteLength(JSON.stringify(record)) <= 16_384);
-      assert.ok(Buffer.byteLength(JSON.stringify(record)) > 12_000, "no more is cut than has to be");
-      assert.ok(text.startsWith(inbound.body) && inbound.body.isWellFormed(), "what is kept is its beginning, whole characters");
+      assert.ok(Buffer.byteLength(JSON.stringify(record)) > 12_000, "no more is cut than necessary");
+      assert.ok(text.startsWith(inbound.body) && inbound.body.isWellFormed(), "the beginning is kept, in whole characters");
       assert.deepEqual(record.metadata, { truncated: "true" });
       assert.deepEqual(record.segments, channel === "sms" ? segmentsOf(inbound.body) : null);
     });
 
-  test("of 4,096 characters is kept whole, and not marked", async () => {
+  test("of 4,096 characters is kept whole and not marked", async () => {
     const message = await sent("whatsapp");
-    await carrier.bring([reply(message, { text: "é".repeat(4_096) })]);
-    const [inbound] = await writtenBy(message);
+    await carrier.deliver([reply(message, { text: "é".repeat(4_096) })]);
+    const [inbound] = await inboundFrom(message);
     assert.deepEqual([inbound?.body, inbound?.metadata], ["é".repeat(4_096), {}]);
   });
 
-  test("that is a word amid very much that does not show is that word", async () => {
+  test("with an opt-out word within a lot of white space is that opt-out word", async () => {
     const message = await sent();
-    await carrier.bring([reply(message, { text: `${" ".repeat(50_000)}STOP${"\n".repeat(50_000)}` })]);
+    await carrier.deliver([reply(message, { text: `${" ".repeat(50_000)}STOP${"\n".repeat(50_000)}` })]);
     assert.equal(await refusalFor(message), "recipient_opted_out");
   });
 });
 
-describe("what belongs to nobody", () => {
+describe("a reply", () => {
   type Counted = [link: string, outcome: string][];
   const watching = (db = rig.db): { inbound: Inbound; counted: Counted; woken: () => number } => {
     const counted: Counted = [];
@@ -415,13 +418,13 @@ describe("what belongs to nobody", () => {
   };
   const inboundCount = async (): Promise<number> => (await rig.rows("select from messages where direction = 'inbound'")).length;
 
-  test("is counted, acknowledged and not stored: nothing is said of what it answers, or what nobody knows", async () => {
+  test("without a known outbound message is counted and acknowledged, but not stored", async () => {
     const { inbound, counted, woken } = watching();
     const message = await sent();
     const already = await inboundCount();
     await inbound.receive(linkTo(LINK), [
       reply(message, { inReplyTo: null }),
-      reply(message, { inReplyTo: "nobody-knows", text: "STOP", from: "+14155550999" }),
+      reply(message, { inReplyTo: "unknown-id", text: "STOP", from: "+14155550999" }),
     ]);
     assert.deepEqual(counted, [
       [LINK, "unowned"],
@@ -430,23 +433,23 @@ describe("what belongs to nobody", () => {
     assert.equal(woken(), 0);
     assert.equal(await inboundCount(), already);
     assert.deepEqual(await rig.rows("select from suppressions where recipient = '+14155550999'"), []);
-    assert.deepEqual(await rig.rows("select from inbound_names where provider_message_id = 'nobody-knows'"), []);
+    assert.deepEqual(await rig.rows("select from inbound_names where provider_message_id = 'unknown-id'"), []);
   });
 
-  test("by a name of another link is nobody's here", async () => {
+  test("to a carrier id of another link is not stored", async () => {
     const { inbound, counted } = watching();
     const message = await sent();
     await inbound.receive(linkTo("elsewhere"), [reply(message)]);
     assert.deepEqual(counted, [["elsewhere", "unowned"]]);
-    assert.deepEqual(await writtenBy(message), []);
+    assert.deepEqual(await inboundFrom(message), []);
   });
 
-  test("what is known is counted as received, then as repeated, and only the first wakes the webhook workers", async () => {
+  test("is counted as received, then as repeated, and only the first one wakes the webhook workers", async () => {
     const { inbound, counted, woken } = watching();
     const message = await sent();
-    const brought = reply(message);
-    await inbound.receive(linkTo(LINK), [brought]);
-    await inbound.receive(linkTo(LINK), [brought]);
+    const incoming = reply(message);
+    await inbound.receive(linkTo(LINK), [incoming]);
+    await inbound.receive(linkTo(LINK), [incoming]);
     assert.deepEqual(counted, [
       [LINK, "received"],
       [LINK, "repeated"],
@@ -454,63 +457,63 @@ describe("what belongs to nobody", () => {
     assert.equal(woken(), 1);
   });
 
-  test("an answer that is quicker than the name of what it answers finds it", async () => {
+  test("that arrives before the carrier id of the outbound message is assigned to that message", async () => {
     people += 1;
     const recipient = recipientNo(people);
-    const { promise: isBrought, resolve } = Promise.withResolvers<void>();
+    const { promise: isDelivered, resolve } = Promise.withResolvers<void>();
     carrier.answers(recipient, async ({ message }) => {
       const name = `quick-${message.id}`;
-      resolve(carrier.bring([reply(messageOf({ recipient, provider: { name: LINK, link: LINK, messageId: name } }))]));
-      // The answer to the message itself is still on its way.
+      resolve(carrier.deliver([reply(messageOf({ recipient, provider: { name: LINK, link: LINK, messageId: name } }))]));
+      // The response to the submission has not arrived yet.
       await new Promise((later) => setTimeout(later, 300));
       return accepted(name);
     });
     const message = await rig.accept({ recipient }, { handover: delivery.handover });
-    await isBrought;
-    const [inbound] = await writtenBy(message);
+    await isDelivered;
+    const [inbound] = await inboundFrom(message);
     assert.deepEqual(inbound?.inReplyTo, message.id);
     assert.equal((await rig.message(message)).status, "sent");
   });
 
   for (const [moment, mark, what] of [
-    ["asked", "insert into inbound_names", "before it is known to be new"],
-    ["asked", "commit\0", "before its end"],
-    ["answered", "commit\0", "in its end"],
+    ["asked", "insert into inbound_names", "before its id is claimed"],
+    ["asked", "commit\0", "before the commit"],
+    ["answered", "commit\0", "after the commit"],
   ] as const)
-    test(`a database lost ${what}: it is not acknowledged, and stored once when it is brought again`, async () => {
+    test(`is not acknowledged when the database is lost ${what}, and is stored once when it is repeated`, async () => {
       const wire = await DatabaseWire.to(rig.url);
       const db = rig.connect("cut", wire.url);
       try {
         const { inbound, counted } = watching(db);
         const message = await sent("whatsapp");
-        const brought = [reply(message, { text: "STOP" })];
+        const incoming = [reply(message, { text: "STOP" })];
         wire.cutNext(moment, mark);
-        await assert.rejects(inbound.receive(linkTo(LINK), brought));
+        await assert.rejects(inbound.receive(linkTo(LINK), incoming));
         assert.deepEqual(counted, []);
         const isThere = moment === "answered";
-        assert.equal((await writtenBy(message)).length, isThere ? 1 : 0);
+        assert.equal((await inboundFrom(message)).length, isThere ? 1 : 0);
         assert.equal(await refusalFor(message), isThere ? "recipient_opted_out" : undefined);
         assert.equal((await windowOf(message)) !== undefined, isThere);
-        await inbound.receive(linkTo(LINK), brought);
+        await inbound.receive(linkTo(LINK), incoming);
         assert.deepEqual(counted, [[LINK, isThere ? "repeated" : "received"]]);
-        assert.deepEqual(await toldOf(message), ["message.received", "recipient.opted_out"]);
+        assert.deepEqual(await eventTypesOf(message), ["message.received", "recipient.opted_out"]);
       } finally {
         await wire.close();
       }
     });
 
-  test("of several, one that fails is told when all have ended, and the others are stored once", async () => {
+  test("that fails among several is reported after all have ended, and the others are stored once", async () => {
     const wire = await DatabaseWire.to(rig.url);
     try {
       const { inbound } = watching(rig.connect("cut", wire.url));
       const messages = await Promise.all(Array.from({ length: 8 }, () => sent()));
-      const brought = messages.map((message) => reply(message));
+      const incoming = messages.map((message) => reply(message));
       wire.cutNext("asked", "insert into inbound_names");
-      await assert.rejects(inbound.receive(linkTo(LINK), brought));
+      await assert.rejects(inbound.receive(linkTo(LINK), incoming));
       const stored = await inboundCount();
-      await until("nothing more comes", async () => ((await inboundCount()) === stored ? true : undefined));
-      await inbound.receive(linkTo(LINK), brought);
-      for (const message of messages) assert.equal((await writtenBy(message)).length, 1);
+      await until("no more messages to be stored", async () => ((await inboundCount()) === stored ? true : undefined));
+      await inbound.receive(linkTo(LINK), incoming);
+      for (const message of messages) assert.equal((await inboundFrom(message)).length, 1);
     } finally {
       await wire.close();
     }

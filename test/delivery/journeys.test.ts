@@ -1,5 +1,5 @@
-/** Every way that the simulated carrier knows, from the request to the end: what the timeline, the record, the lists, the counts
- *  and the metrics say of it. */
+/** Every outcome of the simulator, from the request to the final status, with its timeline, record, lists, counts
+ *  and metrics. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientOf, type Client } from "../support/client.ts";
@@ -15,7 +15,7 @@ type Journey = {
   recipient: string;
   channel: Channel;
   status: string;
-  /** In short: the type, `ignored`, the try and what became of it, what the carrier said. */
+  /** In short: the type, `ignored`, the attempt with its outcome, and the status of the receipt. */
   entries: readonly string[];
   error?: object;
   attempts?: number;
@@ -24,8 +24,8 @@ type Journey = {
 
 const START = ["message.queued", "message.sending #1 written"] as const;
 const SENT = [...START, "message.sent #1 accepted"] as const;
-const DELIVERED = [...SENT, "message.delivered said delivered"] as const;
-const READ = [...DELIVERED, "message.read said read"] as const;
+const DELIVERED = [...SENT, "message.delivered receipt delivered"] as const;
+const READ = [...DELIVERED, "message.read receipt read"] as const;
 const THROTTLED = [
   ...START,
   "message.queued #1 throttled",
@@ -33,7 +33,7 @@ const THROTTLED = [
   "message.queued #2 throttled",
   "message.sending #3 written",
   "message.sent #3 accepted",
-  "message.delivered said delivered",
+  "message.delivered receipt delivered",
 ] as const;
 
 const failure = (code: string, message: string, providerCode: string): object => ({
@@ -73,14 +73,14 @@ const JOURNEYS: readonly Journey[] = [
   ...onBoth({
     recipient: "+15005550005",
     status: "undelivered",
-    entries: [...SENT, "message.undelivered said undelivered"],
+    entries: [...SENT, "message.undelivered receipt undelivered"],
     error: failure("blocked_by_carrier", "The carrier blocked the message", "sim-005"),
     times: ["sent_at", "failed_at"],
   }),
   ...onBoth({
     recipient: "+15005550009",
     status: "undelivered",
-    entries: [...SENT, "message.undelivered said undelivered"],
+    entries: [...SENT, "message.undelivered receipt undelivered"],
     error: failure("landline_unreachable", "The number is a landline, which takes no messages", "sim-009"),
     times: ["sent_at", "failed_at"],
   }),
@@ -88,7 +88,7 @@ const JOURNEYS: readonly Journey[] = [
     recipient: "+15005550011",
     channel: "sms",
     status: "delivered",
-    entries: [...DELIVERED, "message.sent ignored said sent", "message.delivered ignored said delivered"],
+    entries: [...DELIVERED, "message.sent ignored receipt sent", "message.delivered ignored receipt delivered"],
     times: ["sent_at", "delivered_at"],
   },
   {
@@ -97,10 +97,10 @@ const JOURNEYS: readonly Journey[] = [
     status: "read",
     entries: [
       ...SENT,
-      "message.read said read",
-      "message.delivered ignored said delivered",
-      "message.read ignored said read",
-      "message.sent ignored said sent",
+      "message.read receipt read",
+      "message.delivered ignored receipt delivered",
+      "message.read ignored receipt read",
+      "message.sent ignored receipt sent",
     ],
     times: ["sent_at", "delivered_at", "read_at"],
   },
@@ -116,14 +116,14 @@ const JOURNEYS: readonly Journey[] = [
     recipient: "+15005550012",
     channel: "whatsapp",
     status: "read",
-    entries: [...THROTTLED, "message.read said read"],
+    entries: [...THROTTLED, "message.read receipt read"],
     attempts: 3,
     times: ["sent_at", "delivered_at", "read_at"],
   },
   ...onBoth({
     recipient: "+15005550013",
     status: "delivered",
-    entries: [...START, "attempt.unknown #1 unknown", "message.delivered said delivered"],
+    entries: [...START, "attempt.unknown #1 unknown", "message.delivered receipt delivered"],
     times: ["sent_at", "delivered_at"],
   }),
 ];
@@ -133,12 +133,12 @@ const inShort = ({ type, ignored, attempt, receipt }: TimelineEntry): string =>
     type,
     ...(ignored ? ["ignored"] : []),
     ...(attempt === null ? [] : [`#${attempt.number} ${attempt.outcome}`]),
-    ...(receipt === null ? [] : [`said ${receipt.status}`]),
+    ...(receipt === null ? [] : [`receipt ${receipt.status}`]),
   ].join(" ");
 
 const TIMES = ["sent_at", "delivered_at", "read_at", "failed_at", "canceled_at"];
 
-/** What is true of every message that has come to its end. */
+/** Checks the invariants of every message with a final status. */
 function assertSound(
   journey: Pick<Journey, "status" | "times" | "attempts" | "error">,
   record: Json,
@@ -148,15 +148,15 @@ function assertSound(
   assert.deepEqual(
     moves.map(({ sequence }) => sequence),
     moves.map((_, index) => index + 1),
-    "it counts without gaps",
+    "the sequence has no gaps",
   );
   assert.deepEqual(
     moves.map(({ previous_status: previous }) => previous),
     [null, ...moves.slice(0, -1).map(({ status }) => status)],
-    "each begins where the last one ended",
+    "each transition starts at the status of the previous one",
   );
   for (const { type, status, ignored } of entries) {
-    if (ignored || type.startsWith("attempt.")) assert.equal(status, null, "nothing moved");
+    if (ignored || type.startsWith("attempt.")) assert.equal(status, null, "the status did not change");
     else assert.equal(type, `message.${status}`);
   }
   assert.equal(record["status"], journey.status);
@@ -177,12 +177,12 @@ function assertSound(
   else assert.match(String(messageId), /^sim_/);
 }
 
-describe("the ways of the simulated carrier", () => {
+describe("the outcomes of the simulator", () => {
   let godwit: Godwit;
   let client: Client;
   const ended = new Map<Journey, { record: Json; entries: TimelineEntry[] }>();
   before(async () => {
-    // Slow enough for every receipt to come after the answer to its message is on record.
+    // Slow enough for every receipt to arrive after the response to its message is stored.
     godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 3 });
     await godwit.unlimited();
     client = clientOf(godwit, await godwit.key());
@@ -190,7 +190,7 @@ describe("the ways of the simulated carrier", () => {
       JOURNEYS.map(async (journey) => {
         const { recipient, channel, entries } = journey;
         const { id } = await client.messages.send({ recipient, channel });
-        const all = await until(`${recipient} on ${channel} comes to its end`, async () => {
+        const all = await until(`${recipient} on ${channel} to reach its final status`, async () => {
           const known = await client.messages.timeline(id);
           return known.length >= entries.length ? known : undefined;
         });
@@ -221,21 +221,21 @@ describe("the ways of the simulated carrier", () => {
     });
   }
 
-  test("what was throttled says when it is tried again, and is not tried before", () => {
+  test("a throttled attempt shows when the next one follows, and the next one is not earlier", () => {
     for (const journey of JOURNEYS.filter(({ recipient }) => recipient === "+15005550012")) {
-      const tries = endOf(journey).entries.filter(({ attempt }) => attempt !== null);
-      tries.forEach(({ attempt }, index) => {
+      const attempts = endOf(journey).entries.filter(({ attempt }) => attempt !== null);
+      attempts.forEach(({ attempt }, index) => {
         if (attempt?.outcome !== "throttled") return;
         assert.equal(attempt.provider_code, "sim-012");
-        const next = tries[index + 1];
+        const next = attempts[index + 1];
         assert.equal(next?.attempt?.outcome, "written");
         const waitedMs = Date.parse(next?.created_at ?? "") - Date.parse(attempt.retry_at ?? "");
-        assert.ok(waitedMs >= -50, `it was tried ${-waitedMs} ms early`);
+        assert.ok(waitedMs >= -50, `the attempt was ${-waitedMs} ms early`);
       });
     }
   });
 
-  test("a try says what the carrier answered, and a receipt what it said later", () => {
+  test("an attempt shows the carrier's response, and a receipt the carrier's later report", () => {
     for (const { record, entries } of ended.values()) {
       const { message_id: messageId } = record["provider"] as Json;
       for (const { attempt, receipt } of entries) {
@@ -255,7 +255,7 @@ describe("the ways of the simulated carrier", () => {
     );
   });
 
-  test("the lists find them by status and error code", async () => {
+  test("the lists find the messages by status and error code", async () => {
     const find = async (query: string): Promise<Set<unknown>> =>
       new Set(((await client.request("GET", `/v1/messages?limit=100&${query}`)).json["data"] as Json[]).map(({ id }) => id));
     const idsOf = (journeys: readonly Journey[]): Set<unknown> => new Set(journeys.map((journey) => endOf(journey).record["id"]));
@@ -273,7 +273,7 @@ describe("the ways of the simulated carrier", () => {
     }
   });
 
-  test("the counts are those of the messages sent", async () => {
+  test("the counts match the messages that were sent", async () => {
     const { totals, data } = (await client.request("GET", "/v1/usage")).json as { totals: Json; data: Json[] };
     const { time_to_delivered_ms: times, ...sums } = totals;
     const good = JOURNEYS.filter(({ status }) => ["delivered", "read"].includes(status)).length;
@@ -292,7 +292,7 @@ describe("the ways of the simulated carrier", () => {
     );
   });
 
-  test("the queue is empty in the end, and so is everything kept for messages under way", async () => {
+  test("the queue and the parked receipts are empty at the end", async () => {
     const { scheduled, queued, sending, oldest_due_at: dueAt } = (await client.request("GET", "/v1/queue")).json;
     assert.deepEqual({ scheduled, queued, sending, dueAt }, { scheduled: 0, queued: 0, sending: 0, dueAt: null });
     const [counts] = await godwit.rows<object>(
@@ -302,7 +302,7 @@ describe("the ways of the simulated carrier", () => {
     assert.deepEqual(counts, { waiting: 0, parked: 0 });
   });
 
-  test("the metrics have counted the same", async () => {
+  test("the metrics match the messages that were sent", async () => {
     const metrics = await readMetrics(godwit);
     const outcomes = allEntries().flatMap(({ attempt }) => (attempt === null || attempt.outcome === "written" ? [] : [attempt.outcome]));
     assert.deepEqual(
@@ -325,7 +325,7 @@ describe("the ways of the simulated carrier", () => {
     assert.ok((metrics.get("godwit_oldest_xmin_age") ?? -1) >= 0);
   });
 
-  test("nothing was said of any of them since", async () => {
+  test("no message changes after its final status", async () => {
     for (const { record, entries } of ended.values()) {
       assert.deepEqual(await client.messages.timeline(record["id"]), entries);
       assert.deepEqual(await client.messages.read(record["id"]), record);
@@ -333,8 +333,8 @@ describe("the ways of the simulated carrier", () => {
   });
 });
 
-describe("a carrier that never speaks again", () => {
-  test("the message expires when the wait for a receipt is over", async (context) => {
+describe("a carrier that sends no receipt", () => {
+  test("has its message expired when the wait for a receipt has ended", async (context) => {
     await using godwit = await startGodwit({ roles: "api,dispatch", args: ["--receipt-wait", "1"], simulatorSpeed: 20 });
     await godwit.unlimited();
     const client = clientOf(godwit, await godwit.key());
@@ -366,8 +366,8 @@ describe("a carrier that never speaks again", () => {
   });
 });
 
-describe("a carrier that is quicker than our own record of its answer", () => {
-  test("a receipt that was said once is in the timeline once", async () => {
+describe("a carrier whose receipt arrives before its response is stored", () => {
+  test("has the receipt in the timeline once", async () => {
     await using godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
     await godwit.unlimited();
     const client = clientOf(godwit, await godwit.key());

@@ -1,4 +1,4 @@
-/** Messages that travel in parts: each part has a name and receipts of its own, and the message is what its parts are together. */
+/** Messages in several parts: each part has its own carrier id and receipts, and the status of the message follows from its parts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ProviderHosts } from "../../src/delivery/provider-hosts.ts";
@@ -24,15 +24,15 @@ const statusesIn = async (rig: Rig, message: Message): Promise<string[]> => (awa
 const parked = async (rig: Rig): Promise<string[]> =>
   (await rig.rows<{ name: string }>("select provider_message_id as name from parked_receipts order by 1")).map(({ name }) => name);
 
-/** What the timeline says of receipts: which part, what, and whether it was ignored. */
-const toldOf = async (rig: Rig, message: Message): Promise<unknown[][]> =>
+/** The receipts in the timeline: the part, the status, and whether the receipt was ignored. */
+const receiptsIn = async (rig: Rig, message: Message): Promise<unknown[][]> =>
   (await rig.timeline(message)).flatMap(({ detail, isIgnored, type }) =>
     detail?.receipt ? [[detail.receipt["part"], detail.receipt["status"], isIgnored, type]] : [],
   );
 
 let rig: Rig;
 const carrier = new ScriptedCarrier();
-// Three parts each, named after whom they go to.
+// Three parts each, with carrier ids that contain the recipient.
 carrier.otherwise = ({ message: { recipient } }: Send) => acceptedParts(`${recipient}-1`, `${recipient}-2`, `${recipient}-3`);
 before(async () => {
   rig = await Rig.open();
@@ -50,7 +50,7 @@ const of = ({ recipient }: Message, part: number, status: Receipt["status"], fie
   receipt(`${recipient}-${part}`, status, fields);
 
 describe("a message in parts", () => {
-  test("has a row for each, with the name that the carrier gave it", async () => {
+  test("has a row for each part, with its carrier id", async () => {
     const message = await sent();
     const { recipient } = message;
     assert.deepEqual(await partsIn(rig, message), [
@@ -69,19 +69,19 @@ describe("a message in parts", () => {
     );
   });
 
-  test("that is one has no row, and its name is the whole message's", async () => {
+  test("has no rows for a single part, and the carrier id is that of the message", async () => {
     const recipient = recipientNo((people += 1));
-    carrier.answers(recipient, accepted("alone"));
+    carrier.answers(recipient, accepted("single"));
     const accepting = await rig.accept({ recipient });
     carrier.changed();
     const message = await rig.untilStatus(accepting, "sent");
     assert.deepEqual(await partsIn(rig, message), []);
     assert.deepEqual(await rig.rows("select part from provider_references where message_id = $1", [message.id]), [{ part: null }]);
-    await carrier.receive([receipt("alone", "delivered")]);
+    await carrier.receive([receipt("single", "delivered")]);
     assert.equal((await rig.message(message)).status, "delivered");
   });
 
-  test("is delivered when the last of them is, and not before", async () => {
+  test("is delivered when its last part is delivered, and not before", async () => {
     const message = await sent();
     await carrier.receive([of(message, 2, "delivered")]);
     assert.deepEqual(await rig.message(message).then(({ status, sequence }) => [status, sequence]), ["sent", 3]);
@@ -92,7 +92,7 @@ describe("a message in parts", () => {
     assert.deepEqual([now.status, now.sequence, now.error], ["delivered", 4, null]);
     assert.ok(now.deliveredAtMs !== null);
     assert.deepEqual(await statusesIn(rig, message), ["delivered", "delivered", "delivered"]);
-    assert.deepEqual(await toldOf(rig, message), [
+    assert.deepEqual(await receiptsIn(rig, message), [
       [2, "delivered", false, "part.delivered"],
       [1, "delivered", false, "part.delivered"],
       [3, "delivered", false, "message.delivered"],
@@ -101,7 +101,7 @@ describe("a message in parts", () => {
     assert.deepEqual(
       events,
       ["message.queued", "message.sending", "message.sent", "message.delivered"],
-      "only what moves the message is an event",
+      "only transitions of the message are events",
     );
   });
 
@@ -112,14 +112,14 @@ describe("a message in parts", () => {
     [3, 1, 2],
   ]) {
     for (const how of ["together", "one by one"] as const) {
-      test(`is delivered by receipts for ${order.join(", ")}, ${how}`, async () => {
+      test(`is delivered by receipts for the parts ${order.join(", ")}, ${how}`, async () => {
         const message = await sent();
         const receipts = order.map((part) => of(message, part, "delivered"));
         if (how === "together") await carrier.receive(receipts);
         else for (const each of receipts) await carrier.receive([each]);
         const now = await rig.message(message);
         assert.deepEqual([now.status, now.sequence], ["delivered", 4]);
-        assert.equal((await toldOf(rig, message)).length, 3);
+        assert.equal((await receiptsIn(rig, message)).length, 3);
       });
     }
   }
@@ -130,7 +130,7 @@ describe("a message in parts", () => {
     ["failed", 2],
     ["expired", 2],
   ] as const) {
-    test(`is ${bad} when part ${part} is, with its error, whatever the others are`, async () => {
+    test(`is ${bad} when part ${part} is ${bad}, with its error, whatever the status of the others`, async () => {
       const message = await sent();
       const others = [1, 2, 3].filter((other) => other !== part);
       await carrier.receive([of(message, others[0] ?? 0, "delivered"), of(message, part, bad, ERROR)]);
@@ -140,23 +140,23 @@ describe("a message in parts", () => {
       assert.deepEqual(
         await rig.message(message).then(({ status, sequence }) => [status, sequence]),
         [bad, 4],
-        "the others make it no better",
+        "receipts of the other parts do not change the status",
       );
       assert.equal((await partsIn(rig, message))[part - 1]?.error?.code, "blocked_by_carrier");
     });
   }
 
-  test("that failed by one part is delivered when that one is after all, and all others are", async () => {
+  test("that is undelivered because of one part is delivered when that part and all others are delivered", async () => {
     const message = await sent();
     await carrier.receive([of(message, 1, "delivered"), of(message, 2, "undelivered", ERROR), of(message, 2, "delivered")]);
-    assert.equal((await rig.message(message)).status, "undelivered", "part 3 is still on its way");
+    assert.equal((await rig.message(message)).status, "undelivered", "part 3 has no receipt yet");
     await carrier.receive([of(message, 3, "delivered")]);
     const now = await rig.message(message);
     assert.deepEqual([now.status, now.sequence], ["delivered", 5]);
     assert.equal(now.error?.code, "blocked_by_carrier", "an error once set is not erased");
   });
 
-  test("that failed by two parts stays so until both are delivered", async () => {
+  test("that is undelivered because of two parts is delivered when both are", async () => {
     const message = await sent();
     await carrier.receive([of(message, 1, "undelivered", ERROR), of(message, 2, "expired"), of(message, 3, "delivered")]);
     await carrier.receive([of(message, 1, "delivered")]);
@@ -165,19 +165,19 @@ describe("a message in parts", () => {
     assert.equal((await rig.message(message)).status, "delivered");
   });
 
-  test("hears the same receipt any number of times, and moves once", async () => {
+  test("changes once, however often a receipt is repeated", async () => {
     const message = await sent();
     const all = [1, 2, 3].map((part) => of(message, part, "delivered"));
     await carrier.receive([...all, ...all]);
     await carrier.receive([of(message, 2, "delivered"), of(message, 2, "undelivered", ERROR), of(message, 2, "sent")]);
     const now = await rig.message(message);
     assert.deepEqual([now.status, now.sequence, now.error], ["delivered", 4, null]);
-    const ignored = (await toldOf(rig, message)).filter(([, , isIgnored]) => isIgnored);
+    const ignored = (await receiptsIn(rig, message)).filter(([, , isIgnored]) => isIgnored);
     assert.equal(ignored.length, 6);
     assert.deepEqual(await statusesIn(rig, message), ["delivered", "delivered", "delivered"]);
   });
 
-  test("whose names are not all different is one message, which any receipt moves", async () => {
+  test("whose carrier ids are not distinct or not valid is treated as one part, which any receipt moves", async () => {
     for (const [at, names] of [
       ["same-a", "same-a"],
       ["x-1", ""],
@@ -195,23 +195,23 @@ describe("a message in parts", () => {
     }
   });
 
-  test("that nobody spoke of expires, and late receipts of all its parts still deliver it", async () => {
+  test("expires without receipts, and late receipts of all its parts still deliver it", async () => {
     const message = await sent();
     await carrier.receive([of(message, 2, "delivered")]);
-    // The time that receipts are waited for has passed, of all names alike.
+    // The wait for receipts has ended for all carrier ids of the message.
     await rig.rows("update provider_references set expires_at = expires_at - interval '2 hours' where message_id = $1", [message.id]);
     const expired = await rig.untilStatus(message, "expired");
     assert.equal(expired.error?.code, "no_receipt");
     await carrier.receive([of(message, 1, "delivered")]);
-    assert.equal((await rig.message(message)).status, "expired", "one part is not the whole");
+    assert.equal((await rig.message(message)).status, "expired", "one part is not the whole message");
     await carrier.receive([of(message, 3, "delivered")]);
     assert.equal((await rig.message(message)).status, "delivered");
     assert.deepEqual(await parked(rig), []);
   });
 });
 
-describe("receipts of two parts at once", () => {
-  test("through two processes never leave the message behind", async () => {
+describe("concurrent receipts of several parts", () => {
+  test("through two processes always complete the message", async () => {
     const hosts = ["p", "q"].map((name) => {
       const watch = { submitted() {}, attempted() {}, advanced() {}, received() {}, parked() {}, inbound() {} };
       return new ProviderHosts({
@@ -238,8 +238,8 @@ describe("receipts of two parts at once", () => {
   });
 });
 
-describe("receipts that are quicker than the answer", () => {
-  test("are parked for each part, also the later ones, and taken up when the names are known", async () => {
+describe("receipts that arrive before the response", () => {
+  test("are parked for each part and processed when the carrier ids are known", async () => {
     await using own = await Rig.open();
     const quick = new ScriptedCarrier();
     let waiting: string[] = [];
@@ -254,12 +254,12 @@ describe("receipts that are quicker than the answer", () => {
     assert.deepEqual(waiting, ["q-1", "q-2", "q-3"]);
     assert.equal(now.sequence, 4);
     await until("nothing to be parked", async () => (await parked(own)).length === 0 || undefined);
-    assert.deepEqual((await toldOf(own, message)).map(([part]) => String(part)).toSorted(), ["1", "2", "3"]);
+    assert.deepEqual((await receiptsIn(own, message)).map(([part]) => String(part)).toSorted(), ["1", "2", "3"]);
   });
 });
 
-describe("a message that is sent again", () => {
-  test("has the names of the try that was taken, and receipts of that one move it", async () => {
+describe("a message that is resent", () => {
+  test("has the carrier ids of the accepted attempt, and receipts of that attempt move it", async () => {
     await using own = await Rig.open();
     const again = new ScriptedCarrier();
     again.answers(recipientNo(1), unknown, acceptedParts("b-1", "b-2"));
@@ -274,7 +274,7 @@ describe("a message that is sent again", () => {
     assert.equal((await own.message(message)).status, "delivered");
   });
 
-  test("and whose first answer comes late keeps what is known of its parts, and hears both names of each", async () => {
+  test("and whose first response arrives late keeps the status of its parts, and both carrier ids of each part count", async () => {
     await using own = await Rig.open();
     const again = new ScriptedCarrier();
     const late = Promise.withResolvers<ReturnType<typeof accepted>>();
@@ -284,7 +284,7 @@ describe("a message that is sent again", () => {
     await own.untilStatus(message, "sent");
     await again.receive([receipt("b-1", "delivered")]);
     late.resolve(acceptedParts("a-1", "a-2"));
-    await until("the late names", async () => {
+    await until("the late carrier ids", async () => {
       const rows = await own.rows("select 1 from provider_references where provider_message_id in ('a-1', 'a-2')");
       return rows.length === 2 || undefined;
     });
@@ -301,7 +301,7 @@ describe("a message that is sent again", () => {
 });
 
 describe("the rows of parts", () => {
-  test("go with the age of their messages, and not before", async () => {
+  test("are deleted by the age of their messages, and not before", async () => {
     const [young, old] = [await sent(), uuidSequence()(Date.now() - 100 * 86_400_000)];
     await rig.rows(
       `insert into message_parts (account_id, environment, message_id, number, provider_message_id, status, updated_at)

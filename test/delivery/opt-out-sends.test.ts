@@ -1,5 +1,5 @@
-/** Opt-outs and service windows against sends: what a recipient does not want is refused, and where it was accepted before, it fails
- *  and no carrier ever gets it. */
+/** Opt-outs and service windows: unwanted messages are refused. Messages that were accepted before fail, and no carrier
+ *  receives them. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ import { startGodwit, type Godwit, type Reply, type RequestOptions } from "../su
 import { assertReplayOf } from "../support/replay.ts";
 import { accepted, refused, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
 
-// Of the link that messages take here, unless they name another.
+// The sender of the link, which messages have here unless they name another.
 const SENDER = "+15005550000";
 
 const pairOf = (rig: Rig, recipient: Recipient, sender: string | null) =>
@@ -27,8 +27,8 @@ const stop = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null 
 const start = (rig: Rig, { recipient = RECIPIENT, sender = null as string | null } = {}): Promise<unknown> =>
   rig.db.transaction((tx) => optIn(tx, rig.clock.now(), pairOf(rig, recipient, sender), { source: "api" }));
 
-/** It failed by our own check, for good, and has left the queue. */
-async function assertUnwanted(rig: Rig, message: Message, code: string, attempts = 0): Promise<void> {
+/** The message failed permanently by the check at send time, and has left the queue. */
+async function assertFailedByCheck(rig: Rig, message: Message, code: string, attempts = 0): Promise<void> {
   const failed = await rig.untilStatus(message, "failed");
   assert.deepEqual([failed.error?.code, failed.error?.permanent, failed.attempts], [code, true, attempts]);
   assert.ok(failed.failedAtMs !== null && failed.sentAtMs === null);
@@ -37,7 +37,7 @@ async function assertUnwanted(rig: Rig, message: Message, code: string, attempts
   assert.deepEqual([last?.type, last?.status, last?.isIgnored], ["message.failed", "failed", false]);
 }
 
-/** Another message has gone all the way through the lane: whatever was to be sent before it, has been. */
+/** Sends another message through the lane. Every earlier message that had to be sent has been sent by then. */
 async function anotherPasses(rig: Rig, carrier: ScriptedCarrier): Promise<void> {
   const other = await rig.accept({ recipient: recipientNo(9_999) });
   carrier.changed();
@@ -45,14 +45,14 @@ async function anotherPasses(rig: Rig, carrier: ScriptedCarrier): Promise<void> 
 }
 
 describe("a message that was accepted before its recipient opted out", () => {
-  test("fails, and no carrier gets it", async () => {
+  test("fails, and no carrier receives it", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
     const [own, neighbour] = [await rig.accept({ sender: "SHOP" }), await rig.accept({ recipient: recipientNo(1) })];
     await stop(rig);
     await rig.deliver({ [LINK]: carrier });
-    for (const each of [message, own]) await assertUnwanted(rig, each, "recipient_opted_out");
+    for (const each of [message, own]) await assertFailedByCheck(rig, each, "recipient_opted_out");
     await rig.untilStatus(neighbour, "sent");
     await anotherPasses(rig, carrier);
     assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
@@ -65,30 +65,30 @@ describe("a message that was accepted before its recipient opted out", () => {
     );
   });
 
-  test("of one sender fails of that one alone", async () => {
+  test("of one sender fails only from that sender", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const [shop, bank, plain] = [await rig.accept({ sender: "SHOP" }), await rig.accept({ sender: "BANK" }), await rig.accept()];
     await stop(rig, { sender: "SHOP" });
     await rig.deliver({ [LINK]: carrier });
-    await assertUnwanted(rig, shop, "recipient_opted_out");
+    await assertFailedByCheck(rig, shop, "recipient_opted_out");
     await rig.untilStatus(bank, "sent");
     await rig.untilStatus(plain, "sent");
     assert.deepEqual(new Set(carrier.sends.map(({ message: { sender } }) => sender)), new Set([SENDER, "BANK"]));
   });
 
-  test("of the link's own sender fails where the request named none", async () => {
+  test("of the link's sender fails where the request named no sender", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const [plain, shop] = [await rig.accept(), await rig.accept({ sender: "SHOP" })];
     await stop(rig, { sender: SENDER });
     await rig.deliver({ [LINK]: carrier });
-    await assertUnwanted(rig, plain, "recipient_opted_out");
+    await assertFailedByCheck(rig, plain, "recipient_opted_out");
     await rig.untilStatus(shop, "sent");
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("and waits for its time fails when that has come", async () => {
+  test("and is scheduled fails at send_at", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept({ send_at: new Date(rig.clock.now() + 3_600_000).toISOString() });
@@ -96,33 +96,33 @@ describe("a message that was accepted before its recipient opted out", () => {
     await stop(rig);
     assert.equal((await rig.message(message)).status, "scheduled");
     await rig.makeDue(message);
-    await assertUnwanted(rig, message, "recipient_opted_out");
+    await assertFailedByCheck(rig, message, "recipient_opted_out");
     await anotherPasses(rig, carrier);
     assert.deepEqual(carrier.sendsTo(RECIPIENT), []);
   });
 
   for (const [what, answer] of [
-    ["was refused for now", refused(false)],
+    ["was refused temporarily", refused(false)],
     ["was throttled", throttled("recipient", 60_000)],
   ] as const) {
-    test(`and ${what} is not tried again`, async () => {
+    test(`and ${what} is not attempted again`, async () => {
       await using rig = await Rig.open();
       const carrier = new ScriptedCarrier();
       carrier.answers(RECIPIENT, answer, accepted());
       const message = await rig.accept();
       await rig.deliver({ [LINK]: carrier });
-      await until("a first try", () => carrier.sends[0]);
+      await until("a first attempt", () => carrier.sends[0]);
       await rig.untilStatus(message, "queued");
       await stop(rig);
       await rig.makeDue(message);
       carrier.changed();
-      await assertUnwanted(rig, message, "recipient_opted_out", 1);
+      await assertFailedByCheck(rig, message, "recipient_opted_out", 1);
       await anotherPasses(rig, carrier);
       assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
     });
   }
 
-  test("and is in a process's hands fails all the same; the one that is with the carrier goes on", async () => {
+  test("and is claimed fails as well, and the message at the carrier continues", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -131,7 +131,7 @@ describe("a message that was accepted before its recipient opted out", () => {
     assert.ok(first !== undefined);
     const delivery = await rig.deliver({ [LINK]: carrier });
     await until(
-      "one with the carrier, and more in hand",
+      "one at the carrier, and more claimed",
       () => (carrier.sends.length === 1 && (delivery.lanes.get(LINK)?.ownedCount ?? 0) >= 2) || undefined,
     );
     await stop(rig);
@@ -140,11 +140,12 @@ describe("a message that was accepted before its recipient opted out", () => {
       const all = await Promise.all([first, ...others].map((message) => rig.message(message)));
       return all.find(({ status }) => status === "sent");
     });
-    for (const message of [first, ...others]) if (!message.id.equals(sent.id)) await assertUnwanted(rig, message, "recipient_opted_out");
+    for (const message of [first, ...others])
+      if (!message.id.equals(sent.id)) await assertFailedByCheck(rig, message, "recipient_opted_out");
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("is sent when the opt-out was lifted before its turn", async () => {
+  test("is sent when the opt-out is lifted before its turn", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
@@ -155,20 +156,20 @@ describe("a message that was accepted before its recipient opted out", () => {
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("stays failed when the opt-out is lifted later, and the next is sent", async () => {
+  test("stays failed when the opt-out is lifted later, and the next message is sent", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
     await stop(rig);
     await rig.deliver({ [LINK]: carrier });
-    await assertUnwanted(rig, message, "recipient_opted_out");
+    await assertFailedByCheck(rig, message, "recipient_opted_out");
     await start(rig);
     await rig.untilStatus(await rig.accept(), "sent");
     assert.equal((await rig.message(message)).status, "failed");
     assert.equal(carrier.sends.length, 1);
   });
 
-  test("of another account is none of its business", async () => {
+  test("of another account is sent", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const accountId = newId("acct", rig.clock.now());
@@ -189,7 +190,7 @@ describe("a service window that closes after the accept", () => {
       [rig.accountId, RECIPIENT, SENDER, hoursAgo],
     );
 
-  test("fails free text that waited for its time, and nothing else", async () => {
+  test("fails scheduled free text, and nothing else", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await wrote(rig, 23);
@@ -202,13 +203,13 @@ describe("a service window that closes after the accept", () => {
     await rig.deliver({ [LINK]: carrier });
     await wrote(rig, 25);
     for (const message of [text, sms, other]) await rig.makeDue(message);
-    await assertUnwanted(rig, text, "service_window_closed");
+    await assertFailedByCheck(rig, text, "service_window_closed");
     await rig.untilStatus(sms, "sent");
     await rig.untilStatus(other, "sent");
     assert.equal(carrier.sends.filter(({ message: { channel, sender } }) => channel === "whatsapp" && sender === SENDER).length, 0);
   });
 
-  test("and opens again in time keeps nothing back", async () => {
+  test("and opens again in time stops no message", async () => {
     await using rig = await Rig.open();
     await wrote(rig, 23);
     const message = await rig.accept(HELLO);
@@ -218,17 +219,17 @@ describe("a service window that closes after the accept", () => {
     await rig.untilStatus(message, "sent");
   });
 
-  test("is the lesser reason where the recipient opted out as well", async () => {
+  test("yields to the opt-out as the reason where the recipient has opted out as well", async () => {
     await using rig = await Rig.open();
     const message = await rig.accept(HELLO);
     await wrote(rig, 25);
     await stop(rig);
     await rig.deliver({ [LINK]: new ScriptedCarrier() });
-    await assertUnwanted(rig, message, "recipient_opted_out");
+    await assertFailedByCheck(rig, message, "recipient_opted_out");
   });
 });
 
-describe("through the door", () => {
+describe("through the API", () => {
   let godwit: Godwit;
   before(async () => {
     godwit = await startGodwit();
@@ -243,7 +244,7 @@ describe("through the door", () => {
   const countOf = async ({ node }: Client, reference: string): Promise<number> =>
     (await node.rows("select from messages where client_reference = $1", [reference])).length;
 
-  test("a send to who opted out is refused and leaves nothing, until that is lifted", async () => {
+  test("a message to a recipient who opted out is refused and not stored, until the opt-out is lifted", async () => {
     const client = await clientOfAccount(godwit, "refused");
     const send = sender(client);
     const { id } = await client.suppressions.add();
@@ -258,7 +259,7 @@ describe("through the door", () => {
     assert.equal((await send()).status, 202);
   });
 
-  test("for one sender it is refused to that one alone", async () => {
+  test("an opt-out of one sender refuses only messages from that sender", async () => {
     const client = await clientOfAccount(godwit, "one sender");
     const send = sender(client);
     await client.suppressions.add({ sender: "SHOP" });
@@ -269,28 +270,28 @@ describe("through the door", () => {
     assertProblem(await send(), "recipient_opted_out");
   });
 
-  test("who opted out in one environment or account did so there alone", async () => {
+  test("an opt-out applies only to its environment and account", async () => {
     const client = await clientOfAccount(godwit, "apart");
     await client.suppressions.add();
     assert.equal((await sender(await clientOfAccount(godwit, "elsewhere"))()).status, 202);
   });
 
-  test("an answer from before is replayed as it was: a 202 after the opt-out, and a 422 after it was lifted", async () => {
+  test("an earlier response is replayed unchanged: a 202 after the opt-out, and a 422 after it was lifted", async () => {
     const client = await clientOfAccount(godwit, "replays");
     const send = sender(client);
     const [first, second] = [{ idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }];
-    const taken = await send({ client_reference: "taken" }, first);
+    const taken = await send({ client_reference: "accepted" }, first);
     assert.equal(taken.status, 202);
     const { id } = await client.suppressions.add();
-    assertReplayOf(taken, await send({ client_reference: "taken" }, first));
-    const refusal = await send({ client_reference: "not taken" }, second);
+    assertReplayOf(taken, await send({ client_reference: "accepted" }, first));
+    const refusal = await send({ client_reference: "not accepted" }, second);
     assertProblem(refusal, "recipient_opted_out");
     await client.suppressions.lift(id);
-    assertReplayOf(refusal, await send({ client_reference: "not taken" }, second));
-    assert.deepEqual([await countOf(client, "taken"), await countOf(client, "not taken")], [1, 0]);
+    assertReplayOf(refusal, await send({ client_reference: "not accepted" }, second));
+    assert.deepEqual([await countOf(client, "accepted"), await countOf(client, "not accepted")], [1, 0]);
   });
 
-  test("without a key the refusal is not remembered", async () => {
+  test("a refusal without an idempotency key is not stored", async () => {
     const client = await clientOfAccount(godwit, "no key");
     const { id } = await client.suppressions.add();
     const ask = (): Promise<Reply> =>
@@ -300,7 +301,7 @@ describe("through the door", () => {
     assert.equal((await ask()).status, 202);
   });
 
-  test("of a batch, those who opted out are left out, each with its reason", async () => {
+  test("a batch skips recipients who opted out, each with its reason", async () => {
     const client = await clientOfAccount(godwit, "batch");
     await client.suppressions.add();
     const item = (recipient: string) => ({ recipient, channel: "sms", body: "x" });
@@ -324,14 +325,19 @@ describe("through the door", () => {
 
   const TEMPLATE = { body: null, template_id: "verification_code", template_variables: { code: "1234" } };
   const WINDOWS: readonly (readonly [what: string, hoursAgo: number | null, fields: object, isRefused: boolean])[] = [
-    ["a text to whom nobody heard of", null, { channel: "whatsapp" }, false],
-    ["a text to who wrote an hour ago", 1, { channel: "whatsapp" }, false],
-    ["a text to who wrote 23 hours ago", 23, { channel: "whatsapp" }, false],
-    ["a text to who wrote 25 hours ago", 25, { channel: "whatsapp" }, true],
-    ["a text by another sender", 25, { channel: "whatsapp", sender: "SHOP" }, false],
-    ["a template to who wrote 25 hours ago", 25, { channel: "whatsapp", ...TEMPLATE }, false],
-    ["an sms to who wrote 25 hours ago", 25, { channel: "sms" }, false],
-    ["an sms that falls back to a text", 25, { channel: "sms", fallback: [{ channel: "whatsapp", body: "x", after_seconds: 9 }] }, false],
+    ["a text to a recipient who never wrote", null, { channel: "whatsapp" }, false],
+    ["a text to a recipient who wrote an hour ago", 1, { channel: "whatsapp" }, false],
+    ["a text to a recipient who wrote 23 hours ago", 23, { channel: "whatsapp" }, false],
+    ["a text to a recipient who wrote 25 hours ago", 25, { channel: "whatsapp" }, true],
+    ["a text from another sender", 25, { channel: "whatsapp", sender: "SHOP" }, false],
+    ["a template to a recipient who wrote 25 hours ago", 25, { channel: "whatsapp", ...TEMPLATE }, false],
+    ["an SMS to a recipient who wrote 25 hours ago", 25, { channel: "sms" }, false],
+    [
+      "an SMS with a WhatsApp text as fallback",
+      25,
+      { channel: "sms", fallback: [{ channel: "whatsapp", body: "x", after_seconds: 9 }] },
+      false,
+    ],
   ];
   for (const [index, [what, hoursAgo, fields, isRefused]] of WINDOWS.entries()) {
     test(`${what} is ${isRefused ? "refused" : "accepted"}`, async () => {
@@ -351,7 +357,7 @@ describe("through the door", () => {
     });
   }
 
-  test("the number whose window the simulated carrier knows as closed takes a template, and no text", async () => {
+  test("the simulator's number with a closed service window accepts a template and no text", async () => {
     const send = sender(await clientOfAccount(godwit, "closed"));
     const recipient = "+15005550014";
     assertProblem(await send({ recipient, channel: "whatsapp" }), "service_window_closed");
@@ -360,7 +366,7 @@ describe("through the door", () => {
   });
 });
 
-test("of two hundred sends around an opt-out each is refused, fails, or was on its way before it: none after", async (context) => {
+test("each of two hundred messages around an opt-out is refused, fails, or was submitted before it, and none after it", async (context) => {
   await using godwit = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 20 });
   await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, roles: "api,dispatch", simulatorSpeed: 20 });
   const client = await clientOfAccount(godwit, "race");
@@ -378,7 +384,7 @@ test("of two hundred sends around an opt-out each is refused, fails, or was on i
   for (const reply of replies) if (reply.status !== 202) assertProblem(reply, "recipient_opted_out");
   for (let index = 0; index < 4; index += 1) assertProblem(await send(index), "recipient_opted_out");
   const taken = replies.filter(({ status }) => status === 202).length;
-  await until("all to come to an end", async () =>
+  await until("all to reach a final status", async () =>
     (await godwit.rows("select from messages where status not in ('failed', 'delivered')")).length === 0 &&
     (await godwit.rows("select from delivery_queue")).length === 0
       ? true
@@ -396,7 +402,7 @@ test("of two hundred sends around an opt-out each is refused, fails, or was on i
   for (const { status, code, sending, sendingId } of messages) {
     if (status === "failed") continue;
     assert.deepEqual([status, code, sending], ["delivered", null, 1]);
-    // Whoever decided to hand it over did so before the opt-out was answered; clocks of nodes differ a little.
+    // The decision to submit was made before the response to the opt-out. The clocks of nodes differ a little.
     const decidedAt = uuidTimeMs(sendingId);
     assert.ok(decidedAt <= stoppedAt + 20, `${decidedAt - stoppedAt} ms after`);
   }

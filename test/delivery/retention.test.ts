@@ -1,4 +1,4 @@
-/** Retention, with time shifted: which weeks go, which stay, and what others notice of it. */
+/** Retention, with shifted time: which weeks are dropped, which are kept, and the effect on concurrent work. */
 import assert from "node:assert/strict";
 import { afterEach, before, beforeEach, describe, test } from "node:test";
 import pg from "pg";
@@ -20,7 +20,7 @@ import { lockTable } from "../support/locks.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const WEEK_MS = 7 * DAY_MS;
-// A Monday. Five weeks are made from here on, and five around the present.
+// A Monday. Five weeks are created from here on, and five around the present.
 const FIRST_WEEK_MS = Date.UTC(2024, 0, 1);
 const WEEKS = ["2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22", "2024-01-29"];
 const RETENTION_DAYS = 90;
@@ -60,7 +60,7 @@ const rows = <T>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
 /** Noon of the first day of the n-th old week. */
 const inWeek = (index: number): number => FIRST_WEEK_MS + index * WEEK_MS + DAY_MS / 2;
 
-// Times go back and forth here; a sequence of ids would not.
+// Times go back and forth here, unlike those of a sequence of ids.
 const idAt = <P extends IdPrefix>(prefix: P, timeMs: number): Id<P> => toId(prefix, uuidSequence()(timeMs));
 
 async function addMessage(timeMs: number, status: Status = "delivered"): Promise<MessageId> {
@@ -105,9 +105,9 @@ const enqueueDelivery = (id: DeliveryId): Promise<unknown> =>
     ENDPOINT,
   ]);
 
-const turnAt = async (nowMs: number, node = db): Promise<Turn> => {
+const runAt = async (nowMs: number, node = db): Promise<Turn> => {
   const turn = await applyRetention(node, { retentionDays: RETENTION_DAYS, nowMs, log });
-  assert.ok(turn !== undefined, "another node was at it");
+  assert.ok(turn !== undefined, "another node had the lock");
   return turn;
 };
 
@@ -127,7 +127,7 @@ const count = async (table: string): Promise<number> =>
   (await rows<{ count: number }>(`select count(*)::integer as count from ${table}`))[0]?.count ?? 0;
 
 describe("weeks", () => {
-  test("have their tables, their bounds, and room for changes in messages", async () => {
+  test("have their tables, their bounds, and a fill factor for updates of messages", async () => {
     const weeks = await listWeeks(db);
     assert.deepEqual(weeks[0], {
       fromMs: FIRST_WEEK_MS,
@@ -146,32 +146,32 @@ describe("weeks", () => {
     ]);
   });
 
-  test("a table without its twin is no week, and stays", async () => {
+  test("without one of their tables are not recognised and are kept", async () => {
     await db.script("drop table messages_20240101");
-    assert.deepEqual((await turnAt(LATER_MS)).dropped, without("2024-01-01"));
+    assert.deepEqual((await runAt(LATER_MS)).dropped, without("2024-01-01"));
     assert.deepEqual(await oldTables(), ["events_20240101", "webhook_deliveries_20240101"]);
     await db.script("drop table events_20240101");
   });
 
-  test("those of before there were webhooks have no deliveries, and go all the same", async () => {
+  test("from before webhooks existed have no deliveries, and are dropped as well", async () => {
     await db.script("drop table webhook_deliveries_20240101, webhook_deliveries_20240108");
     await addMessage(inWeek(0));
     await addDelivery(inWeek(2));
     const [first] = await listWeeks(db);
     assert.equal(first?.webhook_deliveries, undefined);
-    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+    assert.deepEqual((await runAt(LATER_MS)).dropped, WEEKS);
     assert.deepEqual(await oldTables(), []);
     assert.deepEqual([await count("messages"), await count("webhook_deliveries")], [0, 0]);
   });
 });
 
-describe("what goes", () => {
-  test("finished weeks go, with all their tables; newer messages and events stay", async () => {
+describe("retention", () => {
+  test("drops finished weeks with all their tables, and keeps newer messages and events", async () => {
     for (const index of WEEKS.keys()) await addMessage(inWeek(index));
     const old = await addMessage(inWeek(0));
     await addEvent(Date.now(), old);
     await addMessage(Date.now(), "queued");
-    const turn = await turnAt(LATER_MS);
+    const turn = await runAt(LATER_MS);
     assert.deepEqual(turn, { dropped: WEEKS, kept: [], inUse: null, deleted: { messages: 0, events: 0, webhook_deliveries: 0 } });
     assert.deepEqual(await oldTables(), []);
     assert.deepEqual([await count("messages"), await count("events")], [1, 2]);
@@ -185,11 +185,11 @@ describe("what goes", () => {
   });
 
   for (const status of STATUSES) {
-    test(`a week with a ${status} message ${isFinished(status) ? "goes" : "stays, with all their tables"}`, async () => {
+    test(`${isFinished(status) ? "drops" : "keeps"} a week with a ${status} message`, async () => {
       for (const index of WEEKS.keys()) await addMessage(inWeek(index));
       await addMessage(inWeek(2), status);
       const staying = isFinished(status) ? [] : ["2024-01-15"];
-      const turn = await turnAt(LATER_MS);
+      const turn = await runAt(LATER_MS);
       assert.deepEqual([turn.dropped, turn.kept], [without(...staying), staying]);
       assert.deepEqual(await oldTables(), tablesOf(staying));
       assert.equal(await count("events"), staying.length * 2);
@@ -198,22 +198,22 @@ describe("what goes", () => {
     });
   }
 
-  test("a week of which something waits in the queue stays, and goes when it is over", async () => {
+  test("keeps a week with a queued message until that message has ended", async () => {
     const id = await addMessage(inWeek(1));
     await enqueue(id);
-    assert.deepEqual((await turnAt(LATER_MS)).kept, ["2024-01-08"]);
+    assert.deepEqual((await runAt(LATER_MS)).kept, ["2024-01-08"]);
     await rows("delete from delivery_queue");
-    assert.deepEqual((await turnAt(LATER_MS)).dropped, ["2024-01-08"]);
+    assert.deepEqual((await runAt(LATER_MS)).dropped, ["2024-01-08"]);
   });
 
-  test("a week goes when its last millisecond is old enough, and not before", async () => {
+  test("drops a week when its last millisecond is old enough, and not before", async () => {
     const secondWeekEnds = FIRST_WEEK_MS + 2 * WEEK_MS;
-    assert.deepEqual((await turnAt(secondWeekEnds + RETENTION_DAYS * DAY_MS - 1)).dropped, ["2024-01-01"]);
-    assert.deepEqual((await turnAt(secondWeekEnds + RETENTION_DAYS * DAY_MS)).dropped, ["2024-01-08"]);
+    assert.deepEqual((await runAt(secondWeekEnds + RETENTION_DAYS * DAY_MS - 1)).dropped, ["2024-01-01"]);
+    assert.deepEqual((await runAt(secondWeekEnds + RETENTION_DAYS * DAY_MS)).dropped, ["2024-01-08"]);
     assert.deepEqual(await oldTables(), tablesOf(["2024-01-15", "2024-01-22", "2024-01-29"]));
   });
 
-  test("less than 40 days are refused, by a turn and by the keeper of turns", async () => {
+  test("refuses a retention below 40 days, in a single run and in the background", async () => {
     const options = { retentionDays: 39, nowMs: LATER_MS, log };
     await assert.rejects(applyRetention(db, options), /40 days at least/);
     assert.throws(() => retentionJob(db, { ...options, now: Date.now, onError: () => undefined }), /40 days at least/);
@@ -224,10 +224,10 @@ describe("what goes", () => {
 });
 
 describe("the default partitions", () => {
-  // Before every week there is.
+  // Before every existing week.
   const LONG_AGO_MS = Date.UTC(2023, 5, 1);
 
-  test("lose what is old and finished, with its events, and keep the rest", async () => {
+  test("lose old and finished messages with their events, and keep the rest", async () => {
     await addMessage(LONG_AGO_MS);
     await addMessage(LONG_AGO_MS + 1, "failed");
     const sending = await addMessage(LONG_AGO_MS + 2, "sending");
@@ -236,7 +236,7 @@ describe("the default partitions", () => {
     const recentMs = LATER_MS - RETENTION_DAYS * DAY_MS + 1;
     const recent = await addMessage(recentMs);
     assert.equal(await count("messages_default"), 5);
-    const turn = await turnAt(LATER_MS);
+    const turn = await runAt(LATER_MS);
     assert.deepEqual(turn.deleted, { messages: 2, events: 3, webhook_deliveries: 0 });
     const left = await rows<{ id: Uuid }>("select id from messages_default order by id");
     assert.deepEqual(
@@ -251,14 +251,14 @@ describe("the default partitions", () => {
     assert.ok(lines.some(({ msg }) => msg === "old rows were deleted from the default partitions"));
   });
 
-  test("lose old deliveries, but for those that wait to be tried once more", async () => {
+  test("lose old deliveries except those that wait for a retry", async () => {
     await addDelivery(LONG_AGO_MS);
     await addDelivery(LONG_AGO_MS + 1);
     const waiting = await addDelivery(LONG_AGO_MS + 2);
     await enqueueDelivery(waiting);
     const recent = await addDelivery(LATER_MS - RETENTION_DAYS * DAY_MS + 1);
     assert.equal(await count("webhook_deliveries_default"), 4);
-    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 0, events: 0, webhook_deliveries: 2 });
+    assert.deepEqual((await runAt(LATER_MS)).deleted, { messages: 0, events: 0, webhook_deliveries: 2 });
     const left = await rows<{ id: Uuid }>("select id from webhook_deliveries_default order by id");
     assert.deepEqual(
       left.map(({ id }) => uuidToText(id)),
@@ -266,7 +266,7 @@ describe("the default partitions", () => {
     );
   });
 
-  test("are gone through to the end, however many blocks they have", async () => {
+  test("are processed to the end, however many blocks they have", async () => {
     await rows(
       `insert into messages (account_id, environment, id, direction, channel, recipient, body, status, sequence, priority, updated_at)
        select $1, 'live', ('0186' || lpad(to_hex(number), 8, '0') || '70008000000000000000')::uuid, 'outbound', 'sms', '+14155550123',
@@ -275,14 +275,14 @@ describe("the default partitions", () => {
       [ACCOUNT],
     );
     const [size] = await rows<{ blocks: number }>("select (pg_relation_size('messages_default') / 8192)::integer as blocks");
-    assert.ok((size?.blocks ?? 0) > 512, `${size?.blocks} blocks are no test`);
-    assert.deepEqual((await turnAt(LATER_MS)).deleted, { messages: 1200, events: 0, webhook_deliveries: 0 });
+    assert.ok((size?.blocks ?? 0) > 512, `${size?.blocks} blocks are too few for this test`);
+    assert.deepEqual((await runAt(LATER_MS)).deleted, { messages: 1200, events: 0, webhook_deliveries: 0 });
     assert.equal(await count("messages_default"), 0);
   });
 });
 
-describe("beside others", () => {
-  test("two nodes at once drop each week once, and neither fails", async () => {
+describe("with concurrent work", () => {
+  test("two nodes drop each week once, and neither fails", async () => {
     for (const index of WEEKS.keys()) await addMessage(inWeek(index));
     const other = connectDatabase();
     try {
@@ -298,19 +298,19 @@ describe("beside others", () => {
     }
   });
 
-  test("nothing is done while another node is at it", async () => {
+  test("a run does nothing while another node has the lock", async () => {
     await using other = await connectClient();
     await other.client.query(`select pg_advisory_lock(${DATABASE_LOCK}, ${LOCKS.retention})`);
     assert.equal(await applyRetention(db, { retentionDays: RETENTION_DAYS, nowMs: LATER_MS, log }), undefined);
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
   });
 
-  test("tables in use are given up, accepts go on meanwhile, and the next turn drops", async () => {
+  test("tables in use are skipped, accepts continue meanwhile, and the next run drops the week", async () => {
     await using reader = await connectClient();
     await reader.client.query("begin");
     await reader.client.query("select count(*) from messages");
     const state = { isOver: false };
-    const turn = turnAt(LATER_MS).finally(() => (state.isOver = true));
+    const turn = runAt(LATER_MS).finally(() => (state.isOver = true));
     let longestMs = 0;
     while (!state.isOver) {
       const sentAt = performance.now();
@@ -323,14 +323,14 @@ describe("beside others", () => {
       inUse: "2024-01-01",
       deleted: { messages: 0, events: 0, webhook_deliveries: 0 },
     });
-    assert.ok(longestMs > 50, `the drop waited for nothing: an insert took ${longestMs} ms at most`);
+    assert.ok(longestMs > 50, `the drop did not wait: an insert took ${longestMs} ms at most`);
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
     assert.ok(lines.some(({ event }) => event === "retention.week_in_use"));
     await reader.client.query("commit");
-    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+    assert.deepEqual((await runAt(LATER_MS)).dropped, WEEKS);
   });
 
-  test("weeks go under traffic, and no statement fails or waits long, whichever table it comes to first", async (context) => {
+  test("weeks are dropped under traffic, and no statement fails or waits long, whichever table it uses first", async (context) => {
     for (const index of WEEKS.keys()) await addMessage(inWeek(index));
     const state = { isOver: false };
     const waits: number[] = [];
@@ -345,8 +345,8 @@ describe("beside others", () => {
     });
     const dropped: string[] = [];
     const drop = async (): Promise<void> => {
-      // A turn may have no luck; the next one has.
-      for (let turn = 0; turn < 5 && dropped.length < WEEKS.length; turn += 1) dropped.push(...(await turnAt(LATER_MS)).dropped);
+      // A run may not get its locks. A later one does.
+      for (let turn = 0; turn < 5 && dropped.length < WEEKS.length; turn += 1) dropped.push(...(await runAt(LATER_MS)).dropped);
       state.isOver = true;
     };
     await Promise.all([drop(), ...traffic]);
@@ -355,19 +355,19 @@ describe("beside others", () => {
     assert.ok(Math.max(...waits) < 1_000);
   });
 
-  test("a lock on events alone leaves the messages of that week, too", async () => {
+  test("a lock on only the events also keeps the messages of that week", async () => {
     await using reader = await connectClient();
     await reader.client.query("begin");
     await reader.client.query("select count(*) from events_20240101");
-    assert.equal((await turnAt(LATER_MS)).inUse, "2024-01-01");
+    assert.equal((await runAt(LATER_MS)).inUse, "2024-01-01");
     assert.deepEqual(await oldTables(), tablesOf(WEEKS));
   });
 });
 
-describe("in the background", () => {
+describe("retention in the background", () => {
   const options = { retentionDays: RETENTION_DAYS, now: () => LATER_MS, log, firstAfterMs: 0, onError: assert.ifError };
 
-  test("a turn is taken soon after the start", async () => {
+  test("runs soon after the start", async () => {
     const keeper = retentionJob(db, options);
     keeper.start();
     try {
@@ -378,7 +378,7 @@ describe("in the background", () => {
     }
   });
 
-  test("a stop ends a turn that is stuck, and tells nobody of an error", async () => {
+  test("stops in the middle of a blocked run, and reports no error", async () => {
     await using lock = await lockTable(url, "messages_20240101", "access exclusive");
     const errors: unknown[] = [];
     const keeper = retentionJob(db, { ...options, onError: (error) => errors.push(error) });
@@ -388,16 +388,16 @@ describe("in the background", () => {
     await keeper.stop();
     assert.ok(performance.now() - startedAt < LIMIT_MS);
     assert.deepEqual(errors, []);
-    // The pool has its connection back, or none: nothing keeps it from closing.
+    // The pool has its connection again, or none, and can be closed.
     const closed = db.close().then(() => true);
     assert.equal(await within(closed, LIMIT_MS), true);
     db = connectDatabase();
     await lock.release();
-    assert.deepEqual((await turnAt(LATER_MS)).dropped, WEEKS);
+    assert.deepEqual((await runAt(LATER_MS)).dropped, WEEKS);
   });
 });
 
-/** A connection of someone else. */
+/** A second connection to the database. */
 async function connectClient(): Promise<{ client: pg.Client; [Symbol.asyncDispose](): Promise<void> }> {
   const client = new pg.Client(url);
   await client.connect();

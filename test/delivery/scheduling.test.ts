@@ -1,4 +1,4 @@
-/** Time: messages that wait for theirs, and messages whose time is over before they were handed over. */
+/** Scheduled messages, and messages whose time to live expires before they are submitted. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientOf, clientOfAccount, type Client } from "../support/client.ts";
@@ -11,14 +11,14 @@ import { assertFirst } from "../support/replay.ts";
 import { eventsOf, queueRowOf, rowId } from "../support/tables.ts";
 
 const DAY_S = 86_400;
-// How far the clocks of the test, the service and the database may be apart.
+// The possible difference between the clocks of the test, the service and the database.
 const CLOCKS_MS = 50;
 
 const timeOf = (record: Json, name: string): number => Date.parse(String(record[name]));
 const queueOf = async (client: Client): Promise<Json> => (await client.request("GET", "/v1/queue")).json;
-const passed = (timeMs: number): Promise<true> => until("its time has come", () => Date.now() > timeMs || undefined);
+const passed = (timeMs: number): Promise<true> => until("send_at to pass", () => Date.now() > timeMs || undefined);
 
-/** When it was first said of the message. */
+/** The time of the first entry of this type in the timeline. */
 async function momentOf(client: Client, id: unknown, type: string): Promise<number> {
   const entry = (await client.messages.timeline(id)).find((each) => each.type === type);
   assert.ok(entry !== undefined, `${type} is in the timeline`);
@@ -48,7 +48,7 @@ describe("send_at", () => {
   });
   after(() => godwit.stop());
 
-  test("a message waits for its time, is then sent, and not before", async () => {
+  test("a message waits until send_at and is sent then, not before", async () => {
     const sendAt = afterSeconds(2);
     const message = await client.messages.send({ send_at: sendAt, ttl_seconds: 60 });
     const { id } = message;
@@ -56,7 +56,7 @@ describe("send_at", () => {
     assert.equal(message["send_at"], sendAt);
     assert.equal(timeOf(message, "expires_at"), Date.parse(sendAt) + 60_000);
     assert.equal((await queueRowOf(godwit, id))?.due_at.getTime(), Date.parse(sendAt));
-    const early = await until("the last moment before", async () => {
+    const early = await until("the last moment before send_at", async () => {
       const { status } = await client.messages.read(id);
       return Date.now() < Date.parse(sendAt) - 500 ? undefined : status;
     });
@@ -68,14 +68,14 @@ describe("send_at", () => {
     assert.ok(timeOf(delivered, "sent_at") >= Date.parse(sendAt) - CLOCKS_MS);
   });
 
-  test("fifty with one time are all sent on time, once each", async () => {
+  test("fifty messages with the same send_at are all sent on time, once each", async () => {
     const sendAt = afterSeconds(2);
     const messages = await Promise.all(Array.from({ length: 50 }, () => client.messages.send({ send_at: sendAt })));
     for (const { id } of messages) await client.messages.reached(id, "delivered");
     for (const { id } of messages) await assertOnTime(client, id, Date.parse(sendAt));
   });
 
-  test("a message that is brought forward to now is sent at once, one that is put off waits", async () => {
+  test("a message that is moved to now is sent immediately, and one that is postponed waits", async () => {
     const [{ id: soon }, { id: late }] = await Promise.all([
       client.messages.send({ send_at: afterSeconds(3_600) }),
       client.messages.send({ send_at: afterSeconds(2) }),
@@ -90,7 +90,7 @@ describe("send_at", () => {
     assertFirst(await client.messages.cancel(late), 200);
   });
 
-  test("a canceled message is not sent when its time comes", async () => {
+  test("a canceled message is not sent at send_at", async () => {
     const sendAt = afterSeconds(1);
     const [{ id: gone }, { id: witness }] = await Promise.all([
       client.messages.send({ send_at: sendAt }),
@@ -101,11 +101,11 @@ describe("send_at", () => {
     assert.deepEqual(typesOf(await client.messages.timeline(gone)), ["message.scheduled", "message.canceled"]);
   });
 
-  test("a time that has just passed is now", async () => {
+  test("a send_at that has just passed means now", async () => {
     for (const seconds of [-1, -DAY_S + 60]) {
       const message = await client.messages.send({ send_at: afterSeconds(seconds), ttl_seconds: 30 });
       assert.equal(message["status"], "queued");
-      assert.equal(timeOf(message, "expires_at") - timeOf(message, "created_at"), 30_000, "it lives from now on");
+      assert.equal(timeOf(message, "expires_at") - timeOf(message, "created_at"), 30_000, "its time to live starts now");
       await client.messages.reached(message["id"], "delivered");
       assert.deepEqual(typesOf(await client.messages.timeline(message["id"])).slice(0, 2), ["message.queued", "message.sending"]);
     }
@@ -114,10 +114,10 @@ describe("send_at", () => {
   const FAULTS: readonly (readonly [what: string, sendAt: () => string, code: string])[] = [
     ["more than 35 days ahead", () => afterSeconds(35 * DAY_S + 60), "too_far"],
     ["more than a day ago", () => afterSeconds(-DAY_S - 60), "in_the_past"],
-    ["no time", () => "tomorrow", "invalid_format"],
+    ["not a time", () => "tomorrow", "invalid_format"],
   ];
   for (const [what, sendAt, code] of FAULTS) {
-    test(`${what} is a 400`, async () => {
+    test(`${what} is refused with 400`, async () => {
       const reply = await client.request("POST", "/v1/messages", { body: { ...sms(), send_at: sendAt() } });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
@@ -133,7 +133,7 @@ describe("send_at", () => {
     assertFirst(await client.messages.cancel(id), 200);
   });
 
-  test("what is scheduled shows in the queue, and is not due", async () => {
+  test("a scheduled message is shown in the queue, and is not due", async () => {
     const own = await clientOfAccount(godwit, "scheduling");
     const messages = [await own.messages.send({ send_at: afterSeconds(3_600) }), await own.messages.send({ send_at: afterSeconds(7_200) })];
     const rest = { object: "queue", environment: "test", queued: 0, sending: 0, oldest_due_at: null, oldest_due_seconds: 0 };
@@ -144,7 +144,7 @@ describe("send_at", () => {
 });
 
 describe("a restart", () => {
-  test("a message whose time comes while nobody is there is sent when somebody is", async () => {
+  test("a message whose send_at passes while no node runs is sent when a node starts", async () => {
     const databaseUrl = await createDatabase();
     const simulatorSpeed = 20;
     let sendAt: string;
@@ -157,7 +157,7 @@ describe("a restart", () => {
       sendAt = afterSeconds(4);
       ({ id } = await clientOf(first, key).messages.send({ send_at: sendAt }));
     }
-    assert.ok(Date.now() < Date.parse(sendAt), "it was stopped before the time");
+    assert.ok(Date.now() < Date.parse(sendAt), "the node stopped before send_at");
     await passed(Date.parse(sendAt));
     const startedAt = Date.now();
     await using again = await startGodwit({ databaseUrl, roles: "api,dispatch", simulatorSpeed });
@@ -170,7 +170,7 @@ describe("a restart", () => {
 });
 
 describe("ttl_seconds", () => {
-  /** As if the message had been accepted an hour ago. */
+  /** Changes the times of the message as if it had been accepted an hour ago. */
   const shift = async (godwit: Godwit, id: unknown): Promise<void> => {
     const back = "- interval '1 hour'";
     await godwit.rows(`update messages set expires_at = expires_at ${back}, send_at = send_at ${back} where id = $1`, [rowId(id)]);
@@ -185,7 +185,7 @@ describe("ttl_seconds", () => {
     provider_code: null,
   };
 
-  test("what was not handed over in time expires, and is never handed over", async () => {
+  test("a message that is not submitted in time expires and is never submitted", async () => {
     await using accepting = await startGodwit();
     await accepting.unlimited();
     const client = clientOf(accepting, await accepting.key());
@@ -197,7 +197,7 @@ describe("ttl_seconds", () => {
     ];
     assert.equal(timeOf(queued, "expires_at") - timeOf(queued, "created_at"), 30_000);
     for (const { id } of [queued, scheduled]) await shift(accepting, id);
-    assert.equal((await client.messages.read(queued["id"]))["status"], "queued", "nobody is there to see it");
+    assert.equal((await client.messages.read(queued["id"]))["status"], "queued", "no node with the dispatch role runs");
 
     await using dispatching = await startGodwit({
       databaseUrl: accepting.databaseUrl,
@@ -223,7 +223,7 @@ describe("ttl_seconds", () => {
       );
     }
     await client.messages.reached(fresh["id"], "delivered");
-    assert.equal((await client.messages.read(waiting["id"]))["status"], "scheduled", "its time to live is still before it");
+    assert.equal((await client.messages.read(waiting["id"]))["status"], "scheduled", "its time to live has not started");
     assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
 
     const found = (await client.request("GET", "/v1/messages?status=expired&error_code=ttl_expired")).json["data"] as Json[];
@@ -232,7 +232,7 @@ describe("ttl_seconds", () => {
     assert.deepEqual(byCode, { ttl_expired: 2 });
   });
 
-  test("also while it waits for its next attempt", async () => {
+  test("a message expires also while it waits for its next attempt", async () => {
     await using accepting = await startGodwit();
     await accepting.unlimited();
     const client = clientOf(accepting, await accepting.key());
@@ -245,7 +245,7 @@ describe("ttl_seconds", () => {
     assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
   });
 
-  test("of a campaign that waited too long nothing is handed over, and each has its event", async () => {
+  test("a campaign that waited too long is not submitted, and each message has its event", async () => {
     await using accepting = await startGodwit();
     await accepting.unlimited();
     const client = clientOf(accepting, await accepting.key());
@@ -253,7 +253,7 @@ describe("ttl_seconds", () => {
     await accepting.rows("update messages set expires_at = expires_at - interval '1 hour'");
     await accepting.rows("update delivery_queue set expires_at = expires_at - interval '1 hour'");
     await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
-    await until("the queue is empty", async () => ((await queueOf(client))["queued"] === 0 ? true : undefined));
+    await until("the queue to be empty", async () => ((await queueOf(client))["queued"] === 0 ? true : undefined));
     assert.equal((await dispatching.request("GET", "/readyz")).status, 200);
     const [counts] = await accepting.rows<{ expired: number; handed_over: number; waiting: number }>(
       `select (select count(*)::integer from events where type = 'message.expired') as expired,

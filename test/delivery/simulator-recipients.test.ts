@@ -1,5 +1,5 @@
-/** The rows of the simulator's table that say something before a message is sent, or something back: refused beforehand, replies,
- *  opt-outs, the window, and who is not on whatsapp. The other rows are in journeys.test.ts. */
+/** The rows of the simulator's table that refuse a message or reply to one: refusals before the submission, replies,
+ *  opt-outs, the service window, and numbers without WhatsApp. The other rows are in journeys.test.ts. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -39,20 +39,20 @@ async function subscriber(): Promise<Subscriber> {
 const inboundOf = async ({ client }: Pick<Subscriber, "client">): Promise<Json[]> =>
   (await client.messages.list({ direction: "inbound", limit: "100" })).data;
 
-const answerTo = (own: Pick<Subscriber, "client">, id: unknown): Promise<Json> =>
-  until(`an answer to ${String(id)}`, async () => (await inboundOf(own)).find(({ in_reply_to: answered }) => answered === id));
+const replyTo = (own: Pick<Subscriber, "client">, id: unknown): Promise<Json> =>
+  until(`a reply to ${String(id)}`, async () => (await inboundOf(own)).find(({ in_reply_to: repliedTo }) => repliedTo === id));
 
 const outboundCount = async ({ client }: Subscriber): Promise<number> =>
   (await client.messages.list({ direction: "outbound", limit: "100" })).data.length;
 
 const endOf = (channel: string): string => (channel === "sms" ? "delivered" : "read");
 
-describe("+15005550004, who has opted out of everything", () => {
+describe("+15005550004, which has opted out of everything,", () => {
   for (const channel of CHANNELS)
-    test(`is refused on ${channel}, text and template, and the key remembers it`, async () => {
+    test(`is refused on ${channel}, text and template, and the idempotency key replays the refusal`, async () => {
       const own = await subscriber();
-      for (const said of [{}, TEMPLATE]) {
-        const options = { body: { ...sms(), recipient: "+15005550004", channel, ...said }, idempotencyKey: randomUUID() };
+      for (const content of [{}, TEMPLATE]) {
+        const options = { body: { ...sms(), recipient: "+15005550004", channel, ...content }, idempotencyKey: randomUUID() };
         const reply = await own.client.request("POST", "/v1/messages", options);
         assertProblem(reply, "recipient_opted_out");
         assert.deepEqual(pointersOf(reply), ["/recipient"]);
@@ -67,13 +67,13 @@ describe("+15005550004, who has opted out of everything", () => {
     });
 });
 
-describe("+15005550008, who writes back", () => {
+describe("+15005550008, which replies,", () => {
   for (const channel of CHANNELS)
-    test(`on ${channel}: the message is ${endOf(channel)}, then its answer is received, listed, counted and told once`, async () => {
+    test(`on ${channel}: the message is ${endOf(channel)}, and the reply is received, listed, counted and notified once`, async () => {
       const own = await subscriber();
       const { client, endpoint } = own;
       const { id } = await client.messages.send({ recipient: "+15005550008", channel, sender: "+14155550100" });
-      const inbound = await answerTo(own, id);
+      const inbound = await replyTo(own, id);
       await client.messages.reached(id, endOf(channel));
       assert.deepEqual(
         [inbound["direction"], inbound["status"], inbound["channel"], inbound["sender"], inbound["recipient"], inbound["body"]],
@@ -102,10 +102,10 @@ describe("+15005550008, who writes back", () => {
       assert.deepEqual(suppressions["data"], []);
     });
 
-  test("the answer can be redacted, and neither canceled nor edited", async () => {
+  test("has a reply that can be redacted, and neither canceled nor edited", async () => {
     const own = await subscriber();
     const { id } = await own.client.messages.send({ recipient: "+15005550008" });
-    const inbound = await answerTo(own, id);
+    const inbound = await replyTo(own, id);
     assertProblem(await own.client.messages.cancel(inbound["id"]), "message_not_cancelable");
     assertProblem(await own.client.messages.edit(inbound["id"], { body: "x" }), "message_not_editable");
     assert.deepEqual(await own.client.messages.read(inbound["id"]), inbound);
@@ -115,7 +115,7 @@ describe("+15005550008, who writes back", () => {
     for (const { record } of await eventsOf(godwit, inbound["id"])) assert.ok(!String(record).includes("got it"));
   });
 
-  test("is heard once, though the database was away when the answer came", async () => {
+  test("has one reply, though the database was unavailable when it arrived", async () => {
     await using slow = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 1 });
     await slow.unlimited();
     const client = clientOf(slow, await slow.key());
@@ -123,19 +123,19 @@ describe("+15005550008, who writes back", () => {
     await client.messages.reached(id, "sent");
     await withoutDatabase(slow, () =>
       until(
-        "the carrier to be turned away",
+        "the carrier to be refused",
         () => slow.logs.some(({ event, replies }) => replies === 1 && event === "providers.receive_failed") || undefined,
       ),
     );
     const list = async (): Promise<Json[]> => (await client.request("GET", "/v1/messages?direction=inbound")).json["data"] as Json[];
-    const [inbound] = await until("the answer", async () => ((await list()).length > 0 ? list() : undefined));
+    const [inbound] = await until("the reply", async () => ((await list()).length > 0 ? list() : undefined));
     assert.equal(inbound?.["in_reply_to"], id);
     const metrics = await readMetrics(slow);
     assert.equal(metrics.get('godwit_inbound_total{link="simulator",outcome="received"}'), 1);
     assert.equal((await list()).length, 1);
   });
 
-  test("is heard before the service stops", async () => {
+  test("has its reply stored before the service stops", async () => {
     const slow = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 1 });
     await using other = await startGodwit({ databaseUrl: slow.databaseUrl });
     await slow.unlimited();
@@ -152,13 +152,13 @@ describe("+15005550008, who writes back", () => {
   });
 });
 
-describe("+15005550010, who opts out", () => {
+describe("+15005550010, which opts out,", () => {
   for (const channel of CHANNELS)
-    test(`on ${channel}: the message is ${endOf(channel)}, STOP is received, and the next one is refused`, async () => {
+    test(`on ${channel}: the message is ${endOf(channel)}, STOP is received, and the next message is refused`, async () => {
       const own = await subscriber();
       const { client, endpoint } = own;
       const { id } = await client.messages.send({ recipient: "+15005550010", channel });
-      const inbound = await answerTo(own, id);
+      const inbound = await replyTo(own, id);
       assert.deepEqual([inbound["body"], (await client.messages.read(id))["status"]], ["STOP", endOf(channel)]);
       const [suppression, ...more] = (await client.suppressions.list()).data;
       assert.deepEqual(more, []);
@@ -179,25 +179,25 @@ describe("+15005550010, who opts out", () => {
         assertProblem(refused, "recipient_opted_out");
       }
       assert.equal(await outboundCount(own), 1);
-      // Of that sender alone; and when it is lifted, no longer.
+      // The opt-out applies to that sender only, and ends when it is lifted.
       await client.messages.send({ recipient: "+15005550010", channel, sender: "Shop" });
       await client.suppressions.lift(suppression?.["id"]);
       const again = await client.messages.send({ recipient: "+15005550010", channel });
-      await answerTo(own, again["id"]);
+      await replyTo(own, again["id"]);
       await until(
         "the second opt-out",
         () => endpoint.calls.filter(({ event }) => event.type === "recipient.opted_out").length >= 3 || undefined,
       );
       await endpoint.test();
-      const told = endpoint.calls.map(({ event }) => event.type).filter((type) => type.startsWith("recipient."));
-      assert.deepEqual(told.toSorted(), ["recipient.opted_in", "recipient.opted_out", "recipient.opted_out", "recipient.opted_out"]);
+      const types = endpoint.calls.map(({ event }) => event.type).filter((type) => type.startsWith("recipient."));
+      assert.deepEqual(types.toSorted(), ["recipient.opted_in", "recipient.opted_out", "recipient.opted_out", "recipient.opted_out"]);
     });
 });
 
-describe("+15005550014, whose window is closed", () => {
+describe("+15005550014, whose service window is closed,", () => {
   const recipient = "+15005550014";
 
-  test("is refused a text on whatsapp, and the key remembers it", async () => {
+  test("is refused free text on WhatsApp, and the idempotency key replays the refusal", async () => {
     const own = await subscriber();
     const options = { body: { ...sms(), recipient, channel: "whatsapp" }, idempotencyKey: randomUUID() };
     const reply = await own.client.request("POST", "/v1/messages", options);
@@ -207,17 +207,17 @@ describe("+15005550014, whose window is closed", () => {
     assert.equal(await outboundCount(own), 0);
   });
 
-  test("gets a template on whatsapp, and a text on sms", async () => {
+  test("gets a template on WhatsApp and a text by SMS", async () => {
     const { client } = await subscriber();
     await client.messages.reached((await client.messages.send({ recipient, channel: "whatsapp", ...TEMPLATE }))["id"], "read");
     await client.messages.reached((await client.messages.send({ recipient, channel: "sms" }))["id"], "delivered");
   });
 });
 
-describe("+15005550015, who is not on whatsapp", () => {
+describe("+15005550015, which is not on WhatsApp,", () => {
   const recipient = "+15005550015";
 
-  test("fails there for good, with the reason", async () => {
+  test("fails there permanently, with the reason", async () => {
     const { client } = await subscriber();
     const record = await client.messages.reached((await client.messages.send({ recipient, channel: "whatsapp" }))["id"], "failed");
     assert.deepEqual(record["error"], {
@@ -228,7 +228,7 @@ describe("+15005550015, who is not on whatsapp", () => {
     });
   });
 
-  test("gets an sms in its place where the message has a fallback, once, and it is told", async () => {
+  test("gets one SMS where the message has a fallback, and the customer is notified", async () => {
     const own = await subscriber();
     const { client, endpoint } = own;
     const fallback = [{ channel: "sms", body: "By sms then", after_seconds: 3_600 }];
@@ -241,13 +241,13 @@ describe("+15005550015, who is not on whatsapp", () => {
     assert.deepEqual([record["channel"], record["body"], record["recipient"]], ["sms", "By sms then", recipient]);
     const call = await until("the webhook", () => endpoint.calls.find(({ event }) => event.type === "message.fallback_started"));
     assert.equal(call.event.data["fallback_message_id"], record["id"]);
-    await until("the end to be told", () => endpoint.calls.some(({ event }) => event.type === "message.delivered") || undefined);
+    await until("the delivery to be notified", () => endpoint.calls.some(({ event }) => event.type === "message.delivered") || undefined);
     await endpoint.test();
     assert.equal(endpoint.calls.filter(({ event }) => event.type === "message.fallback_started").length, 1);
     assert.equal((await children()).length, 1);
   });
 
-  test("has everything on sms", async () => {
+  test("gets messages by SMS", async () => {
     const { client } = await subscriber();
     await client.messages.reached((await client.messages.send({ recipient, channel: "sms" }))["id"], "delivered");
   });

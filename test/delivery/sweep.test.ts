@@ -1,4 +1,4 @@
-/** What time alone does to messages, one sweep after the other. */
+/** Sweeps: the expiry of messages. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { expireQueued } from "../../src/delivery/sweep.ts";
@@ -25,7 +25,7 @@ before(async () => {
 after(() => godwit.stop());
 
 /** A message whose time to live has passed. */
-async function lapsed(status: string): Promise<string> {
+async function pastTimeToLive(status: string): Promise<string> {
   const { json } = await godwit.send(key);
   const id = decodeId("msg", String(json["id"]));
   await godwit.rows("update messages set status = $2, expires_at = now() where id = $1", [id, status]);
@@ -35,15 +35,15 @@ async function lapsed(status: string): Promise<string> {
 
 const statusOf = async (id: string): Promise<unknown> => (await godwit.request("GET", `/v1/messages/${id}`, { key })).json["status"];
 
-test("a message that waited longer than its time to live is expired, and the sweep is done with it", async () => {
-  const waiting = await lapsed("queued");
+test("a message that waited longer than its time to live expires, and the next sweep does not find it", async () => {
+  const waiting = await pastTimeToLive("queued");
   assert.equal(await sweep(), 1);
   assert.equal(await statusOf(waiting), "expired");
   assert.equal(await sweep(), 0);
 });
 
-test("a message that is with a carrier is left alone, and is no reason to sweep again at once", async () => {
-  const atCarrier = await lapsed("sending");
+test("a message at a carrier is unchanged, and is no reason for another sweep", async () => {
+  const atCarrier = await pastTimeToLive("sending");
   assert.equal(await sweep(), 0);
   assert.equal(await statusOf(atCarrier), "sending");
 });

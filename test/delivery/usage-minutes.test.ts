@@ -1,4 +1,4 @@
-/** The counts by the minute: the same as those by the hour, for a day, and never a part of a count that passes for the whole. */
+/** The counts per minute: equal to those per hour, kept for a day, and never incomplete. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { toId, type MessageId } from "../../src/lib/id.ts";
@@ -28,7 +28,7 @@ import { seeded } from "../support/seed.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const floorTo = (unitMs: number, timeMs: number): number => Math.floor(timeMs / unitMs) * unitMs;
-// An hour that is over and will be kept for as long as these tests run.
+// An hour that has ended and is kept for as long as these tests run.
 const HOUR = floorTo(HOUR_MS, Date.now()) - 3 * HOUR_MS;
 
 let db: Database;
@@ -56,14 +56,14 @@ const read = (
 ): Promise<UsageRow[]> => readUsage(db, accountId, environment, { fromMs, toMs, interval }, 10_000);
 
 /** As `minute status messages/segments`, newest first. */
-const told = (found: readonly UsageRow[]): string[] =>
+const shortForm = (found: readonly UsageRow[]): string[] =>
   found.map(({ start, status, messages, segments }) => `${(start.getTime() - HOUR) / MINUTE_MS} ${status} ${messages}/${segments}`);
 
 const minutesOf = async ({ accountId }: Owned): Promise<string[]> =>
   await rows<UsageRow>(
     "select minute as start, status, messages, segments from usage_minutes where account_id = $1 order by minute desc, status",
     [accountId],
-  ).then(told);
+  ).then(shortForm);
 
 const hoursOf = ({ accountId }: Owned) =>
   rows<{ status: string; messages: number }>(
@@ -71,42 +71,42 @@ const hoursOf = ({ accountId }: Owned) =>
     [accountId],
   );
 
-describe("a message counts in the minute of its creation", () => {
-  test("and moves within it, whenever it is delivered, folded or not", async () => {
+describe("a message", () => {
+  test("is counted in the minute of its creation, whenever it is delivered, folded or not", async () => {
     const owner = freshOwner();
     const queued = at(58);
     const sent = become(queued, { status: "sent" });
-    // Two minutes and an hour later than it was made.
+    // An hour and more after its creation.
     const delivered = become(queued, { status: "delivered", deliveredAtMs: HOUR + 60 * MINUTE_MS + 5_000 });
     await accept(owner, [queued, at(59, { segments: { count: 3 } })]);
-    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
+    assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
     await foldAll();
-    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
+    assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/3", "58 queued 1/1"]);
     await change(owner, [[queued, sent]]);
-    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 sent 1/1"]);
+    assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/3", "58 sent 1/1"]);
     await foldAll();
     await change(owner, [[sent, delivered]]);
-    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
+    assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
     await foldAll();
-    assert.deepEqual(told(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
-    assert.deepEqual(await minutesOf(owner), ["59 queued 1/3", "58 delivered 1/1"], "places that nobody is in have no row");
-    assert.deepEqual(await read(owner, { fromMs: HOUR + HOUR_MS, toMs: HOUR + 2 * HOUR_MS }), [], "none in the hour of its delivery");
+    assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/3", "58 delivered 1/1"]);
+    assert.deepEqual(await minutesOf(owner), ["59 queued 1/3", "58 delivered 1/1"], "counts of zero have no row");
+    assert.deepEqual(await read(owner, { fromMs: HOUR + HOUR_MS, toMs: HOUR + 2 * HOUR_MS }), [], "the hour of its delivery has no count");
   });
 
-  test("and in that hour, which is the sum of its minutes", async () => {
+  test("is also counted in the hour of its creation, which is the sum of its minutes", async () => {
     const owner = freshOwner();
     await accept(owner, [at(0), at(0.99), at(1), at(30), at(59.99), at(60), at(-0.01)]);
     for (const step of [async () => undefined, foldAll, foldAll]) {
       await step();
-      assert.deepEqual(told(await read(owner)), ["59 queued 1/1", "30 queued 1/1", "1 queued 1/1", "0 queued 2/2"]);
-      assert.deepEqual(told(await read(owner, { interval: "hour" })), ["0 queued 5/5"]);
+      assert.deepEqual(shortForm(await read(owner)), ["59 queued 1/1", "30 queued 1/1", "1 queued 1/1", "0 queued 2/2"]);
+      assert.deepEqual(shortForm(await read(owner, { interval: "hour" })), ["0 queued 5/5"]);
       const wide = { fromMs: HOUR - HOUR_MS, toMs: HOUR + 2 * HOUR_MS };
-      assert.deepEqual(told(await read(owner, { ...wide, interval: "hour" })), ["60 queued 1/1", "0 queued 5/5", "-60 queued 1/1"]);
+      assert.deepEqual(shortForm(await read(owner, { ...wide, interval: "hour" })), ["60 queued 1/1", "0 queued 5/5", "-60 queued 1/1"]);
       assert.equal((await read(owner, wide)).length, 6);
     }
   });
 
-  test("in one batch with those of other minutes", async () => {
+  test("is counted in its minute, also in a batch with messages of other minutes", async () => {
     const owner = freshOwner();
     const [early, late] = [at(10), at(11)];
     await accept(owner, [early, late, early]);
@@ -122,10 +122,10 @@ describe("a message counts in the minute of its creation", () => {
       changes.map(({ status, messages }) => `${status} ${messages}`),
       ["queued -2", "queued 2", "sent 2", "queued -1", "queued 1", "sent 1"],
     );
-    assert.deepEqual(told(await read(owner)), ["11 sent 1/1", "10 sent 2/2"]);
+    assert.deepEqual(shortForm(await read(owner)), ["11 sent 1/1", "10 sent 2/2"]);
   });
 
-  test("a turn of folding takes hours and minutes along, whatever the order", async () => {
+  test("is folded into hours and minutes together, in any order", async () => {
     const owner = freshOwner();
     await foldAll();
     const path = ["queued", "sending", "sent", "delivered"].map((status) => at(7, { status }));
@@ -133,14 +133,14 @@ describe("a message counts in the minute of its creation", () => {
     for (const [index, to] of path.slice(1).entries()) await change(owner, [[path[index] ?? null, to]]);
     for (let left = 7; left > 0; left -= 1) {
       assert.equal(await foldUsage(db, 1), 1);
-      assert.deepEqual(told(await read(owner)), ["7 delivered 1/1"]);
-      assert.deepEqual(told(await read(owner, { interval: "hour" })), ["0 delivered 1/1"]);
+      assert.deepEqual(shortForm(await read(owner)), ["7 delivered 1/1"]);
+      assert.deepEqual(shortForm(await read(owner, { interval: "hour" })), ["0 delivered 1/1"]);
     }
     assert.deepEqual(await minutesOf(owner), ["7 delivered 1/1"]);
   });
 });
 
-describe("forgetting", () => {
+describe("the deletion of minutes", () => {
   const statusesOf = async ({ accountId }: Owned): Promise<string[]> =>
     (await rows<{ status: string }>("select status from usage_minutes where account_id = $1 order by status", [accountId])).map(
       ({ status }) => status,
@@ -148,7 +148,7 @@ describe("forgetting", () => {
 
   const ago = (ms: number, status: string): Countable => countable(Date.now() - ms, { status });
 
-  test("takes minutes of more than 25 hours ago, whosever they are, a bounded number at a time, and no hours", async () => {
+  test("removes minutes older than 25 hours of every account, a bounded number at a time, and no hours", async () => {
     await forgetMinutes(db);
     await rows("update usage_minutes_kept set since = to_timestamp(0)");
     const owners = [freshOwner(), freshOwner(), freshOwner()];
@@ -165,7 +165,7 @@ describe("forgetting", () => {
     }
   });
 
-  test("is for good: what changes in a forgotten minute changes its hour alone", async () => {
+  test("is permanent: a change in a deleted minute changes only its hour", async () => {
     await forgetMinutes(db);
     const owner = freshOwner();
     const [old, young] = [ago(25 * HOUR_MS + MINUTE_MS, "sent"), ago(24 * HOUR_MS + 30 * MINUTE_MS, "sent")];
@@ -183,7 +183,7 @@ describe("forgetting", () => {
     assert.deepEqual(wrong, { count: 0 });
   });
 
-  test("says from when on minutes are whole, which is more than a day ago and never moves back", async () => {
+  test("stores since when minutes are complete, which is more than a day ago and never moves back", async () => {
     await forgetMinutes(db);
     const sinceMs = await minutesKeptSince(db);
     const wantedMs = Date.now() - 25 * HOUR_MS;
@@ -195,7 +195,7 @@ describe("forgetting", () => {
     await rows("update usage_minutes_kept set since = $1", [new Date(sinceMs)]);
   });
 
-  test("is begun with in the background", async () => {
+  test("starts in the background", async () => {
     const owner = freshOwner();
     await rows("update usage_minutes_kept set since = to_timestamp(0)");
     await accept(owner, [ago(26 * HOUR_MS, "sent"), ago(HOUR_MS, "queued")]);
@@ -204,14 +204,14 @@ describe("forgetting", () => {
     const errors: unknown[] = [];
     const folding = usageFolding(db, (error) => errors.push(error));
     folding.start();
-    await until("the old minute to be forgotten", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
+    await until("the old minute to be deleted", async () => ((await statusesOf(owner)).length === 1 ? true : undefined));
     await folding.stop();
     assert.deepEqual([await statusesOf(owner), errors], [["queued"], []]);
   });
 });
 
 test(
-  "with many writers, folders and one that forgets, every reader of minutes finds every message exactly once",
+  "every reader of minutes finds every message exactly once, with many writers, folders and a deletion",
   { timeout: 60_000 },
   async (context) => {
     const random = seeded(context);
@@ -241,7 +241,7 @@ test(
       expected.set(kind, [messages + 1, sum + segments]);
     }
     const wanted = [...expected].map(([kind, [messages, segments]]) => `${kind} ${messages}/${segments}`).toSorted();
-    assert.deepEqual(told(await read(owner)).toSorted(), wanted);
+    assert.deepEqual(shortForm(await read(owner)).toSorted(), wanted);
     await foldAll();
     assert.deepEqual((await minutesOf(owner)).toSorted(), wanted);
     const [sum] = await rows<{ same: boolean }>(
@@ -260,7 +260,7 @@ describe("very many minutes", () => {
   before(async () => {
     await foldAll();
     await rows("delete from usage_minutes");
-    // Twenty environments, each with five kinds of messages in every minute of a day.
+    // Twenty environments, each with five kinds of messages in every minute of 25 hours.
     await rows(
       `insert into usage_minutes (account_id, environment, minute, channel, status, error_code, delivery_bucket, messages, segments)
        select case account when 0 then $1::uuid else md5(account::text)::uuid end, 'live', date_trunc('minute', now()) - make_interval(mins => minute),
@@ -271,7 +271,7 @@ describe("very many minutes", () => {
     );
   });
 
-  test("are read by the key, those in the range alone", async () => {
+  test("are read by the key, and only those in the range", async () => {
     const toMs = Date.now();
     const range = { fromMs: toMs - HOUR_MS, toMs, interval: "minute" } as const;
     for (const analyze of [false, true]) {
@@ -282,7 +282,7 @@ describe("very many minutes", () => {
     }
   });
 
-  test("are forgotten by the key, without a look at the young ones", async () => {
+  test("are deleted by the key, without a read of newer ones", async () => {
     await rows("update usage_minutes set minute = minute - interval '2 days' where account_id = $1 and status = 'queued'", [
       owner.accountId,
     ]);
@@ -303,14 +303,14 @@ describe("very many minutes", () => {
   });
 });
 
-describe("a database that is older than its minutes", () => {
+describe("a database from before counts per minute", () => {
   const older = async (): Promise<Database> => {
     const old = new Database({ url: await createEmptyDatabase() }, "test", () => undefined);
     await migrate(old, knownMigrations().slice(0, 8));
     return old;
   };
 
-  test("keeps its hours, and counts by the minute what is made from then on", async () => {
+  test("keeps its hours, and counts new messages per minute from then on", async () => {
     const old = await older();
     try {
       const owner = freshOwner();
@@ -330,7 +330,7 @@ describe("a database that is older than its minutes", () => {
       await migrate(old);
       const sinceMs = await minutesKeptSince(old);
       assert.ok(sinceMs > nowMs && sinceMs <= Date.now() + 2 * MINUTE_MS && sinceMs % MINUTE_MS === 0, new Date(sinceMs).toISOString());
-      // One of the seven is delivered now, and another is made after the minutes have begun.
+      // One of the seven is delivered now, and another message is created after the first counted minute.
       const before9 = countable(nowMs);
       await changeIn(old, owner, [[before9, become(before9, { status: "delivered" })]]);
       await acceptIn(old, owner, [countable(sinceMs, { status: "sent" })]);
@@ -352,7 +352,7 @@ describe("a database that is older than its minutes", () => {
     }
   });
 
-  test("but has counted nothing yet has them from the beginning", async () => {
+  test("that has counted nothing yet has complete minutes from the beginning", async () => {
     const old = await older();
     try {
       await migrate(old);

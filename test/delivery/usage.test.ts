@@ -1,4 +1,4 @@
-/** The counts of messages: exact at every moment, whoever writes, folds and reads at the same time. */
+/** The counts of messages: exact at every moment, also with concurrent writers, folders and readers. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newId, toId, type MessageId } from "../../src/lib/id.ts";
@@ -29,7 +29,7 @@ import { seeded } from "../support/seed.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// Yesterday's: old enough to be over, young enough not to be forgotten.
+// Yesterday: old enough to have ended, recent enough not to be deleted.
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 const NOON = MIDNIGHT + 12 * HOUR_MS;
 
@@ -75,21 +75,21 @@ const read = (
 const byStatus = (found: readonly UsageRow[]) =>
   Object.fromEntries(found.map(({ status, messages, segments }) => [status, [messages, segments]]));
 
-describe("writing", () => {
-  test("new messages of one kind are one row", async () => {
+describe("writing counts", () => {
+  test("writes one row for new messages of one kind", async () => {
     const owner = freshOwner();
     await accept(owner, [message(), message({ segments: { count: 3 } }), message({ segments: null })]);
     assert.deepEqual(await changesOf(owner), [{ status: "queued", error_code: "", delivery_bucket: -1, messages: 3, segments: 4 }]);
   });
 
-  test("a refusal counts nowhere", async () => {
+  test("writes nothing for a refused message", async () => {
     const owner = freshOwner();
     await accept(owner, [null, message(), null]);
     assert.deepEqual(byStatus(await read(owner)), { queued: [1, 1] });
     await accept(freshOwner(), [null]);
   });
 
-  test("a change takes a message from one place to another", async () => {
+  test("moves a changed message from one count to another", async () => {
     const owner = freshOwner();
     const [queued, failed] = [message(), message({ status: "failed", error: { code: "invalid_destination" } })];
     await accept(owner, [queued, queued]);
@@ -102,7 +102,7 @@ describe("writing", () => {
     assert.deepEqual(byStatus(await read(owner)), { failed: [1, 1], queued: [1, 1] });
   });
 
-  test("what changes nothing that is counted writes nothing", async () => {
+  test("writes nothing for a change that does not affect the counts", async () => {
     const owner = freshOwner();
     await change(owner, [
       [message(), message()],
@@ -111,7 +111,7 @@ describe("writing", () => {
     assert.deepEqual(await changesOf(owner), []);
   });
 
-  test("messages that change places with each other write nothing", async () => {
+  test("writes nothing for messages that swap their counts", async () => {
     const owner = freshOwner();
     const [queued, sending] = [message(), message({ status: "sending" })];
     await change(owner, [
@@ -121,14 +121,14 @@ describe("writing", () => {
     assert.deepEqual(await changesOf(owner), []);
   });
 
-  test("in one batch a message may go several ways", async () => {
+  test("handles several changes of one message in one batch", async () => {
     const owner = freshOwner();
     const path = ["queued", "sending", "sent", "delivered"].map((status) => message({ status }));
     await change(owner, [[null, path[0] ?? null], ...path.slice(1).map((to, index): Move => [path[index] ?? null, to])]);
     assert.deepEqual(await changesOf(owner), [{ status: "delivered", error_code: "", delivery_bucket: -1, messages: 1, segments: 1 }]);
   });
 
-  test("a text that was edited changes the segments alone", async () => {
+  test("changes only the segments for an edited text", async () => {
     const owner = freshOwner();
     const scheduled = message({ status: "scheduled" });
     await accept(owner, [scheduled]);
@@ -140,7 +140,7 @@ describe("writing", () => {
 });
 
 describe("folding", () => {
-  test("changes no count, and leaves neither changes nor empty places behind", async () => {
+  test("changes no count, and leaves neither changes nor counts of zero", async () => {
     const owner = freshOwner();
     const [queued, sent] = [message(), message({ status: "sent" })];
     await accept(owner, [queued, queued]);
@@ -157,7 +157,7 @@ describe("folding", () => {
     assert.deepEqual(await changesOf(owner), []);
   });
 
-  test("takes no more than a turn's worth, in any order, and is exact all the while", async () => {
+  test("processes at most one portion at a time, in any order, and the counts are always exact", async () => {
     const owner = freshOwner();
     await foldAll();
     const path = ["queued", "sending", "sent", "delivered"].map((status) => message({ status }));
@@ -171,7 +171,7 @@ describe("folding", () => {
     assert.deepEqual(await hoursOf(owner), [{ status: "delivered", messages: 1, segments: 1 }]);
   });
 
-  test("is done by one at a time: the others leave it", async () => {
+  test("runs on one node at a time, and the others skip it", async () => {
     const owner = freshOwner();
     await accept(owner, [message()]);
     const client = await db.transaction(async (tx) => {
@@ -184,13 +184,13 @@ describe("folding", () => {
     assert.deepEqual(await hoursOf(owner), [{ status: "queued", messages: 1, segments: 1 }]);
   });
 
-  test("goes on in the background until it is stopped", async () => {
+  test("continues in the background until it is stopped", async () => {
     const owner = freshOwner();
     const errors: unknown[] = [];
     await accept(owner, [message()]);
     const folding = usageFolding(db, (error) => errors.push(error));
     folding.start();
-    await until("the hour to be there", async () => (await hoursOf(owner))[0]);
+    await until("the hour to be stored", async () => (await hoursOf(owner))[0]);
     await folding.stop();
     await accept(owner, [message()]);
     assert.equal((await changesOf(owner)).length, 1);
@@ -198,7 +198,7 @@ describe("folding", () => {
     await folding.stop();
   });
 
-  test("in the background tells what went wrong, and stops all the same", async () => {
+  test("in the background reports its errors, and can still be stopped", async () => {
     const away = new Database({ url: "postgres://godwit@127.0.0.1:1/none" }, "test", () => undefined);
     const errors: unknown[] = [];
     const folding = usageFolding(away, (error) => errors.push(error));
@@ -209,7 +209,7 @@ describe("folding", () => {
   });
 });
 
-test("with many writers and folders, every reader finds every message exactly once", { timeout: 60_000 }, async (context) => {
+test("every reader finds every message exactly once, with many writers and folders", { timeout: 60_000 }, async (context) => {
   const random = seeded(context);
   const owner = freshOwner();
   const STATUSES = ["queued", "sending", "sent", "delivered", "failed"];
@@ -250,8 +250,8 @@ test("with many writers and folders, every reader finds every message exactly on
   assert.deepEqual(zeros, { count: 0 });
 });
 
-describe("reading", () => {
-  test("an account or environment sees its own alone", async () => {
+describe("reading counts", () => {
+  test("returns only those of the account and environment", async () => {
     const one = freshOwner();
     const others = [freshOwner(), { ...one, environment: "test" } as const];
     await accept(one, [message()]);
@@ -266,7 +266,7 @@ describe("reading", () => {
 
   const at = (timeMs: number, fields: Partial<Countable> = {}): Countable => message({ id: toId("msg", firstUuidAt(timeMs)), ...fields });
 
-  test("hours and days are those of UTC, newest first", async () => {
+  test("returns hours and days in UTC, newest first", async () => {
     const owner = freshOwner();
     await accept(owner, [at(MIDNIGHT - 1), at(MIDNIGHT), at(MIDNIGHT + HOUR_MS - 1), at(MIDNIGHT + HOUR_MS), at(MIDNIGHT + DAY_MS)]);
     const starts = async (interval: "hour" | "day") =>
@@ -286,14 +286,14 @@ describe("reading", () => {
     ]);
   });
 
-  test("the range begins with its first hour and ends before its last", async () => {
+  test("includes the first hour of the range and excludes the last", async () => {
     const owner = freshOwner();
     await accept(owner, [at(NOON - 1), at(NOON), at(NOON + 2 * HOUR_MS - 1), at(NOON + 2 * HOUR_MS)]);
     const found = await read(owner, { fromMs: NOON, toMs: NOON + 2 * HOUR_MS });
     assert.deepEqual(byStatus(found), { queued: [2, 2] });
   });
 
-  test("filters combine, and rows of one hour are in order", async () => {
+  test("combines filters, and orders the rows of one hour", async () => {
     const owner = freshOwner();
     const error = { code: "blocked" };
     await accept(owner, [
@@ -313,7 +313,7 @@ describe("reading", () => {
     assert.deepEqual(await kinds({ channel: "sms", errorCode: "none such" }), []);
   });
 
-  test("times to delivery come by step, folded or not", async () => {
+  test("returns times to delivery by bucket, folded or not", async () => {
     const owner = freshOwner();
     const delivered = (ms: number): Countable => at(NOON, { status: "delivered", deliveredAtMs: NOON + ms });
     await accept(owner, [delivered(50), delivered(60), at(NOON)]);
@@ -329,7 +329,7 @@ describe("reading", () => {
     );
   });
 
-  test("what is under way is counted however long ago it was made", async () => {
+  test("includes unfinished messages, however old they are", async () => {
     const owner = freshOwner();
     await accept(owner, [
       at(NOON - 300 * DAY_MS, { status: "scheduled" }),
@@ -346,7 +346,7 @@ describe("reading", () => {
   });
 });
 
-test("hours of more than 400 days ago are forgotten, those of every account, a bounded number at a time", async () => {
+test("hours older than 400 days are deleted for every account, a bounded number at a time", async () => {
   const owners = [freshOwner(), freshOwner(), freshOwner()];
   const [old, young] = [Date.now() - 401 * DAY_MS, Date.now() - 399 * DAY_MS].map((timeMs) =>
     message({ id: toId("msg", firstUuidAt(timeMs)) }),
@@ -375,7 +375,7 @@ describe("very many rows", () => {
     );
   });
 
-  test("usage is read by the index, the hours in the range alone", async () => {
+  test("usage is read by the index, and only the hours in the range", async () => {
     const toMs = Date.now();
     const range = { fromMs: toMs - 48 * HOUR_MS, toMs, interval: "day" } as const;
     const plan = await planOf(db, await statementOf((fake) => readUsage(fake, owner.accountId, "live", range, 1_000)));
@@ -392,17 +392,17 @@ describe("very many rows", () => {
     assert.deepEqual(await readDepth(db, owner.accountId, "live"), { scheduled: 0, queued: 8_000, sending: 0 });
   });
 
-  test("folding adds to the hour that is there", async () => {
+  test("folding adds to the existing hour", async () => {
     await foldAll();
     await accept(owner, [message()]);
     assert.equal(await foldUsage(db), 1);
     assert.equal((await readDepth(db, owner.accountId, "live")).queued, 8_001);
-    const [places] = await rows<{ count: number }>("select count(*) as count from usage_hours where account_id = $1", [owner.accountId]);
-    assert.deepEqual(places, { count: 800 * 5 });
+    const [counts] = await rows<{ count: number }>("select count(*) as count from usage_hours where account_id = $1", [owner.accountId]);
+    assert.deepEqual(counts, { count: 800 * 5 });
   });
 });
 
-describe("the oldest that is due", () => {
+describe("the oldest due message", () => {
   type Queued = { link?: string; priority?: number; dueInSeconds: number; state?: number } & Partial<Owned>;
 
   const enqueue = async (owner: Owned, queued: readonly Queued[]): Promise<void> => {
@@ -415,7 +415,7 @@ describe("the oldest that is due", () => {
     }
   };
 
-  /** In whole seconds until now; undefined when none waits. */
+  /** Its age in whole seconds, rounded to ten. Undefined when no message waits. */
   const waitOf = async ({ accountId, environment }: Owned): Promise<number | undefined> => {
     const dueAtMs = await oldestDue(db, accountId, environment);
     const [now] = await rows<{ now: Date }>("select now() as now");
@@ -425,7 +425,7 @@ describe("the oldest that is due", () => {
   const CASES: readonly (readonly [what: string, queued: readonly Queued[], seconds: number | undefined])[] = [
     ["none where nothing waits", [], undefined],
     ["one", [{ dueInSeconds: -100 }], 100],
-    ["none where the time has not come", [{ dueInSeconds: 100 }], undefined],
+    ["none where no message is due", [{ dueInSeconds: 100 }], undefined],
     ["the oldest of a lane", [{ dueInSeconds: -100 }, { dueInSeconds: -300 }, { dueInSeconds: -200 }], 300],
     [
       "the oldest of all lanes",
@@ -437,10 +437,10 @@ describe("the oldest that is due", () => {
       300,
     ],
     ["the oldest of all priorities", [0, 1, 2].map((priority) => ({ priority, dueInSeconds: -100 * (1 + priority) })), 300],
-    ["none that waits for its time", [{ link: "@scheduled", dueInSeconds: -500 }, { dueInSeconds: -100 }], 100],
-    ["none that is held, of which nobody knows whether it left", [{ dueInSeconds: -500, state: 1 }, { dueInSeconds: -100 }], 100],
+    ["never a scheduled one", [{ link: "@scheduled", dueInSeconds: -500 }, { dueInSeconds: -100 }], 100],
+    ["never a held one with an unknown outcome", [{ dueInSeconds: -500, state: 1 }, { dueInSeconds: -100 }], 100],
     ["none where all are held", [{ dueInSeconds: -500, state: 1 }], undefined],
-    ["none of the other environment", [{ dueInSeconds: -500, environment: "test" }, { dueInSeconds: -100 }], 100],
+    ["never one of the other environment", [{ dueInSeconds: -500, environment: "test" }, { dueInSeconds: -100 }], 100],
   ];
   for (const [what, queued, seconds] of CASES) {
     test(`is ${what}`, async () => {
@@ -450,7 +450,7 @@ describe("the oldest that is due", () => {
     });
   }
 
-  test("is found by a few looks into the index among very many", async () => {
+  test("is found by a few index reads among very many messages", async () => {
     const owner = freshOwner();
     await rows(
       `insert into delivery_queue (message_id, account_id, environment, priority, due_at, link, expires_at)
@@ -460,7 +460,7 @@ describe("the oldest that is due", () => {
       [owner.accountId],
     );
     const seconds = (await waitOf(owner)) ?? 0;
-    // The rows took a while to insert.
+    // The insertion of the rows takes some time.
     assert.ok(seconds >= 100_000 && seconds < 100_100, String(seconds));
     for (const accountId of [owner.accountId, newId("acct", Date.now())]) {
       const plan = await planOf(db, await statementOf((fake) => oldestDue(fake, accountId, "live")));
