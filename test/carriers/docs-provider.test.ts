@@ -1,4 +1,4 @@
-/** "Adding one" of docs/providers.md, followed step by step in a copy of the source: it compiles, and the provider conforms. */
+/** Follows "Adding one" of docs/providers.md step by step in a copy of the source. The provider compiles and conforms. */
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const [provider, row, suite] = samplesOf("docs/providers.md")
   .filter(({ language }) => language === "ts")
   .map(({ text }) => text);
 
-/** Acme as the page describes it: answers by recipient, receipts kept until they are confirmed. */
+/** Acme as the page describes it: responses by recipient, and receipts that are kept until they are confirmed. */
 const CARRIER = `
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -28,7 +28,7 @@ after(() => {
   }
 });
 
-async function startCarrier(manner: "answers" | "is silent"): Promise<string> {
+async function startCarrier(mode: "answers" | "is silent"): Promise<string> {
   const receipts = new Map<string, object>();
   let count = 0;
   const taken = (reference: string, state: string): string => {
@@ -47,7 +47,7 @@ async function startCarrier(manner: "answers" | "is silent"): Promise<string> {
         for (const number of body.numbers) receipts.delete(number);
         return answer(200, {});
       }
-      if (manner === "is silent") return;
+      if (mode === "is silent") return;
       if (body.to === "+15005550002") return answer(422, { code: "E17", message: "no such number" });
       if (body.to === "+15005550012") return answer(429, {});
       const id = taken(body.reference, body.to === "+15005550005" ? "FAILED" : "DELIVERED");
@@ -60,7 +60,7 @@ async function startCarrier(manner: "answers" | "is silent"): Promise<string> {
 }
 `;
 
-test("the provider of docs/providers.md is added as the page says, compiles, is configured and passes the conformance suite", async () => {
+test("the provider of docs/providers.md compiles, can be configured and passes the conformance suite", async () => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-provider-"));
   try {
     for (const name of ["src", "test", "package.json", "tsconfig.json"]) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -95,7 +95,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { readConfig } from "../../src/config.ts";
-test("a link of it is read from the configuration file", () => {
+test("its link is read from the configuration file", () => {
   writeFileSync("acme.toml", '${toml}');
   const { plan } = readConfig({ config: "acme.toml" }, "serve", { ACME_TOKEN: "t" });
   const [link] = plan.links;

@@ -5,7 +5,7 @@ describeProvider({
   name: "the simulator",
   channels: ["sms", "whatsapp"],
   open: (host) => simulator.open({ speed: 20 }, host),
-  // An answer takes a minute and more.
+  // A response takes more than a minute.
   openMute: (host) => simulator.open({ speed: 1 / 5_000 }, host),
   recipients: {
     delivered: "+15005550006",

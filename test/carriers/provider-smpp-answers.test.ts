@@ -7,7 +7,7 @@ import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 const WINDOW = 10;
 const TEN = Array.from({ length: WINDOW });
 
-/** A PDU of a header alone, which may be wrong. */
+/** A PDU with only a header, which may be invalid. */
 function header(length: number, commandId: number, sequence: number, status = 0): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES);
   [length, commandId, status, sequence].forEach((value, index) => bytes.writeUInt32BE(value, index * 4));
@@ -15,7 +15,7 @@ function header(length: number, commandId: number, sequence: number, status = 0)
 }
 
 describe("a submit", () => {
-  test("that is never answered is unknown when its time is over, and the link goes on", () => {
+  test("without a response is unknown after its time limit, and the link continues", () => {
     let isFirst = true;
     const submit: Script["submit"] = (each, session) => {
       if (!isFirst) session.accept(each);
@@ -24,19 +24,19 @@ describe("a submit", () => {
     return withLink({ submit }, { times: { responseMs: 50 } }, async ({ smsc, link }) => {
       assert.equal((await sendOne(link)).kind, "unknown");
       idOf(await sendOne(link));
-      assert.equal(smsc.submits.length, 2, "and it is not sent again");
+      assert.equal(smsc.submits.length, 2, "the message is not sent again");
       assert.equal(smsc.sessions.length, 1);
     });
   });
 
-  test("in a row of a window's length that is never answered ends the connection: who is silent takes no more", () =>
+  test("without a response, repeated for a whole window, ends the connection", () =>
     withLink({ submit: () => undefined }, { window: 3, times: { responseMs: 30 } }, async ({ smsc, link }) => {
       const [first] = smsc.sessions;
       for (let count = 0; count < 3; count += 1) assert.equal((await sendOne(link)).kind, "unknown");
       await until("the connection is closed", () => first?.isClosed === true);
     }));
 
-  test("that is answered late is unknown first; then the answer is passed as a receipt that has both names", () => {
+  test("with a late response is unknown first, and the response is then passed on as a receipt with both ids", () => {
     const held: Submit[] = [];
     return withLink({ submit: (each) => void held.push(each) }, { times: { responseMs: 30 } }, async ({ smsc, link, host }) => {
       assert.equal((await sendOne(link, { id: "msg_late" })).kind, "unknown");
@@ -51,7 +51,7 @@ describe("a submit", () => {
     });
   });
 
-  test("that is refused late fails by our name alone", () => {
+  test("that is refused late fails by our reference only", () => {
     const held: Submit[] = [];
     return withLink({ submit: (each) => void held.push(each) }, { times: { responseMs: 30 } }, async ({ smsc, link, host }) => {
       assert.equal((await sendOne(link, { id: "msg_late" })).kind, "unknown");
@@ -81,14 +81,14 @@ describe("a submit", () => {
     [0xffffffff, "refused", true],
   ];
   for (const [status, kind, isPermanent] of ERRORS)
-    test(`answered with 0x${status.toString(16)} is ${kind}${isPermanent === null ? "" : isPermanent ? " for good" : " for now"}`, () =>
+    test(`with the response 0x${status.toString(16)} is ${kind}${isPermanent === null ? "" : isPermanent ? " permanently" : " temporarily"}`, () =>
       withLink({ submit: (each, session) => session.refuse(each, status) }, {}, async ({ link }) => {
         const outcome = await sendOne(link);
         assert.equal(outcome.kind, kind);
         if (outcome.kind === "refused") assert.equal(outcome.isPermanent, isPermanent);
       }));
 
-  test("answered by a generic_nack with its sequence number has failed", () =>
+  test("with a generic_nack for its sequence number has failed", () =>
     withLink(
       { submit: ({ sequence }, session) => session.write({ command: "generic_nack", status: 0x03, sequence }) },
       {},
@@ -99,7 +99,7 @@ describe("a submit", () => {
       },
     ));
 
-  test("is not touched by a generic_nack without its sequence number", () => {
+  test("is not changed by a generic_nack without its sequence number", () => {
     const submit: Script["submit"] = (each, session) => {
       session.write({ command: "generic_nack", status: 0x03, sequence: 0 });
       session.write({ command: "generic_nack", status: 0x03, sequence: 77_777 });
@@ -111,7 +111,7 @@ describe("a submit", () => {
     });
   });
 
-  test("whose answer cannot be read is unknown", () => {
+  test("whose response cannot be read is unknown", () => {
     const submit: Script["submit"] = ({ sequence }, session) => {
       const id = Buffer.alloc(300, "a");
       session.raw(Buffer.concat([header(HEADER_BYTES + id.length, COMMAND.submit_sm_resp, sequence), id]));
@@ -128,45 +128,45 @@ describe("a stream", () => {
     ["too short", 15],
     ["no", 0],
     ["too long", MAX_PDU_BYTES + 1],
-    ["an absurd", 0xffffffff],
+    ["an absurdly large", 0xffffffff],
   ] as const)
-    test(`with ${what} length is ended and begun anew: what was under way is unknown`, () => {
+    test(`with ${what} length is closed and reconnected, and pending messages are unknown`, () => {
       const submit: Script["submit"] = ({ sequence }, session) => session.raw(header(length, COMMAND.submit_sm_resp, sequence));
       return withLink({ submit }, {}, async ({ smsc, link }) => {
         assert.equal((await sendOne(link)).kind, "unknown");
-        await until("it is ready", () => link.isReady && smsc.sessions.length === 2);
+        await until("the link is ready", () => link.isReady && smsc.sessions.length === 2);
         assert.equal(smsc.submits.length, 1);
       });
     });
 
-  test("with a command that nobody knows is answered with generic_nack, and goes on", () =>
+  test("with an unknown command gets generic_nack as response, and continues", () =>
     withLink({}, {}, async ({ smsc, link }) => {
       smsc.session.raw(header(HEADER_BYTES, 0x00000999, 41));
-      await until("it was told", () => smsc.session.heard.some(({ command }) => command === "generic_nack"));
+      await until("the carrier has received it", () => smsc.session.heard.some(({ command }) => command === "generic_nack"));
       const nack = smsc.session.heard.find(({ command }) => command === "generic_nack");
       assert.deepEqual([nack?.sequence, nack?.status], [41, STATUS.invalidCommand]);
       idOf(await sendOne(link));
       assert.equal(smsc.sessions.length, 1);
     }));
 
-  test("with a response that nobody knows is not answered: two such peers would never end", () =>
+  test("with an unknown response gets no response, because two such peers would never end", () =>
     withLink({}, {}, async ({ smsc, link }) => {
       smsc.session.raw(header(HEADER_BYTES, 0x80000999, 41));
       idOf(await sendOne(link));
       assert.ok(!smsc.session.heard.some(({ command }) => command === "generic_nack"));
     }));
 
-  test("cut into single bytes is read as if it were whole", () => {
+  test("in single bytes is read like a whole one", () => {
     const submit: Script["submit"] = ({ sequence }, session) => {
-      const answer = Buffer.concat([header(HEADER_BYTES + 3, COMMAND.submit_sm_resp, sequence), Buffer.from("m1\0")]);
+      const response = Buffer.concat([header(HEADER_BYTES + 3, COMMAND.submit_sm_resp, sequence), Buffer.from("m1\0")]);
       void (async () => {
-        for (const byte of answer) await new Promise<void>((done) => session.socket.write(Buffer.from([byte]), () => setImmediate(done)));
+        for (const byte of response) await new Promise<void>((done) => session.socket.write(Buffer.from([byte]), () => setImmediate(done)));
       })();
     };
     return withLink({ submit }, {}, async ({ link }) => assert.equal(idOf(await sendOne(link)), "m1"));
   });
 
-  test("with many answers in one piece, in any order, gives each to whom it belongs", () => {
+  test("with many responses in one chunk, in any order, assigns each to its message", () => {
     const held: Submit[] = [];
     const submit: Script["submit"] = (each, session) => {
       held.push(each);

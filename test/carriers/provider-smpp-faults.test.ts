@@ -10,13 +10,13 @@ import { idOf, LinkHost, sendOne, settingsFor, withLink } from "../support/fakes
 import { settled } from "../support/recording-host.ts";
 
 const WINDOW = 10;
-// Long enough for what must not happen to happen.
+// Long enough for an unwanted reaction to happen.
 const QUIET_MS = 100;
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), QUIET_MS);
 const TEN = Array.from({ length: WINDOW });
 const kinds = (outcomes: readonly SendOutcome[]): string[] => outcomes.map(({ kind }) => kind);
 
-/** Of a link that is never bound. */
+/** Checks a link that is never bound. */
 async function withUnbound(script: Script, times: object, run: (rig: { smsc: Smsc; host: LinkHost }) => Promise<void>): Promise<void> {
   const smsc = await Smsc.start(script);
   const host = new LinkHost();
@@ -24,8 +24,8 @@ async function withUnbound(script: Script, times: object, run: (rig: { smsc: Sms
   try {
     assert.equal(link.isReady, false);
     await run({ smsc, host });
-    assert.equal(link.isReady, false, "without a bind it is not ready");
-    assert.equal((await sendOne(link)).kind, "throttled", "nothing left, so it is not unknown");
+    assert.equal(link.isReady, false, "the link is not ready without a bind");
+    assert.equal((await sendOne(link)).kind, "throttled", "nothing has left, so the outcome is not unknown");
     assert.deepEqual(smsc.submits, []);
   } finally {
     await settled(link.close(), "close");
@@ -34,23 +34,23 @@ async function withUnbound(script: Script, times: object, run: (rig: { smsc: Sms
 }
 
 describe("a bind", () => {
-  test("that is not answered is given up, and tried again on a new connection", () =>
+  test("without a response is aborted, and attempted again on a new connection", () =>
     withUnbound({ bind: () => "silence" }, { bindMs: 20 }, async ({ smsc }) => {
-      await until("it was tried three times", () => smsc.binds.length >= 3);
+      await until("the bind was attempted three times", () => smsc.binds.length >= 3);
       assert.ok(smsc.sessions.slice(0, 2).every(({ isClosed }) => isClosed));
     }));
 
   for (const status of [STATUS.bindFailed, STATUS.invalidPassword, STATUS.invalidSystemId]) {
-    test(`that is refused with ${status} pauses the link, says why, and is not tried in a loop`, async () => {
+    test(`that is refused with ${status} pauses the link, reports the reason, and is not repeated in a loop`, async () => {
       const smsc = await Smsc.start({ bind: () => status });
       const host = new LinkHost();
       const link = await smpp.open(settingsFor(smsc), host);
       try {
-        await until("it is paused", () => link.state?.kind === "paused");
+        await until("the link is paused", () => link.state?.kind === "paused");
         assert.match(link.state?.reason ?? "", /bind refused with 0x0[DEF]/);
         await quiet();
         assert.equal(smsc.binds.length, 1);
-        assert.ok(host.changes > 0, "whoever watches is told");
+        assert.ok(host.changes > 0, "the host is notified");
       } finally {
         await settled(link.close(), "close");
         await smsc.stop();
@@ -58,7 +58,7 @@ describe("a bind", () => {
     });
   }
 
-  test("that is refused since we are bound already backs off, and succeeds when the old one is gone", () => {
+  test("that is refused because of an existing bind backs off, and succeeds when the old bind is gone", () => {
     let refusals = 3;
     return withLink({ bind: () => (refusals-- > 0 ? STATUS.alreadyBound : STATUS.ok) }, {}, async ({ smsc, link }) => {
       assert.equal(smsc.binds.length, 4);
@@ -66,20 +66,20 @@ describe("a bind", () => {
     });
   });
 
-  test("whose connection drops at once is tried again, after a wait each time", () =>
+  test("whose connection drops immediately is attempted again, after a wait each time", () =>
     withUnbound(
       { bind: (_bind, session) => (session.socket.destroy(), "silence") },
       { firstReconnectMs: 20, maxReconnectMs: 80 },
       async ({ smsc }) => {
-        await until("it was tried four times", () => smsc.binds.length >= 4);
+        await until("the bind was attempted four times", () => smsc.binds.length >= 4);
         const [first, , , fourth] = smsc.binds;
-        // A quarter of the first wait is the least there is, three times.
+        // Three waits of at least a quarter of the first wait.
         assert.ok((fourth?.atMs ?? 0) - (first?.atMs ?? 0) >= 15 - 3);
       },
     ));
 });
 
-test("waits between binds grow with each failure, and begin anew after a bind that lasted", async () => {
+test("the waits between binds grow with each failure, and are reset after a bind that lasted", async () => {
   let drops = 4;
   const smsc = await Smsc.start({
     bind: (_bind, session) => {
@@ -91,13 +91,13 @@ test("waits between binds grow with each failure, and begin anew after a bind th
   const link = await smpp.open(settingsFor(smsc, { times: { stableMs: 300 } }), host);
   const failures = (): number[] => Array.from(host.lines.matchAll(/"failures":(\d+)/g), ([, count]) => Number(count));
   try {
-    await until("it failed four times", () => failures().length === 4);
+    await until("the bind failed four times", () => failures().length === 4);
     assert.deepEqual(failures(), [1, 2, 3, 4]);
-    await until("it is ready", () => link.isReady);
+    await until("the link is ready", () => link.isReady);
     const boundAt = performance.now();
-    await until("it has lasted", () => performance.now() - boundAt > 400);
+    await until("the bind has lasted", () => performance.now() - boundAt > 400);
     smsc.session.socket.destroy();
-    await until("it failed once more", () => failures().length === 5);
+    await until("the bind failed once more", () => failures().length === 5);
     assert.equal(failures()[4], 1);
   } finally {
     await settled(link.close(), "close");
@@ -106,18 +106,18 @@ test("waits between binds grow with each failure, and begin anew after a bind th
 });
 
 describe("a connection", () => {
-  test("that drops after the bind is made anew, and the link says so in between", () =>
+  test("that drops after the bind is opened again, and the link reports it meanwhile", () =>
     withLink({}, { times: { firstReconnectMs: 100, maxReconnectMs: 100 } }, async ({ smsc, link }) => {
       smsc.session.socket.destroy();
-      await until("it is not ready", () => !link.isReady);
+      await until("the link is not ready", () => !link.isReady);
       assert.equal(link.state?.kind, "connecting");
-      await until("it is ready", () => link.isReady);
+      await until("the link is ready", () => link.isReady);
       assert.equal(link.state?.kind, "connected");
       assert.equal(smsc.sessions.length, 2);
       idOf(await sendOne(link));
     }));
 
-  test("that is cut with a full window leaves every message unknown, and sends none of them again", () =>
+  test("that breaks with a full window leaves every message unknown and sends none of them again", () =>
     withLink({ submit: () => undefined }, {}, async ({ smsc, link }) => {
       const sends = TEN.map(() => sendOne(link));
       await until("the window is full", () => smsc.submits.length === WINDOW);
@@ -126,12 +126,12 @@ describe("a connection", () => {
         kinds(await Promise.all(sends)),
         TEN.map(() => "unknown"),
       );
-      await until("it is ready", () => link.isReady);
+      await until("the link is ready", () => link.isReady);
       await quiet();
       assert.equal(smsc.submits.length, WINDOW);
     }));
 
-  test("that is cut gives back what was waiting for room in the window: nothing of it left", () =>
+  test("that breaks returns the messages that waited for the window, because none of them has left", () =>
     withLink({ submit: () => undefined }, { window: 2 }, async ({ smsc, link }) => {
       const sends = Array.from({ length: 5 }, () => sendOne(link));
       await until("the window is full", () => smsc.submits.length === 2);
@@ -140,17 +140,17 @@ describe("a connection", () => {
       assert.equal(smsc.submits.length, 2);
     }));
 
-  test("whose carrier does not answer enquire_link is given up", () =>
+  test("whose carrier does not respond to enquire_link is closed", () =>
     withLink({ enquire: "silence" }, { times: { enquireMs: 20, enquireResponseMs: 20 } }, async ({ smsc }) => {
       const [first] = smsc.sessions;
-      await until("the first is closed", () => first?.isClosed === true);
+      await until("the first connection is closed", () => first?.isClosed === true);
       assert.ok(first?.heard.some(({ command }) => command === "enquire_link"));
-      await until("there is another", () => smsc.sessions.length > 1);
+      await until("there is another connection", () => smsc.sessions.length > 1);
     }));
 
-  test("whose carrier answers enquire_link stays, and its own questions are answered", () =>
+  test("whose carrier responds to enquire_link stays open, and the carrier's own enquire_link gets a response", () =>
     withLink({}, { times: { enquireMs: 10, enquireResponseMs: 2_000 } }, async ({ smsc, link }) => {
-      await until("it asked five times", () => smsc.session.heard.filter(({ command }) => command === "enquire_link").length >= 5);
+      await until("five enquire_link were sent", () => smsc.session.heard.filter(({ command }) => command === "enquire_link").length >= 5);
       assert.equal((await smsc.session.ask({ command: "enquire_link" }))?.command, "enquire_link_resp");
       assert.equal(smsc.sessions.length, 1);
       assert.equal(link.isReady, true);
@@ -158,14 +158,14 @@ describe("a connection", () => {
 });
 
 describe("unbind", () => {
-  test("by the carrier in mid-window: what it answers before it goes is heard, the rest is unknown, and a new bind follows", () => {
+  test("by the carrier with a full window: responses before the close count, the rest is unknown, and a new bind follows", () => {
     const held: Submit[] = [];
     return withLink({ submit: (each) => void held.push(each) }, { times: { drainMs: 100 } }, async ({ smsc, link }) => {
       const sends = TEN.map(() => sendOne(link));
       await until("the window is full", () => held.length === WINDOW);
       const { session } = smsc;
       const unbound = session.ask({ command: "unbind" });
-      await until("it takes no more", () => !link.isReady);
+      await until("the link accepts no more", () => !link.isReady);
       for (const each of held.slice(0, 4)) session.accept(each);
       assert.equal((await unbound)?.command, "unbind_resp");
       session.socket.end();
@@ -174,28 +174,28 @@ describe("unbind", () => {
         ...Array.from({ length: 4 }, () => "accepted"),
         ...Array.from({ length: 6 }, () => "unknown"),
       ]);
-      await until("it is bound anew", () => link.isReady);
+      await until("the link is bound again", () => link.isReady);
       assert.equal(smsc.submits.length, WINDOW);
     });
   });
 
-  test("that the carrier never answers does not keep the link from closing, and no socket is left", async () => {
+  test("without a response of the carrier does not keep the link from closing, and no socket is left", async () => {
     const smsc = await Smsc.start({ unbind: "silence" });
     const link = await smpp.open(settingsFor(smsc, { times: { unbindMs: 50 } }), new LinkHost());
-    await until("it is ready", () => link.isReady);
+    await until("the link is ready", () => link.isReady);
     await settled(link.close(), "close", 2_000);
     assert.ok(smsc.session.heard.some(({ command }) => command === "unbind"));
     await until("the socket is closed", () => smsc.session.isClosed);
     await smsc.stop();
   });
 
-  test("comes after the answers that are still out, and the carrier is read until it agrees", async () => {
+  test("is sent after the outstanding responses, and the carrier is read until it responds", async () => {
     const held: Submit[] = [];
     const smsc = await Smsc.start({ submit: (each) => void held.push(each) });
     const link = await smpp.open(settingsFor(smsc), new LinkHost());
-    await until("it is ready", () => link.isReady);
+    await until("the link is ready", () => link.isReady);
     const sent = sendOne(link);
-    await until("it was handed over", () => held.length === 1);
+    await until("the message was submitted", () => held.length === 1);
     const closed = link.close();
     const { session } = smsc;
     await quiet();
@@ -204,7 +204,7 @@ describe("unbind", () => {
     idOf(await sent);
     await settled(closed, "close");
     assert.equal(session.heard.at(-1)?.command, "unbind");
-    assert.equal((await sendOne(link)).kind, "throttled", "what has not left is no fault of the message");
+    assert.equal((await sendOne(link)).kind, "throttled", "a message that has not left is not refused");
     await smsc.stop();
   });
 });

@@ -7,7 +7,7 @@ import { until, type Script, type SmscSession } from "../support/fakes/smsc.ts";
 import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 import { receiptSm } from "../support/fakes/smsc-words.ts";
 
-/** Numbers that look random and come again with the same seed (mulberry32). */
+/** Pseudo-random numbers, repeatable by their seed (mulberry32). */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -22,7 +22,7 @@ const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
 
 const COMMANDS = [...Object.values(COMMAND), 0x00000999, 0x80000999];
 
-/** A PDU that is right, of which some bytes are not; its length is kept, or the stream would end there. */
+/** A valid PDU with some bytes changed. Its length is kept, because a wrong one would end the stream. */
 function mutated(random: (below: number) => number): Buffer {
   const wire = encode({ command: "deliver_sm", short: receiptSm(`f${random(1_000)}`), status: STATUS.ok, sequence: random(2 ** 31) });
   for (let count = random(6); count > 0; count -= 1) wire[4 + random(wire.length - 4)] = random(256);
@@ -33,13 +33,13 @@ function junk(random: (below: number) => number): Buffer {
   const bytes = Buffer.from(Array.from({ length: HEADER_BYTES + random(120) }, () => random(256)));
   bytes.writeUInt32BE(bytes.length, 0);
   bytes.writeUInt32BE(COMMANDS[random(COMMANDS.length)] ?? 0, 4);
-  // An unbind is a goodbye, which is tried elsewhere.
+  // An unbind ends the session and is tested elsewhere.
   if (bytes.readUInt32BE(4) === COMMAND.unbind) bytes.writeUInt32BE(COMMAND.enquire_link, 4);
   bytes.writeUInt32BE(random(2 ** 31) + 1_000_000, 12);
   return bytes;
 }
 
-test(`a carrier that talks nonsense between its answers stops nothing (seed ${seed})`, () => {
+test(`a carrier that sends nonsense between its responses stops nothing (seed ${seed})`, () => {
   const random = randomOf(seed);
   const talk = (session: SmscSession): void => {
     for (let count = 0; count < 20; count += 1) session.raw(random(2) === 0 ? mutated(random) : junk(random));
@@ -52,23 +52,23 @@ test(`a carrier that talks nonsense between its answers stops nothing (seed ${se
   return withLink({ submit }, { times: { drainMs: 200, partAckMs: 5, partsWaitMs: 50 } }, async ({ smsc, link }) => {
     for (let round = 0; round < 50; round += 1) {
       const outcomes = await Promise.all(Array.from({ length: 4 }, () => sendOne(link)));
-      // A mutated byte may make a PDU an unbind; then the connection ends, and what was under way with it.
+      // A changed byte may turn a PDU into an unbind. The connection and its pending messages end then.
       for (const { kind } of outcomes) assert.ok(["accepted", "unknown", "throttled"].includes(kind), kind);
-      await until("it is ready", () => link.isReady);
+      await until("the link is ready", () => link.isReady);
     }
-    assert.equal(smsc.submits.length >= 190, true, "hardly anything was held up");
+    assert.equal(smsc.submits.length >= 190, true, "almost no message was delayed");
     smsc.script = {};
     idOf(await sendOne(link));
   });
 });
 
-test(`a stream of nothing but noise ends in a new connection, again and again (seed ${seed})`, () => {
+test(`a stream of noise causes a new connection every time (seed ${seed})`, () => {
   const random = randomOf(seed);
   return withLink({}, { times: { maxReconnectMs: 5, firstReconnectMs: 5 } }, async ({ smsc, link }) => {
     for (let round = 0; round < 30; round += 1) {
       const { session } = smsc;
       const before = smsc.sessions.length;
-      // No length is this great: the first four bytes end it, however they are cut.
+      // This length is invalid, so the first four bytes end the stream, however they are split.
       const noise = Buffer.from(Array.from({ length: 200 }, () => random(256)));
       noise[0] = 0x80;
       for (let at = 0; at < noise.length;) {
@@ -82,7 +82,7 @@ test(`a stream of nothing but noise ends in a new connection, again and again (s
   });
 });
 
-test(`a carrier of all faults at once: every message has one outcome, and none is at the carrier twice (seed ${seed})`, () => {
+test(`a carrier with all faults: every message has one outcome, and none is at the carrier twice (seed ${seed})`, () => {
   const random = randomOf(seed);
   const STATUSES = [0x08, 0x0b, 0x14, 0x45, 0x58, 0x64, 0xff];
   const faults: readonly NonNullable<Script["submit"]>[] = [
@@ -115,7 +115,7 @@ test(`a carrier of all faults at once: every message has one outcome, and none i
         Array.from({ length: 10 }, (_, index) => sendOne(link, { recipient: `+4915${10_000_000 + round * 10 + index}` })),
       );
       for (const { kind } of outcomes) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-      await until("it is ready", () => link.isReady);
+      await until("the link is ready", () => link.isReady);
     }
     assert.equal(
       [...counts.values()].reduce((sum, count) => sum + count, 0),
@@ -123,6 +123,6 @@ test(`a carrier of all faults at once: every message has one outcome, and none i
     );
     assert.ok((counts.get("accepted") ?? 0) > 50, JSON.stringify([...counts]));
     const recipients = smsc.submits.map(({ short }) => short.destination.text);
-    assert.equal(new Set(recipients).size, recipients.length, "one submit_sm for each send, at most");
+    assert.equal(new Set(recipients).size, recipients.length, "at most one submit_sm for each attempt");
   });
 });

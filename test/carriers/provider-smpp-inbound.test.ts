@@ -12,7 +12,7 @@ const partSm = (reference: number, total: number, number: number, text: string) 
   deliverSm({ esmClass: 0x40, text: Buffer.concat([Buffer.from([5, 0, 3, reference, total, number]), Buffer.from(text)]) });
 
 describe("a receipt", () => {
-  test("that is quicker than the answer is passed as it came, and acknowledged", () => {
+  test("that arrives before the response is passed on unchanged and acknowledged", () => {
     const submit: Script["submit"] = (each, session) => {
       void session.deliver(receiptSm("quick-1")).then(() => session.accept(each, "quick-1"));
     };
@@ -25,7 +25,7 @@ describe("a receipt", () => {
     });
   });
 
-  test("that comes twice, or out of order, is passed as it comes: what it means is not ours to judge", () =>
+  test("that arrives twice or out of order is passed on unchanged", () =>
     withLink({}, {}, async ({ smsc, link, host }) => {
       const id = idOf(await sendOne(link));
       for (const stat of ["DELIVRD", "DELIVRD", "ENROUTE", "ACCEPTD"])
@@ -37,14 +37,14 @@ describe("a receipt", () => {
       assert.ok(host.receipts.every(({ providerMessageId }) => providerMessageId === id));
     }));
 
-  test("with an id that nobody knows is passed, and acknowledged", () =>
+  test("with an unknown id is passed on and acknowledged", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       assert.equal(await smsc.session.deliver(receiptSm("who-is-it")), STATUS.ok);
       assert.equal(host.receipts[0]?.providerMessageId, "who-is-it");
       assert.deepEqual(host.messages, []);
     }));
 
-  test("in decimal finds the answer that was in hexadecimal, and so does one of an older message after it", () =>
+  test("with a decimal id matches a response with a hexadecimal id, and so does one of an older message after it", () =>
     withLink({ submit: (each, session) => void session.accept(each, "0A1B2C3D") }, {}, async ({ smsc, link, host }) => {
       const id = idOf(await sendOne(link));
       await smsc.session.deliver(receiptSm(String(0x0a1b2c3d)));
@@ -53,32 +53,32 @@ describe("a receipt", () => {
       assert.equal(host.receipts[1]?.providerMessageId, "0A0000FF");
     }));
 
-  test("that came before anybody could know its form is passed once more when the form is known", () =>
+  test("that arrived before the format of ids was known is passed on once more when the format is known", () =>
     withLink({ submit: (each, session) => void session.accept(each, "ABCDEF12") }, {}, async ({ smsc, link, host }) => {
       await smsc.session.deliver(receiptSm(String(0xabcdef01)));
       assert.equal(host.receipts[0]?.providerMessageId, String(0xabcdef01));
       await sendOne(link);
       await smsc.session.deliver(receiptSm(String(0xabcdef12)));
-      await until("it was passed again", () => host.receipts.some(({ providerMessageId }) => providerMessageId === "ABCDEF01"));
+      await until("the receipt was passed on again", () => host.receipts.some(({ providerMessageId }) => providerMessageId === "ABCDEF01"));
     }));
 
-  test("is acknowledged only when it is committed; what is not, is to be sent again", () =>
+  test("is acknowledged only when it is committed, and is requested again otherwise", () =>
     withLink({}, { times: { hostMs: 5_000 } }, async ({ smsc, host }) => {
       host.behave("rejects");
       assert.equal(await smsc.session.deliver(receiptByTlvs("a", 2)), STATUS.temporaryError);
       host.behave("hangs");
-      const answer = smsc.session.deliver(receiptByTlvs("b", 2));
-      assert.equal(await within(answer, 100), undefined, "no answer before the commit");
+      const response = smsc.session.deliver(receiptByTlvs("b", 2));
+      assert.equal(await within(response, 100), undefined, "no response before the commit");
       assert.deepEqual(host.receipts, []);
     }));
 
-  test("that the host takes too long for is to be sent again", () =>
+  test("that takes the host too long is requested again", () =>
     withLink({}, { times: { hostMs: 30 } }, async ({ smsc, host }) => {
       host.behave("hangs");
       assert.equal(await smsc.session.deliver(receiptSm("a")), STATUS.temporaryError);
     }));
 
-  test("among many at once is committed together with them", () =>
+  test("among many is committed together with them", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
       assert.ok((await Promise.all(ids.map((id) => smsc.session.deliver(receiptSm(id))))).every((status) => status === STATUS.ok));
@@ -89,22 +89,22 @@ describe("a receipt", () => {
       assert.ok(host.calls.length < 60, `${host.calls.length} calls`);
     }));
 
-  test("that names no message is acknowledged, since to repeat it would help nobody, and is no message of a person", () =>
+  test("without a message id is acknowledged, because a repetition would not help, and is not an inbound message", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       assert.equal(await smsc.session.deliver(deliverSm({ esmClass: 0x04, text: Buffer.from("nonsense") })), STATUS.ok);
       assert.deepEqual([host.receipts, host.messages], [[], []]);
     }));
 
-  test("by data_sm is a receipt too", () =>
+  test("in a data_sm is a receipt too", () =>
     withLink({}, {}, async ({ smsc, host }) => {
-      const answer = await smsc.session.ask({ command: "data_sm", short: receiptByTlvs("d1", 5) });
-      assert.deepEqual([answer?.command, answer?.status], ["data_sm_resp", STATUS.ok]);
+      const response = await smsc.session.ask({ command: "data_sm", short: receiptByTlvs("d1", 5) });
+      assert.deepEqual([response?.command, response?.status], ["data_sm_resp", STATUS.ok]);
       assert.deepEqual([host.receipts[0]?.providerMessageId, host.receipts[0]?.status], ["d1", "undelivered"]);
     }));
 });
 
-describe("a message that someone wrote", () => {
-  test("is passed, and acknowledged when it is committed", () =>
+describe("an inbound message", () => {
+  test("is passed on, and acknowledged when it is committed", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       assert.equal(await smsc.session.deliver(deliverSm({ text: Buffer.from("STOP") })), STATUS.ok);
       assert.deepEqual(host.messages, [
@@ -115,7 +115,7 @@ describe("a message that someone wrote", () => {
       assert.equal(host.messages.length, 1);
     }));
 
-  test("in parts, out of order and one of them twice, is one message; none is acknowledged before it is committed", () =>
+  test("in parts, out of order and with a repeated part, is one message, and no part is acknowledged before the commit", () =>
     withLink({}, { times: { partAckMs: 5_000 } }, async ({ smsc, host }) => {
       const parts = [partSm(7, 3, 3, "three"), partSm(7, 3, 1, "one "), partSm(7, 3, 1, "one ")];
       const answers = parts.map((part) => smsc.session.deliver(part));
@@ -127,12 +127,12 @@ describe("a message that someone wrote", () => {
         host.messages.map(({ text }) => text),
         ["one two three"],
       );
-      // A repetition of a part is of the message that is there already.
+      // A repeated part belongs to the message that is stored already.
       assert.equal(await smsc.session.deliver(partSm(7, 3, 2, "two ")), STATUS.ok);
       assert.equal(host.messages.length, 1);
     }));
 
-  test("in parts comes through also from a carrier that waits for each answer", () =>
+  test("in parts is received also from a carrier that waits for each response", () =>
     withLink({}, { times: { partAckMs: 20 } }, async ({ smsc, host }) => {
       for (const [number, text] of [
         [1, "one "],
@@ -145,7 +145,7 @@ describe("a message that someone wrote", () => {
       );
     }));
 
-  test("in parts by the sar parameters is one message", () =>
+  test("in parts with the sar parameters is one message", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       const part = (number: number, text: string) =>
         deliverSm({
@@ -163,14 +163,14 @@ describe("a message that someone wrote", () => {
       );
     }));
 
-  test("of which a part never comes is passed with what is there, and a mark", () =>
+  test("with a missing part is passed on with the parts that arrived, and marked", () =>
     withLink({}, { times: { partAckMs: 10, partsWaitMs: 40 } }, async ({ smsc, host }) => {
       await smsc.session.deliver(partSm(3, 3, 3, "end"));
       const [message] = await host.untilWritten(1);
       assert.equal(message?.text, "[…]end");
     }));
 
-  test("of which a part has not come when the link closes is passed then", async () => {
+  test("with a missing part is passed on when the link closes", async () => {
     const smsc = await Smsc.start();
     const host = new LinkHost();
     const link = await openReady(smsc, host, { times: { partAckMs: 10 } });
@@ -184,19 +184,19 @@ describe("a message that someone wrote", () => {
   });
 });
 
-describe("a message that the carrier brings again", () => {
+describe("an inbound message that the carrier repeats", () => {
   const YES = deliverSm({ text: Buffer.from("YES") });
-  /** Stores messages when it is told to, or fails to. */
+  /** A host that commits messages, or fails, when the test decides. */
   function slowly(host: LinkHost): { commit: () => void; fail: () => void } {
     const gate = Promise.withResolvers<void>();
     host.receiveMessages = async (messages) => {
       await gate.promise;
       host.messages.push(...messages);
     };
-    return { commit: gate.resolve, fail: () => gate.reject(new Error("the database is away")) };
+    return { commit: gate.resolve, fail: () => gate.reject(new Error("the database is unavailable")) };
   }
 
-  test("since its commit took too long is stored once, and the same words once more are another message", () =>
+  test("because its commit took too long is stored once, and the same text later is another message", () =>
     withLink({}, { times: { hostMs: 50 } }, async ({ smsc, host }) => {
       const { commit } = slowly(host);
       for (let tries = 0; tries < 2; tries += 1) assert.equal(await smsc.session.deliver(YES), STATUS.temporaryError);
@@ -207,7 +207,7 @@ describe("a message that the carrier brings again", () => {
       assert.equal(host.messages.length, 2);
     }));
 
-  test("since its commit failed in the end is stored then", () =>
+  test("because its commit failed is stored by the repetition", () =>
     withLink({}, { times: { hostMs: 50 } }, async ({ smsc, host }) => {
       const { fail } = slowly(host);
       assert.equal(await smsc.session.deliver(YES), STATUS.temporaryError);
@@ -217,24 +217,24 @@ describe("a message that the carrier brings again", () => {
       assert.equal(host.messages.length, 1);
     }));
 
-  test("since the connection ended before our answer is stored once", () =>
+  test("because the connection ended before our response is stored once", () =>
     withLink({}, {}, async ({ smsc, link, host }) => {
       const { commit } = slowly(host);
       void smsc.session.ask({ command: "deliver_sm", short: YES }, 1);
-      // Answered in the order in which they come: then the message is on its way as well.
+      // Responses come in the order of arrival, so the message is being processed by then.
       await smsc.session.ask({ command: "enquire_link" });
       smsc.session.socket.destroy();
-      await until("it is bound anew", () => smsc.sessions.length === 2 && link.isReady);
+      await until("the link is bound again", () => smsc.sessions.length === 2 && link.isReady);
       commit();
       await host.untilWritten(1);
       assert.equal(await smsc.session.deliver(YES), STATUS.ok);
       assert.equal(host.messages.length, 1);
       assert.equal(await smsc.session.deliver(YES), STATUS.ok);
-      assert.equal(host.messages.length, 2, "people write the same thing twice");
+      assert.equal(host.messages.length, 2, "the same text can be sent twice");
     }));
 });
 
-describe("a carrier that delivers more than is taken", () => {
+describe("a carrier that delivers more than the link can process", () => {
   test("is not read beyond a bound", () =>
     withLink({}, {}, async ({ smsc, host }) => {
       host.behave("hangs");
@@ -243,8 +243,8 @@ describe("a carrier that delivers more than is taken", () => {
         held.push(smsc.session.ask({ command: "deliver_sm", short: receiptSm(`h${count}`) }, 50));
       await Promise.all(held);
       const seen = host.calls.flat().length;
-      assert.ok(seen >= 100 && seen < 5_000, `${seen} were taken in`);
+      assert.ok(seen >= 100 && seen < 5_000, `${seen} were read`);
       await quiet();
-      assert.equal(host.calls.flat().length, seen, "and no more");
+      assert.equal(host.calls.flat().length, seen, "no further message is read");
     }));
 });

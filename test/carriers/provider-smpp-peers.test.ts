@@ -1,4 +1,4 @@
-/** SMPP against peers that nobody here wrote: the SMSC driver of Debian's kannel-extras, and the server of npm's `smpp`. */
+/** SMPP against independent peers: the SMSC driver of Debian's kannel-extras, and the server of npm's `smpp`. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -47,7 +47,7 @@ const DRIVER = "/usr/lib/kannel/test/drive_smpp";
 const APT = "/usr/bin/apt-get";
 const INSTALL_MS = 180_000;
 
-/** Why the driver is not here, after it was tried to install it. */
+/** The reason why the driver is missing, after an attempt to install it. */
 function missingDriver(): string | undefined {
   if (existsSync(DRIVER)) return undefined;
   const canInstall = process.getuid?.() === 0 && existsSync(APT);
@@ -63,15 +63,15 @@ describe("the SMSC driver of kannel-extras", () => {
     missing = missingDriver();
   });
 
-  test("binds us, brings what it has, takes what we send, and lets us go", async (context) => {
+  test("accepts our bind, delivers its messages, accepts ours, and accepts our unbind", async (context) => {
     if (missing !== undefined) return context.skip(missing);
     const port = await freePort();
     const driver = spawn(DRIVER, ["-v", "4", "-p", String(port), "-m", "20"], { stdio: "ignore" });
     const ended = new Promise((resolve) => driver.once("exit", resolve));
     try {
-      // It knows transmitters and receivers alone.
+      // The driver supports only transmitters and receivers.
       await onLink(settings(port, { bindMode: "pair" }), async (connection, host) => {
-        await until("what it brings", () => (host.messages.length >= 20 ? true : undefined));
+        await until("its messages", () => (host.messages.length >= 20 ? true : undefined));
         assert.ok(host.messages.every(({ channel, from, text }) => channel === "sms" && from !== "" && text !== ""));
         const outcomes = await Promise.all(
           Array.from({ length: 10 }, () => connection.send(outgoing({ recipient: RECIPIENT, sender: "12345" }), signal)),
@@ -108,7 +108,7 @@ async function withServer(run: (port: number, sessions: readonly Session[], hear
 }
 
 describe("the server of the package smpp", () => {
-  test("reads our texts as they were written, short and long, in every alphabet", () =>
+  test("reads our texts unchanged, short and long, in every alphabet", () =>
     withServer((port, _sessions, heard) =>
       onLink(settings(port), async (connection) => {
         const texts = ["Hello @ €{}", "Grüße, Ω and ñ", "Привет 😀"];
@@ -129,7 +129,7 @@ describe("the server of the package smpp", () => {
       }),
     ));
 
-  test("brings receipts and messages that we acknowledge once they are committed", () =>
+  test("delivers receipts and messages that we acknowledge once they are committed", () =>
     withServer((port, sessions) =>
       onLink(settings(port), async (connection, host) => {
         const message = outgoing({ recipient: RECIPIENT });

@@ -9,8 +9,8 @@ import { idOf, sendOne, withLink } from "../support/fakes/smsc-link.ts";
 const LONG = "a".repeat(153 * 2 + 1);
 const quiet = (): Promise<unknown> => within(new Promise(() => undefined), 100);
 
-/** Answers by the place of the submit among all: 0 is accepted, nothing is silence. */
-function answering(...statuses: (number | "silence")[]): Script["submit"] {
+/** Responses by the position of the submit: 0 means accepted, no entry means no response. */
+function respondingWith(...statuses: (number | "silence")[]): Script["submit"] {
   let place = 0;
   return (submit, session) => {
     const status = statuses[place] ?? STATUS.ok;
@@ -22,7 +22,7 @@ function answering(...statuses: (number | "silence")[]): Script["submit"] {
 }
 
 describe("a message", () => {
-  test("is on the wire as the carrier wants it", () =>
+  test("is encoded as the carrier expects it", () =>
     withLink({}, { serviceType: "OTP" }, async ({ smsc, link }) => {
       await sendOne(link, { sender: "Godwit", recipient: "+4915112345678", body: "@ [€]", expiresAtMs: Date.now() + 3_600_500 });
       const [bind] = smsc.binds;
@@ -35,14 +35,14 @@ describe("a message", () => {
       assert.equal(short?.text.toString("hex"), "00201b3c1b651b3e");
     }));
 
-  test("has the types of number that the link is told", () =>
+  test("has the configured types of number", () =>
     withLink({}, { sourceTon: 0, sourceNpi: 8, destinationTon: 2, destinationNpi: 3 }, async ({ smsc, link }) => {
       await sendOne(link, { sender: "12345" });
       const short = smsc.submits[0]?.short;
       assert.deepEqual([short?.source.ton, short?.source.npi, short?.destination.ton, short?.destination.npi], [0, 8, 2, 3]);
     }));
 
-  test("of several parts has an id of each, in their order", () =>
+  test("of several parts has an id for each part, in order", () =>
     withLink({}, {}, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: LONG });
       assert.deepEqual(outcome, { kind: "accepted", providerMessageId: "m1", furtherPartIds: ["m2", "m3"] });
@@ -55,42 +55,42 @@ describe("a message", () => {
       assert.equal(smsc.submits.map(({ short }) => decodeText(short.text.subarray(6), 0, "gsm7")).join(""), LONG);
     }));
 
-  test("that travels whole is one submit_sm with a payload", () =>
+  test("that is sent as payload is one submit_sm", () =>
     withLink({}, { longText: "payload" }, async ({ smsc, link }) => {
       assert.deepEqual(await sendOne(link, { body: LONG }), { kind: "accepted", providerMessageId: "m1" });
       assert.equal(smsc.submits[0]?.short.tlvs.get(TLV.messagePayload)?.length, LONG.length);
     }));
 
-  test("that the carrier takes without naming it has a name all the same", () =>
+  test("that the carrier accepts without an id gets an id of ours", () =>
     withLink({ submit: (each, session) => void session.accept(each, "") }, {}, async ({ link }) => {
       assert.match(idOf(await sendOne(link, { id: "msg_1" })), /msg_1/);
     }));
 
-  test("whose first part is refused for good is refused, and no other part leaves", () =>
-    withLink({ submit: answering(0x0b) }, {}, async ({ smsc, link }) => {
+  test("whose first part is refused permanently is refused, and no other part leaves", () =>
+    withLink({ submit: respondingWith(0x0b) }, {}, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: LONG });
       assert.ok(outcome.kind === "refused" && outcome.isPermanent && outcome.code === "invalid_destination");
       assert.equal(smsc.submits.length, 1);
     }));
 
-  test("whose later part is refused for good is refused for good, and says so", () =>
-    withLink({ submit: answering(0, 0x45) }, {}, async ({ smsc, link }) => {
+  test("whose later part is refused permanently is refused permanently, and the error shows it", () =>
+    withLink({ submit: respondingWith(0, 0x45) }, {}, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: LONG });
       assert.ok(outcome.kind === "refused" && outcome.isPermanent, JSON.stringify(outcome));
       assert.match(outcome.message, /part 2 of 3/);
       assert.equal(smsc.submits.length, 2);
     }));
 
-  test("whose later part the carrier cannot take just now has that part sent again, and only that", () =>
-    withLink({ submit: answering(0, STATUS.throttled, 0, STATUS.systemError) }, {}, async ({ smsc, link }) => {
+  test("whose later part is refused temporarily has only that part sent again", () =>
+    withLink({ submit: respondingWith(0, STATUS.throttled, 0, STATUS.systemError) }, {}, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: LONG });
       assert.ok(outcome.kind === "accepted" && outcome.furtherPartIds?.length === 2);
       const numbers = smsc.submits.map(({ short }) => short.text.readUInt8(5));
       assert.deepEqual(numbers, [1, 2, 2, 3, 3]);
     }));
 
-  test("that is given up between its parts is unknown: some of it has left", () =>
-    withLink({ submit: answering(0, ...Array.from({ length: 99 }, () => STATUS.queueFull)) }, {}, async ({ link }) => {
+  test("that is aborted between its parts is unknown, because some parts have left", () =>
+    withLink({ submit: respondingWith(0, ...Array.from({ length: 99 }, () => STATUS.queueFull)) }, {}, async ({ link }) => {
       const limit = new AbortController();
       const sent = sendOne(link, { body: LONG }, limit.signal);
       await until("the link is throttled", () => link.state?.kind === "throttled");
@@ -99,7 +99,7 @@ describe("a message", () => {
       assert.ok(outcome.kind === "unknown" && outcome.detail.includes("1 of 3"), JSON.stringify(outcome));
     }));
 
-  test("whose connection is lost between two parts goes on where it was when there is a new one", () => {
+  test("whose connection breaks between two parts continues with the next part on a new one", () => {
     const submit: Script["submit"] = (each, session) => {
       session.accept(each);
       if (each.short.text.readUInt8(5) === 1) session.socket.end();
@@ -107,14 +107,14 @@ describe("a message", () => {
     return withLink({ submit }, {}, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: LONG });
       const numbers = smsc.submits.map(({ short }) => short.text.readUInt8(5));
-      // The second may have been written into the connection that was ending.
+      // The second part may have been written to the connection that was ending.
       if (outcome.kind === "unknown") assert.deepEqual(numbers.slice(0, 1), [1]);
       else assert.deepEqual(numbers, [1, 2, 3]);
-      assert.equal(new Set(numbers).size, numbers.length, "no part left twice");
+      assert.equal(new Set(numbers).size, numbers.length, "no part is sent twice");
     });
   });
 
-  test("whose later part is not answered is unknown, and a late answer to the last part names every part", () => {
+  test("whose later part has no response is unknown, and a late response to the last part names every part", () => {
     const held: Submit[] = [];
     const submit: Script["submit"] = (each, session) => {
       if (each.short.text.readUInt8(5) === 3) held.push(each);
@@ -134,7 +134,7 @@ describe("a message", () => {
     });
   });
 
-  test("that waits for room when it is given up has not left, and is not sent later", () =>
+  test("that is aborted while it waits for the window has not left, and is not sent later", () =>
     withLink({ submit: () => undefined }, { window: 1 }, async ({ smsc, link }) => {
       const first = sendOne(link);
       await until("the window is full", () => smsc.submits.length === 1);
@@ -173,89 +173,89 @@ describe("the window", () => {
 });
 
 describe("a carrier that throttles", () => {
-  test("pauses the link, which says so, and then goes on; a whole window of complaints is one", () =>
+  test("pauses the link, which reports it and then continues, and throttling of a whole window counts once", () =>
     withLink(
-      { submit: answering(...Array.from({ length: 5 }, () => STATUS.throttled)) },
+      { submit: respondingWith(...Array.from({ length: 5 }, () => STATUS.throttled)) },
       { window: 5, times: { firstPauseMs: 60 } },
       async ({ smsc, link, host }) => {
         const outcomes = await Promise.all(Array.from({ length: 5 }, () => sendOne(link)));
         for (const outcome of outcomes) {
           assert.ok(outcome.kind === "throttled" && outcome.scope === "link", JSON.stringify(outcome));
-          assert.ok((outcome.retryAfterMs ?? 0) <= 60, "the pause is not longer for being told five times");
+          assert.ok((outcome.retryAfterMs ?? 0) <= 60, "five throttled responses do not make the pause longer");
         }
         assert.deepEqual([link.state?.kind, link.isReady], ["throttled", false]);
         const changes = host.changes;
         const next = sendOne(link);
-        await until("whoever sends is told that it goes on", () => host.changes > changes);
+        await until("the host is notified that the link continues", () => host.changes > changes);
         assert.equal(link.isReady, true);
         idOf(await next);
         assert.equal(link.state?.kind, "connected");
         const last = smsc.submits.map(({ atMs }) => atMs);
-        assert.ok((last[5] ?? 0) - (last[4] ?? 0) >= 55, "nothing left in the pause");
+        assert.ok((last[5] ?? 0) - (last[4] ?? 0) >= 55, "nothing is sent during the pause");
       },
     ));
 
-  test("again and again is asked less and less often", () =>
+  test("repeatedly gets requests at growing intervals", () =>
     withLink(
-      { submit: answering(...Array.from({ length: 4 }, () => STATUS.queueFull)) },
+      { submit: respondingWith(...Array.from({ length: 4 }, () => STATUS.queueFull)) },
       { times: { firstPauseMs: 20, maxPauseMs: 40 } },
       async ({ smsc, link }) => {
         for (let count = 0; count < 4; count += 1) assert.equal((await sendOne(link)).kind, "throttled");
         idOf(await sendOne(link));
         const at = smsc.submits.map(({ atMs }) => atMs);
         const gaps = at.slice(1).map((each, index) => each - (at[index] ?? 0));
-        // 20, then 40 at most, give or take what a timer does.
+        // 20, then at most 40, with the tolerance of a timer.
         [20, 40, 40, 40].forEach((leastMs, index) => assert.ok((gaps[index] ?? 0) >= leastMs - 4, `gap ${index}: ${gaps[index]}`));
       },
     ));
 });
 
 describe("the rate of a link that was throttled", () => {
-  test("is cut to half of what it was, and not only paused", () =>
+  test("is cut to half of its value, and not only paused", () =>
     withLink(
-      { submit: answering(STATUS.throttled) },
+      { submit: respondingWith(STATUS.throttled) },
       { partsPerSecond: 100, window: 50, times: { firstPauseMs: 20 } },
       async ({ smsc, link }) => {
         assert.equal((await sendOne(link)).kind, "throttled");
         const startedAt = performance.now();
         await Promise.all(Array.from({ length: 30 }, async () => idOf(await sendOne(link))));
         const tookMs = (smsc.submits.at(-1)?.atMs ?? 0) - startedAt;
-        // At most ten at once and the others 10 ms each, had it not been cut; 20 ms each, and a little less in time, since it was.
+        // Uncut, at most ten leave immediately and the others every 10 ms. Cut, they leave every 20 ms, and later a little faster.
         assert.ok(tookMs >= 400, `${tookMs} ms`);
       },
     ));
 });
 
 describe("the rate", () => {
-  test("is kept in parts, not in messages", () =>
+  test("counts parts, not messages", () =>
     withLink({}, { partsPerSecond: 50 }, async ({ smsc, link }) => {
       const startedAt = performance.now();
       await Promise.all(Array.from({ length: 7 }, () => sendOne(link, { body: LONG })));
       assert.equal(smsc.submits.length, 21);
-      // Five at once is what the bucket holds; the other sixteen take 20 ms each.
+      // The bucket holds five. The other sixteen take 20 ms each.
       const tookMs = (smsc.submits.at(-1)?.atMs ?? 0) - startedAt;
       assert.ok(tookMs >= 300, `${tookMs} ms`);
     }));
 });
 
-describe("a rate that long texts take a while at", () => {
+describe("a rate that is low for long texts", () => {
   const TWELVE = "a".repeat(153 * 11 + 1);
 
-  test("begins only what can end in time: no message is left half sent, and what has to wait has not left", () =>
+  test("starts only messages that can end in time: no message is sent in part, and waiting messages have not left", () =>
     withLink({}, { partsPerSecond: 40, times: { turnMs: 300, finishMs: 500 } }, async ({ smsc, link }) => {
-      // Ten of them are three seconds' worth; each has half of that.
+      // Ten messages take three seconds. Each has half of that time.
       const limit = AbortSignal.timeout(1_500);
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => sendOne(link, { body: TWELVE }, limit)));
       const kinds = outcomes.map(({ kind }) => kind);
       assert.deepEqual([...new Set(kinds)].toSorted(), ["accepted", "throttled"]);
       const accepted = kinds.filter((kind) => kind === "accepted").length;
-      assert.equal(smsc.submits.length, accepted * 12, "every part at the carrier is of a message that is there as a whole");
+      assert.equal(smsc.submits.length, accepted * 12, "every part at the carrier belongs to a complete message");
     }));
 
-  test("has few messages in hand at a time, whatever the window", () =>
+  test("has few messages in progress at a time, whatever the window", () =>
     withLink({}, { partsPerSecond: 1, window: 100 }, async ({ link }) => assert.equal(link.window, 5)));
 
-  test("refuses what it could never send in the time of one try", () =>
+  test("refuses a message that cannot be sent within the time of one attempt", () =>
     withLink({}, { partsPerSecond: 0.1 }, async ({ smsc, link }) => {
       const outcome = await sendOne(link, { body: TWELVE });
       assert.ok(outcome.kind === "refused" && outcome.isPermanent && outcome.code === "message_too_long", JSON.stringify(outcome));
@@ -264,24 +264,24 @@ describe("a rate that long texts take a while at", () => {
     }));
 });
 
-describe("a link that may be another node's", () => {
-  test("writes nothing from that moment on, gives back what waits for its turn, and goes on when it is ours again", () =>
+describe("a link whose lease may belong to another node", () => {
+  test("writes nothing from that moment on, returns waiting messages, and continues when the lease is ours again", () =>
     withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
       const sends = Array.from({ length: 8 }, () => sendOne(link));
-      await until("some have left", () => smsc.submits.length >= 2);
+      await until("some messages have left", () => smsc.submits.length >= 2);
       host.isLeaseHeld = false;
       const seen = smsc.submits.length;
       assert.equal(link.isReady, false);
       const kinds = (await Promise.all(sends)).map(({ kind }) => kind);
       assert.equal(kinds.filter((kind) => kind === "accepted").length, seen);
-      assert.equal(kinds.filter((kind) => kind === "throttled").length, 8 - seen, "no fault of theirs");
+      assert.equal(kinds.filter((kind) => kind === "throttled").length, 8 - seen, "waiting messages are not refused");
       assert.equal(smsc.submits.length, seen);
       host.isLeaseHeld = true;
       assert.equal(link.isReady, true);
       idOf(await sendOne(link));
     }));
 
-  test("holds the parts of what has begun, and sends them when it is ours again", () =>
+  test("holds the parts of started messages, and sends them when the lease is ours again", () =>
     withLink({}, { partsPerSecond: 20 }, async ({ smsc, link, host }) => {
       const sent = sendOne(link, { body: LONG });
       await until("a part has left", () => smsc.submits.length === 2);

@@ -25,19 +25,19 @@ describe("over TLS", { skip }, () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("a carrier whose certificate is the one we were given is bound to", () =>
+  test("a carrier with the configured certificate is bound", () =>
     withLink({ tls }, { tls: true, tlsCa: tls.cert, tlsServerName: "smsc.example" }, async ({ link }) => {
       idOf(await sendOne(link));
     }));
 
   for (const [what, settings] of [
-    ["signed by nobody we know", () => ({ tlsServerName: "smsc.example" })],
+    ["of an unknown authority", () => ({ tlsServerName: "smsc.example" })],
     ["for another name", () => ({ tlsServerName: "other.example", tlsCa: tls.cert })],
   ] as const)
-    test(`a carrier with a certificate ${what} is not told our password`, async () => {
+    test(`a carrier with a certificate ${what} does not receive our password`, async () => {
       const smsc = await Smsc.start({ tls });
       const link = await smpp.open(settingsFor(smsc, { tls: true, ...settings() }), new LinkHost());
-      await until("it says why", () => link.state?.reason !== null);
+      await until("the link reports the reason", () => link.state?.reason !== null);
       assert.equal(link.state?.kind, "connecting");
       assert.deepEqual(smsc.binds, []);
       await settled(link.close(), "close");

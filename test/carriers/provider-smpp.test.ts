@@ -25,11 +25,11 @@ describeProvider({
   open: (host) => openReady(carrier, host, { times: { responseMs: 500 } }),
   openMute: (host) => openReady(muteCarrier, host, { times: { responseMs: 60_000 } }),
   recipients: RECIPIENTS,
-  // The protocol has no room for it.
+  // The protocol has no field for it.
   givesReferenceBack: false,
 });
 
-test("a pair sends by its transmitter and hears by its receiver", () =>
+test("a pair sends through its transmitter and receives through its receiver", () =>
   withLink({}, { bindMode: "pair" }, async ({ smsc, link, host }) => {
     const boundAs = (command: string) => smsc.sessions.find((session) => session.boundAs === command);
     await until("both are bound", () => smsc.sessions.length === 2 && link.state?.kind === "connected");
@@ -38,18 +38,18 @@ test("a pair sends by its transmitter and hears by its receiver", () =>
     assert.equal(await boundAs("bind_receiver")?.deliver(receiptSm(id)), 0);
     assert.equal(host.receipts[0]?.providerMessageId, id);
     boundAs("bind_receiver")?.socket.destroy();
-    await until("it says that half of it is away", () => link.state?.kind === "connecting");
-    assert.equal(link.isReady, true, "what is sent needs the transmitter only");
+    await until("the link reports that one half is unavailable", () => link.state?.kind === "connecting");
+    assert.equal(link.isReady, true, "sending needs only the transmitter");
   }));
 
-test("nothing of a link is left when it is closed, whatever was under way", async () => {
+test("a closed link leaves nothing open, whatever was in progress", async () => {
   const smsc = await Smsc.start({ submit: () => undefined });
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
   const atFirst = timers();
   const host = new LinkHost().behave("hangs");
   const link = await openReady(smsc, host, { window: 1, partsPerSecond: 1, times: { drainMs: 50 } });
   const sends = [sendOne(link), sendOne(link), sendOne(link)];
-  await until("one was handed over", () => smsc.submits.length === 1);
+  await until("one message was submitted", () => smsc.submits.length === 1);
   void smsc.session.ask({ command: "deliver_sm", short: receiptSm("a") }, 1);
   void smsc.session.ask({ command: "deliver_sm", short: partOfTwo }, 1);
   await host.untilCalled();
@@ -62,7 +62,7 @@ test("nothing of a link is left when it is closed, whatever was under way", asyn
   await smsc.stop();
 });
 
-test("the log has no text, no password and no number", async () => {
+test("the log contains no text, password or number", async () => {
   const lines: string[] = [];
   const smsc = await Smsc.start({ submit: (each, session) => session.refuse(each, 0x08) });
   const host = new LinkHost().behave("rejects");
@@ -72,7 +72,7 @@ test("the log has no text, no password and no number", async () => {
   await smsc.session.deliver(deliverSm({ text: Buffer.from("Their secret text") }));
   await smsc.session.deliver(receiptSm("a"));
   smsc.session.raw(Buffer.alloc(16, 0xff));
-  await until("it was cut", () => smsc.sessions.length > 1);
+  await until("the connection was cut", () => smsc.sessions.length > 1);
   await settled(link.close(), "close");
   await smsc.stop();
   assert.ok(lines.length > 3);

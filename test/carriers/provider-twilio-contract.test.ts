@@ -17,7 +17,7 @@ describeProvider({
   open: async (host) => {
     const carrier = await FakeTwilio.start();
     const door: Door = await Door.open(
-      (request) => twilio.handleRequest?.(settingsFor(carrier.url, door.url()), request, host) ?? Promise.reject(new Error("no answer")),
+      (request) => twilio.handleRequest?.(settingsFor(carrier.url, door.url()), request, host) ?? Promise.reject(new Error("no response")),
     );
     return withCarrier(await twilio.open(settingsFor(carrier.url, door.url()), host), carrier, door);
   },

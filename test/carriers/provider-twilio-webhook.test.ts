@@ -9,7 +9,7 @@ import { FakeTwilio, twilioSignature, TWILIO_SECRETS } from "../support/fakes/tw
 
 const PUBLIC = "https://godwit.example/providers/twilio/main";
 const SETTINGS: TwilioSettings = { ...TWILIO_SECRETS, messagingServiceSid: null, statusCallbackUrl: PUBLIC };
-const TAKEN: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
+const ACKNOWLEDGED: CarrierResponse = { status: 200, contentType: "text/xml; charset=utf-8", body: "<Response></Response>" };
 
 type Fields = Readonly<Record<string, string>>;
 type Call = { fields: Fields; url?: string; signature?: string; settings?: TwilioSettings; host?: LoudHost; method?: string };
@@ -23,57 +23,57 @@ async function call({ fields, url = PUBLIC, settings = SETTINGS, host = new Loud
     headers: { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature },
     body: Buffer.from(new URLSearchParams(fields).toString()),
   };
-  return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no answer");
+  return (await twilio.handleRequest?.(settings, request, host)) ?? assert.fail("no response");
 }
 
-async function told(fields: Fields, url = PUBLIC): Promise<LoudHost> {
+async function hostAfter(fields: Fields, url = PUBLIC): Promise<LoudHost> {
   const host = new LoudHost();
-  assert.deepEqual(await call({ fields, url, host }), TAKEN);
+  assert.deepEqual(await call({ fields, url, host }), ACKNOWLEDGED);
   return host;
 }
 
 const STATUS = { MessageSid: "SM1", MessageStatus: "delivered", To: "+15551234567", From: "+14155550100" };
 const INBOUND = { MessageSid: "SM2", From: "+15551234567", To: "+14155550100", Body: "STOP", SmsStatus: "received", NumMedia: "0" };
 
-test("the signature is HMAC-SHA1 over the address and the fields by name, written out by hand here", async () => {
+test("the signature is HMAC-SHA1 over the URL and the fields in the order of their names", async () => {
   const fields = { b: "2", a: "1", C: "3", MessageSid: "SM1", MessageStatus: "sent" };
   const text = `${PUBLIC}?x=yC3MessageSidSM1MessageStatussenta1b2`;
   const signature = createHmac("sha1", TWILIO_SECRETS.authToken).update(text).digest("base64");
-  assert.deepEqual(await call({ fields, url: `${PUBLIC}?x=y`, signature }), TAKEN);
+  assert.deepEqual(await call({ fields, url: `${PUBLIC}?x=y`, signature }), ACKNOWLEDGED);
 });
 
 for (const [what, signature] of [
-  ["none", ""],
-  ["one of another token", twilioSignature(PUBLIC, STATUS, "another")],
-  ["one of another address", twilioSignature(`${PUBLIC}/`, STATUS)],
-  ["one of other fields", twilioSignature(PUBLIC, { ...STATUS, MessageStatus: "failed" })],
-  ["a short one", twilioSignature(PUBLIC, STATUS).slice(0, -2)],
+  ["missing", ""],
+  ["by another token", twilioSignature(PUBLIC, STATUS, "another")],
+  ["of another URL", twilioSignature(`${PUBLIC}/`, STATUS)],
+  ["of other fields", twilioSignature(PUBLIC, { ...STATUS, MessageStatus: "failed" })],
+  ["too short", twilioSignature(PUBLIC, STATUS).slice(0, -2)],
 ] as const)
-  test(`a call whose signature is ${what} is refused, and nothing is passed on`, async () => {
+  test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
     const host = new LoudHost();
     assert.equal((await call({ fields: STATUS, signature, host })).status, 403);
     assert.deepEqual([host.calls, host.messages], [[], []]);
     assert.ok(!host.lines.includes(TWILIO_SECRETS.authToken));
   });
 
-test("a token that was never set lets nobody in", async () => {
+test("an empty token accepts no call", async () => {
   const settings = { ...SETTINGS, authToken: "" };
   assert.equal((await call({ fields: STATUS, settings, signature: twilioSignature(PUBLIC, STATUS, "") })).status, 403);
 });
 
 for (const [what, settings, signed] of [
-  ["the address that Twilio was given", SETTINGS, `${PUBLIC}?reference=msg_1`],
-  ["that address with what we asked for behind it", SETTINGS, `${PUBLIC}?reference=msg_1#rc=5&rp=5xx,ct,rt`],
-  ["a public address of its own", { ...SETTINGS, publicUrl: "https://sms.example/in" }, "https://sms.example/in?reference=msg_1"],
-  ["the address as it is seen", { ...SETTINGS, statusCallbackUrl: null }, "http://10.0.0.7:8080/providers/twilio/main?reference=msg_1"],
+  ["the callback URL", SETTINGS, `${PUBLIC}?reference=msg_1`],
+  ["the callback URL with its connection options", SETTINGS, `${PUBLIC}?reference=msg_1#rc=5&rp=5xx,ct,rt`],
+  ["a configured public URL", { ...SETTINGS, publicUrl: "https://sms.example/in" }, "https://sms.example/in?reference=msg_1"],
+  ["the URL of the request", { ...SETTINGS, statusCallbackUrl: null }, "http://10.0.0.7:8080/providers/twilio/main?reference=msg_1"],
 ] as const)
-  test(`behind a proxy, a signature over ${what} is right`, async () => {
+  test(`behind a proxy, a signature over ${what} is valid`, async () => {
     const url = "http://10.0.0.7:8080/providers/twilio/main?reference=msg_1";
-    assert.deepEqual(await call({ fields: STATUS, url, settings, signature: twilioSignature(signed, STATUS) }), TAKEN);
+    assert.deepEqual(await call({ fields: STATUS, url, settings, signature: twilioSignature(signed, STATUS) }), ACKNOWLEDGED);
   });
 
-test("a status is a receipt with our reference", async () => {
-  const { receipts } = await told(STATUS, `${PUBLIC}?reference=msg_1`);
+test("a status becomes a receipt with our reference", async () => {
+  const { receipts } = await hostAfter(STATUS, `${PUBLIC}?reference=msg_1`);
   assert.deepEqual(receipts, [
     { providerMessageId: "SM1", reference: "msg_1", status: "delivered", error: null, raw: { sid: "SM1", status: "delivered" } },
   ]);
@@ -86,14 +86,14 @@ for (const [word, ours] of [
   ["failed", "failed"],
   ["read", "read"],
 ] as const)
-  test(`the status ${word} is ${ours}`, async () => {
-    const { receipts } = await told({ ...STATUS, MessageStatus: word });
+  test(`the status ${word} becomes ${ours}`, async () => {
+    const { receipts } = await hostAfter({ ...STATUS, MessageStatus: word });
     assert.equal(receipts[0]?.status, ours);
     assert.equal(receipts[0].error !== null, word === "undelivered" || word === "failed");
   });
 
 for (const word of ["queued", "accepted", "sending", "scheduled", "something_new", "constructor"])
-  test(`the status ${word} is no news`, async () => assert.deepEqual((await told({ ...STATUS, MessageStatus: word })).calls, []));
+  test(`the status ${word} is ignored`, async () => assert.deepEqual((await hostAfter({ ...STATUS, MessageStatus: word })).calls, []));
 
 const ERRORS: readonly (readonly [code: string, ours: string, isPermanent: boolean])[] = [
   ["30001", "throttled_by_carrier", false],
@@ -109,14 +109,14 @@ const ERRORS: readonly (readonly [code: string, ours: string, isPermanent: boole
 ];
 
 for (const [code, ours, isPermanent] of ERRORS)
-  test(`undelivered with ${code} is ${ours}`, async () => {
-    const { receipts } = await told({ ...STATUS, MessageStatus: "undelivered", ErrorCode: code });
+  test(`undelivered with code ${code} is ${ours}`, async () => {
+    const { receipts } = await hostAfter({ ...STATUS, MessageStatus: "undelivered", ErrorCode: code });
     const { error, raw } = receipts[0] ?? assert.fail();
     assert.deepEqual([error?.code, error?.isPermanent, error?.providerCode], [ours, isPermanent, code]);
     assert.deepEqual(raw, { sid: "SM1", status: "undelivered", error_code: code });
   });
 
-test("statuses are passed on as they come, whatever their order, repeated ones too", async () => {
+test("statuses are passed on in the order of their arrival, repeated ones too", async () => {
   const host = new LoudHost();
   for (const word of ["delivered", "sent", "delivered"]) await call({ fields: { ...STATUS, MessageStatus: word }, host });
   assert.deepEqual(
@@ -125,8 +125,8 @@ test("statuses are passed on as they come, whatever their order, repeated ones t
   );
 });
 
-test("what someone writes is passed on, and answered with nothing to do", async () => {
-  const { messages } = await told(INBOUND);
+test("an inbound message is passed on, and the response has no instructions", async () => {
+  const { messages } = await hostAfter(INBOUND);
   assert.deepEqual(messages, [
     { providerMessageId: "SM2", channel: "sms", from: "+15551234567", to: "+14155550100", text: "STOP", inReplyTo: null },
   ]);
@@ -138,14 +138,14 @@ for (const [what, fields, text] of [
   ["nothing", { Body: "" }, ""],
   ["a picture", { Body: "", NumMedia: "1", MediaContentType0: "image/jpeg" }, "[image]"],
   ["a card", { Body: "", NumMedia: "1", MediaContentType0: "text/vcard" }, "[media]"],
-  ["a picture with words", { Body: "My cat", NumMedia: "1", MediaContentType0: "image/jpeg" }, "My cat"],
+  ["a picture with text", { Body: "My cat", NumMedia: "1", MediaContentType0: "image/jpeg" }, "My cat"],
 ] as const)
-  test(`${what} reads ${JSON.stringify(text)}`, async () => {
-    assert.equal((await told({ ...INBOUND, ...fields })).messages[0]?.text, text);
+  test(`${what} has the text ${JSON.stringify(text)}`, async () => {
+    assert.equal((await hostAfter({ ...INBOUND, ...fields })).messages[0]?.text, text);
   });
 
-test("a message to a short number of ours is one", async () => {
-  assert.equal((await told({ ...INBOUND, To: "72345" })).messages[0]?.to, "72345");
+test("a message to a short code is passed on", async () => {
+  assert.equal((await hostAfter({ ...INBOUND, To: "72345" })).messages[0]?.to, "72345");
 });
 
 for (const fields of [
@@ -155,26 +155,26 @@ for (const fields of [
   { ...STATUS, MessageSid: "a\0b" },
   { MessageStatus: "sent" },
 ])
-  test(`a signed call that says nothing (${JSON.stringify(fields)}) is taken, and nothing is passed on`, async () => {
-    const host = await told(fields);
+  test(`a signed call without content (${JSON.stringify(fields)}) is acknowledged and passes nothing on`, async () => {
+    const host = await hostAfter(fields);
     assert.deepEqual([host.calls, host.messages], [[], []]);
   });
 
 test("other methods are refused", async () => assert.equal((await call({ fields: STATUS, method: "GET" })).status, 405));
 
-test("a call is not taken before it is committed: it is to come again", async () => {
+test("a call that cannot be committed is not acknowledged, so that Twilio repeats it", async () => {
   for (const fields of [STATUS, INBOUND]) {
     const host = new LoudHost();
     host.behave("rejects");
     assert.equal((await call({ fields, host })).status, 503);
     host.behave("takes");
-    assert.deepEqual(await call({ fields, host }), TAKEN);
+    assert.deepEqual(await call({ fields, host }), ACKNOWLEDGED);
     assert.equal(host.receipts.length + host.messages.length, 1);
     for (const word of ["STOP", "5551234567", TWILIO_SECRETS.authToken]) assert.ok(!host.lines.includes(word), word);
   }
 });
 
-test("all of it goes over a socket, too", async () => {
+test("statuses and messages arrive over a real socket", async () => {
   const host = new LoudHost();
   const carrier = await FakeTwilio.start();
   const door = await Door.open(

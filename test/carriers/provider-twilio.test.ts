@@ -31,7 +31,7 @@ async function onLink(run: (rig: Rig) => Promise<void>, fields: Partial<TwilioSe
 const send = (connection: Connection, fields: OutgoingFields = {}): Promise<SendOutcome> =>
   settled(connection.send(outgoing({ recipient: TO, sender: "+14155550100", ...fields }), never), "a send");
 
-/** What the carrier saw of a message. */
+/** The request that the carrier received for a message. */
 async function formOf(fields: OutgoingFields, settings: Partial<TwilioSettings> = {}): Promise<Record<string, string>> {
   let form: Record<string, string> = {};
   await onLink(async ({ carrier, connection }) => {
@@ -41,8 +41,8 @@ async function formOf(fields: OutgoingFields, settings: Partial<TwilioSettings> 
   return form;
 }
 
-test("a message goes out as a form, with our id in the address to be called back", async () => {
-  // Nobody listens there: what is reported goes nowhere.
+test("a message is sent as a form, with our id in the callback URL", async () => {
+  // The port is closed, so reports are lost.
   const statusCallbackUrl = "http://127.0.0.1:1/providers/twilio/main";
   await onLink(
     async ({ carrier, connection }) => {
@@ -67,7 +67,7 @@ test("a message goes out as a form, with our id in the address to be called back
   );
 });
 
-test("what has no sender goes by the messaging service, where there is one", async () => {
+test("a message without a sender is sent through the messaging service, if one is configured", async () => {
   const service = { messagingServiceSid: "MG01" };
   assert.deepEqual(
     [await formOf({ sender: null }, service), await formOf({}, service), await formOf({ sender: null })].map((form) => [
@@ -83,10 +83,10 @@ test("what has no sender goes by the messaging service, where there is one", asy
 });
 
 for (const [what, afterMs, seconds] of [
-  ["is over", -1_000, "1"],
-  ["is days away", 200_000_000, "36000"],
+  ["has ended", -1_000, "1"],
+  ["ends in days", 200_000_000, "36000"],
 ] as const)
-  test(`a message whose time ${what} is valid for ${seconds} s`, async () => {
+  test(`a message whose time to live ${what} is valid for ${seconds} s`, async () => {
     assert.equal((await formOf({ expiresAtMs: Date.now() + afterMs }))["ValidityPeriod"], seconds);
   });
 
@@ -114,13 +114,13 @@ const ROWS: readonly Row[] = [
   [21606, 400, "refused invalid_sender"],
   [21617, 400, "refused rejected_by_carrier"],
   [99999, 400, "refused rejected_by_carrier"],
-  [20500, 500, "refused carrier_unavailable for now"],
-  [20503, 503, "refused carrier_unavailable for now"],
+  [20500, 500, "refused carrier_unavailable temporarily"],
+  [20503, 503, "refused carrier_unavailable temporarily"],
 ];
 
-const inWords = (outcome: SendOutcome, kind: string | undefined): string => {
+const summary = (outcome: SendOutcome, kind: string | undefined): string => {
   if (outcome.kind === "throttled") return kind === "paused" ? kind : outcome.kind;
-  return outcome.kind === "refused" ? `refused ${outcome.code}${outcome.isPermanent ? "" : " for now"}` : outcome.kind;
+  return outcome.kind === "refused" ? `refused ${outcome.code}${outcome.isPermanent ? "" : " temporarily"}` : outcome.kind;
 };
 
 for (const [code, status, expected] of ROWS)
@@ -128,21 +128,21 @@ for (const [code, status, expected] of ROWS)
     onLink(async ({ carrier, connection }) => {
       carrier.plays.set(TO, twilioError(code, status));
       const outcome = await send(connection);
-      assert.equal(inWords(outcome, connection.state?.kind), expected);
+      assert.equal(summary(outcome, connection.state?.kind), expected);
       assert.ok((outcome.kind === "refused" || outcome.kind === "throttled") && outcome.providerCode === String(code));
-      assert.ok(!JSON.stringify(outcome).includes("as Twilio says it"), "Twilio's words quote numbers");
+      assert.ok(!JSON.stringify(outcome).includes("as Twilio says it"), "Twilio's error text quotes numbers");
     }));
 
 const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
-  ["no answer in time", { kind: "is silent" }],
-  ["an answer that is too slow", { kind: "answers", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
+  ["no response in time", { kind: "is silent" }],
+  ["a response that is too slow", { kind: "answers", status: 201, body: '{"sid":"SM1"}', afterMs: 2_000 }],
   ["a connection that ends", { kind: "cuts" }],
-  ["an answer that is not HTTP", { kind: "babbles" }],
-  ["a yes that breaks off", { kind: "breaks off", status: 201, body: '{"sid":' }],
-  ["a yes without a SID", { kind: "answers", status: 201, body: '{"sid":null}' }],
-  ["a yes that is not JSON", { kind: "answers", status: 201, body: "<html>" }],
+  ["a response that is not HTTP", { kind: "babbles" }],
+  ["a truncated success response", { kind: "breaks off", status: 201, body: '{"sid":' }],
+  ["a success response without a SID", { kind: "answers", status: 201, body: '{"sid":null}' }],
+  ["a success response that is not JSON", { kind: "answers", status: 201, body: "<html>" }],
   ["a gateway's 502", { kind: "answers", status: 502, body: "<html>Bad gateway</html>" }],
-  ["a 500 without words", { kind: "answers", status: 500, body: "" }],
+  ["an empty 500", { kind: "answers", status: 500, body: "" }],
   ["a 500 without a code", { kind: "answers", status: 500, body: '{"message":"upstream"}' }],
 ];
 
@@ -157,7 +157,7 @@ for (const [what, play] of UNKNOWN)
       { timeoutMs: 300 },
     ));
 
-test("where nobody listens, nothing has left: it is tried again", () =>
+test("when the port is closed, nothing has left and the refusal is temporary", () =>
   onLink(
     async ({ connection }) => {
       const outcome = await send(connection);
@@ -166,26 +166,26 @@ test("where nobody listens, nothing has left: it is tried again", () =>
     { baseUrl: "http://127.0.0.1:1" },
   ));
 
-test("what Retry-After says is how long the link waits", () =>
+test("the link waits for the time in Retry-After", () =>
   onLink(async ({ carrier, connection }) => {
     carrier.plays.set(TO, twilioError(20429, 429, { "retry-after": "3" }));
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 3_000, providerCode: "20429" });
   }));
 
-test("the rate counts parts", () =>
+test("the rate counts segments", () =>
   onLink(
     async ({ carrier, connection }) => {
       const long = { body: "a".repeat(400) };
       const startedAt = performance.now();
       await Promise.all([send(connection, long), send(connection, long), send(connection, { body: "short" }), send(connection)]);
       const took = Math.max(...carrier.server.seen.map(({ atMs }) => atMs)) - startedAt;
-      // Three parts, three parts and one before the last, at 20 a second.
+      // Three segments, three segments and one before the last, at 20 per second.
       assert.ok(took >= 300, `took ${took} ms`);
     },
     { partsPerSecond: 20 },
   ));
 
-test("what waits for its turn when the link becomes another node's is not sent, and is no worse for it", () =>
+test("a message that waits for the rate when another node gets the link is not sent and not refused", () =>
   onLink(
     async ({ carrier, connection, host }) => {
       const sends = [send(connection), send(connection), send(connection)];
@@ -207,7 +207,7 @@ test("nothing is open after close", () =>
     assert.ok(areGone);
   }));
 
-test("the log has neither a secret, nor a text, nor a number", () =>
+test("the log contains no secret, text or number", () =>
   onLink(
     async ({ carrier, connection, host }) => {
       for (const play of [twilioError(21211), { kind: "cuts" }, twilioError(20003, 401)] as const) {

@@ -6,8 +6,8 @@ import { ANOTHER, onLink, send, TO } from "../support/fakes/graph-link.ts";
 import type { Play } from "../support/fakes/http-carrier.ts";
 import type { OutgoingFields } from "../support/recording-host.ts";
 
-/** What becomes of a message that is answered so, what the link makes of it, and how often the carrier saw the message. */
-async function answered(play: Play, fields: OutgoingFields = {}): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
+/** Sends a message to a carrier that responds as given. Returns the outcome, the state of the link, and the number of requests. */
+async function sendTo(play: Play, fields: OutgoingFields = {}): Promise<{ outcome: SendOutcome; state: LinkState; seen: number }> {
   let result: { outcome: SendOutcome; state: LinkState; seen: number } | undefined;
   await onLink(
     async ({ graph, connection }) => {
@@ -25,15 +25,15 @@ async function answered(play: Play, fields: OutgoingFields = {}): Promise<{ outc
 
 type Row = readonly [codes: readonly number[], expected: string, status?: number];
 
-/** The table of the errors, row by row. */
+/** The error codes with their outcomes. */
 const ROWS: readonly Row[] = [
   [[4, 80007, 130429, 133016, 131057], "throttled link"],
   [[999_999], "throttled link", 429],
   [[131056], "throttled recipient"],
   [[131048, 131064, 368], "paused"],
-  [[131000, 131016, 131053, 1, 2], "refused carrier_unavailable for now"],
-  [[999_999], "refused carrier_unavailable for now", 500],
-  [[999_999], "refused carrier_unavailable for now", 503],
+  [[131000, 131016, 131053, 1, 2], "refused carrier_unavailable temporarily"],
+  [[999_999], "refused carrier_unavailable temporarily", 500],
+  [[999_999], "refused carrier_unavailable temporarily", 503],
   [[131047], "refused service_window_closed"],
   [[131026], "refused recipient_not_on_whatsapp"],
   [[131021], "refused invalid_destination"],
@@ -48,41 +48,41 @@ const ROWS: readonly Row[] = [
   [[190], "paused", 401],
 ];
 
-function inWords(outcome: SendOutcome, { kind }: LinkState): string {
+function summary(outcome: SendOutcome, { kind }: LinkState): string {
   if (kind === "paused" && outcome.kind === "throttled") return "paused";
   if (outcome.kind === "throttled") return `throttled ${outcome.scope}`;
-  if (outcome.kind === "refused") return `refused ${outcome.code}${outcome.isPermanent ? "" : " for now"}`;
+  if (outcome.kind === "refused") return `refused ${outcome.code}${outcome.isPermanent ? "" : " temporarily"}`;
   return outcome.kind;
 }
 
 for (const [codes, expected, status = 400] of ROWS)
   for (const code of codes)
     test(`code ${code} with HTTP ${status} is ${expected}`, async () => {
-      const { outcome, state, seen } = await answered(graphError(code, status));
-      assert.equal(inWords(outcome, state), expected);
+      const { outcome, state, seen } = await sendTo(graphError(code, status));
+      assert.equal(summary(outcome, state), expected);
       assert.equal(seen, 1);
       assert.ok((outcome.kind === "refused" || outcome.kind === "throttled") && outcome.providerCode === String(code));
-      assert.ok(!JSON.stringify([outcome, state]).includes("as Meta says it"), "Meta's words may quote a secret");
+      assert.ok(!JSON.stringify([outcome, state]).includes("as Meta says it"), "Meta's error text may quote a secret");
     });
 
-test("an unknown code that Meta calls transient is tried again", async () => {
-  const { outcome, state } = await answered(graphError(999_999, 400, { is_transient: true }));
-  assert.equal(inWords(outcome, state), "refused carrier_unavailable for now");
+test("an unknown code that Meta marks as transient is a temporary refusal", async () => {
+  const { outcome, state } = await sendTo(graphError(999_999, 400, { is_transient: true }));
+  assert.equal(summary(outcome, state), "refused carrier_unavailable temporarily");
 });
 
-test("too much for one recipient keeps all of its messages back, however often they were tried, and holds up nobody else", () =>
+test("throttling for one recipient stops all messages to that recipient, whatever their attempts, and no others", () =>
   onLink(async ({ graph, connection }) => {
     graph.plays.set(TO, graphError(131056));
     const first = await send(connection, { attempt: 9 });
     assert.deepEqual(first, { kind: "throttled", scope: "recipient", retryAfterMs: 4_000, providerCode: "131056" });
     const second = await send(connection);
     assert.ok(second.kind === "throttled" && second.scope === "recipient" && (second.retryAfterMs ?? 0) > 3_000, JSON.stringify(second));
-    assert.equal(graph.server.seen.length, 1, "it is not asked meanwhile");
+    assert.equal(graph.server.seen.length, 1, "the carrier receives no request meanwhile");
     assert.equal(connection.state?.kind, "connected");
     assert.equal((await send(connection, { recipient: ANOTHER })).kind, "accepted");
   }));
 
-test("too much for one recipient again and again waits 4^n seconds, an hour at most, until one is taken", (context) =>
+test("repeated throttling for one recipient waits 4^n seconds, at most an hour, until a message is accepted", (context) =>
   onLink(async ({ graph, connection }) => {
     const waits: unknown[] = [];
     let nowMs = performance.now();
@@ -101,7 +101,7 @@ test("too much for one recipient again and again waits 4^n seconds, an hour at m
     assert.deepEqual(waits, [4_000, 16_000, 64_000, 256_000, 1_024_000, 3_600_000, 3_600_000, "accepted", 4_000]);
   }));
 
-test("what Retry-After says is how long the link waits, and until then nothing is sent", () =>
+test("the link waits for the time in Retry-After and sends nothing until then", () =>
   onLink(async ({ graph, connection, host }) => {
     graph.plays.set(TO, { ...graphError(130429, 429), headers: { "retry-after": "7" } } as Play);
     assert.deepEqual(await send(connection), { kind: "throttled", scope: "link", retryAfterMs: 7_000, providerCode: "130429" });
@@ -112,7 +112,7 @@ test("what Retry-After says is how long the link waits, and until then nothing i
     assert.equal(host.changes, 1);
   }));
 
-test("an account that is blocked pauses the link, says why, and lets one message at a time find out more", () =>
+test("a blocked account pauses the link, reports the reason, and allows one message at a time as a probe", () =>
   onLink(async ({ graph, connection, host }) => {
     assert.equal(connection.window, 80);
     graph.plays.set(TO, { ...graphError(190, 401), afterMs: 50 } as Play);
@@ -124,17 +124,17 @@ test("an account that is blocked pauses the link, says why, and lets one message
     const next = await send(connection, { recipient: ANOTHER });
     assert.ok(next.kind === "throttled" && (next.retryAfterMs ?? 0) > 170_000);
     assert.equal(graph.server.seen.length, 3);
-    assert.equal(host.changes, 1, "told once");
+    assert.equal(host.changes, 1, "the change is reported once");
     assert.equal(host.lines.match(/"level":50/g)?.length, 1, "one alert");
   }));
 
-test("a pause is over when a message is taken again, and not before its time", (context) =>
+test("a pause ends when a message is accepted again, and not before its time", (context) =>
   onLink(async ({ graph, connection, host }) => {
     graph.plays.set(TO, graphError(131048));
     await send(connection);
     const now = performance.now.bind(performance);
     const clock = context.mock.method(performance, "now", () => now() + 181_000);
-    assert.equal((await send(connection)).kind, "throttled", "asked again, and still not taken");
+    assert.equal((await send(connection)).kind, "throttled", "requested again and still refused");
     assert.equal(graph.server.seen.length, 2);
     assert.equal(connection.window, 1);
     clock.mock.mockImplementation(() => now() + 362_000);
@@ -144,7 +144,7 @@ test("a pause is over when a message is taken again, and not before its time", (
     assert.equal(host.changes, 2);
   }));
 
-test("what was asked before a pause does not end it", () =>
+test("the response to a request from before a pause does not end the pause", () =>
   onLink(async ({ graph, connection }) => {
     graph.plays.set(ANOTHER, { kind: "answers", status: 200, body: '{"messages":[{"id":"wamid.1"}]}', afterMs: 200 });
     graph.plays.set(TO, graphError(190));
@@ -154,7 +154,7 @@ test("what was asked before a pause does not end it", () =>
     assert.equal(connection.state?.kind, "paused");
   }));
 
-test("what waits for its turn when the carrier asks for less is not sent", () =>
+test("a message that waits for the rate is not sent when the carrier throttles", () =>
   onLink(
     async ({ graph, connection }) => {
       graph.plays.set(TO, { ...graphError(130429), headers: { "retry-after": "9" } } as Play);
@@ -166,36 +166,36 @@ test("what waits for its turn when the carrier asks for less is not sent", () =>
   ));
 
 const UNKNOWN: readonly (readonly [what: string, play: Play])[] = [
-  ["no answer in time", { kind: "is silent" }],
-  ["an answer that is too slow", { kind: "answers", status: 200, body: "{}", afterMs: 4_000 }],
+  ["no response in time", { kind: "is silent" }],
+  ["a response that is too slow", { kind: "answers", status: 200, body: "{}", afterMs: 4_000 }],
   ["a connection that ends after the request", { kind: "cuts" }],
-  ["an answer that is not HTTP", { kind: "babbles" }],
-  ["a yes that breaks off", { kind: "breaks off", status: 200, body: '{"messages":[' }],
-  ["a yes without an id", { kind: "answers", status: 200, body: '{"messages":[{}]}' }],
-  ["a yes that is not JSON", { kind: "answers", status: 200, body: "<html>" }],
-  ["a yes without words", { kind: "answers", status: 200, body: "" }],
-  ["a yes without end", { kind: "answers", status: 200, body: `${" ".repeat(1_000_000)}{"messages":[{"id":"wamid.1"}]}` }],
+  ["a response that is not HTTP", { kind: "babbles" }],
+  ["a truncated success response", { kind: "breaks off", status: 200, body: '{"messages":[' }],
+  ["a success response without an id", { kind: "answers", status: 200, body: '{"messages":[{}]}' }],
+  ["a success response that is not JSON", { kind: "answers", status: 200, body: "<html>" }],
+  ["an empty success response", { kind: "answers", status: 200, body: "" }],
+  ["an oversized success response", { kind: "answers", status: 200, body: `${" ".repeat(1_000_000)}{"messages":[{"id":"wamid.1"}]}` }],
   ["a gateway's 502", { kind: "answers", status: 502, body: "<html>Bad gateway</html>" }],
-  ["a 503 without words", { kind: "answers", status: 503, body: "" }],
-  ["a 500 that breaks off", { kind: "breaks off", status: 500, body: '{"error":{"code":1' }],
-  ["a 500 with JSON of somebody else", { kind: "answers", status: 500, body: '{"error":"upstream"}' }],
-  ["a 408 of something in between", { kind: "answers", status: 408, body: "" }],
+  ["an empty 503", { kind: "answers", status: 503, body: "" }],
+  ["a truncated 500", { kind: "breaks off", status: 500, body: '{"error":{"code":1' }],
+  ["a 500 with JSON that is not Meta's", { kind: "answers", status: 500, body: '{"error":"upstream"}' }],
+  ["a 408 of a proxy", { kind: "answers", status: 408, body: "" }],
 ];
 
 for (const [what, play] of UNKNOWN)
   test(`${what} is an unknown outcome, and nothing is sent twice`, async () => {
-    const { outcome, seen } = await answered(play);
+    const { outcome, seen } = await sendTo(play);
     assert.equal(outcome.kind, "unknown", JSON.stringify(outcome));
     assert.equal(seen, 1);
   });
 
-test("a connection that ends before the request was read is an unknown outcome too: bytes may have left", () =>
+test("a connection that ends before the request is read is an unknown outcome too, because bytes may have left", () =>
   onLink(async ({ graph, connection }) => {
     graph.server.isHasty = true;
     assert.equal((await send(connection)).kind, "unknown");
   }));
 
-test("a carrier that ends every connection at once gets nothing twice, and the send ends in its time", () =>
+test("a carrier that ends every connection immediately gets nothing twice, and the attempt ends in time", () =>
   onLink(
     async ({ graph, connection }) => {
       graph.server.isHostile = true;
@@ -206,7 +206,7 @@ test("a carrier that ends every connection at once gets nothing twice, and the s
     { timeoutMs: 500 },
   ));
 
-test("a kept connection that the carrier ends in between is never a message sent twice", () =>
+test("a kept-alive connection that the carrier ends never causes a message to be sent twice", () =>
   onLink(async ({ graph, connection }) => {
     for (let round = 0; round < 20; round += 1) {
       graph.plays.set(TO, round % 2 === 0 ? { kind: "cuts" } : graphError(131026));
@@ -226,16 +226,16 @@ const WORDLESS: readonly (readonly [status: number, expected: string])[] = [
 ];
 
 for (const [status, expected] of WORDLESS)
-  test(`HTTP ${status} without Meta's words is ${expected}`, async () => {
-    const { outcome, state } = await answered({ kind: "answers", status, body: "<html>", headers: { location: "http://127.0.0.1:1/" } });
-    assert.equal(inWords(outcome, state), expected);
+  test(`HTTP ${status} without Meta's error is ${expected}`, async () => {
+    const { outcome, state } = await sendTo({ kind: "answers", status, body: "<html>", headers: { location: "http://127.0.0.1:1/" } });
+    assert.equal(summary(outcome, state), expected);
   });
 
 for (const [what, baseUrl] of [
-  ["nobody listens", "http://127.0.0.1:1"],
-  ["the name is not known", "http://graph.invalid"],
+  ["the port is closed", "http://127.0.0.1:1"],
+  ["the host name is unknown", "http://graph.invalid"],
 ] as const)
-  test(`where ${what}, nothing has left: it is tried again`, () =>
+  test(`when ${what}, nothing has left and the refusal is temporary`, () =>
     onLink(
       async ({ connection }) => {
         const outcome = await send(connection);

@@ -17,7 +17,9 @@ describeProvider({
   open: async (host) => {
     const graph = await FakeGraph.start();
     const settings = settingsFor(graph.url);
-    const door = await Door.open((request) => whatsapp.handleRequest?.(settings, request, host) ?? Promise.reject(new Error("no answer")));
+    const door = await Door.open(
+      (request) => whatsapp.handleRequest?.(settings, request, host) ?? Promise.reject(new Error("no response")),
+    );
     graph.webhookUrl = door.url();
     return withCarrier(await whatsapp.open(settings, host), graph, door);
   },

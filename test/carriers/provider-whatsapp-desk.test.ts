@@ -1,4 +1,4 @@
-/** The desk of a WhatsApp business account: what it hands in, what it reads, and what it makes of refusals. */
+/** The client of a WhatsApp business account: submissions, lists, deletions, and the handling of errors. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../../src/lib/log.ts";
@@ -18,13 +18,13 @@ const settingsFor = (baseUrl: string, wabaId: string | null = WABA_ID): WhatsApp
   wabaId,
 });
 
-async function atDesk(run: (desk: BusinessAccountClient, graph: FakeGraph) => Promise<void>): Promise<void> {
+async function withAccount(run: (account: BusinessAccountClient, graph: FakeGraph) => Promise<void>): Promise<void> {
   const graph = await FakeGraph.start();
-  const desk = whatsapp.openBusinessAccount?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no desk");
+  const account = whatsapp.openBusinessAccount?.(settingsFor(graph.url), createLog("silent").log) ?? assert.fail("no business account");
   try {
-    await run(desk, graph);
+    await run(account, graph);
   } finally {
-    await desk.close();
+    await account.close();
     await graph.close();
   }
 }
@@ -41,7 +41,7 @@ const template = (fields: Partial<ReviewableTemplate> = {}): ReviewableTemplate 
   ...fields,
 });
 
-test("links to one business account name it alike, and a link without one has none", () => {
+test("links to the same business account have the same account name, and a link without one has none", () => {
   const accountOf = (baseUrl: string | undefined, wabaId: string | null) =>
     whatsapp.businessAccountName?.({ ...settingsFor("", wabaId), ...(baseUrl === undefined ? {} : { baseUrl }) });
   assert.equal(accountOf("https://graph.facebook.com/", "7"), accountOf("https://graph.facebook.com", "7"));
@@ -51,10 +51,10 @@ test("links to one business account name it alike, and a link without one has no
   assert.equal(accountOf("https://graph.facebook.com", null), undefined);
 });
 
-describe("what is handed in", () => {
-  test("goes to the business account, as JSON with the token", () =>
-    atDesk(async (desk, graph) => {
-      const outcome = await desk.submit(template(), undefined, never);
+describe("a submitted template", () => {
+  test("is sent to the business account, as JSON with the token", () =>
+    withAccount(async (account, graph) => {
+      const outcome = await account.submit(template(), undefined, never);
       assert.deepEqual(outcome, { kind: "submitted", id: graph.templates.all[0]?.id, status: "pending" });
       const [seen] = graph.server.seen;
       assert.deepEqual([seen?.method, seen?.path], ["POST", `/v23.0/${WABA_ID}/message_templates`]);
@@ -67,16 +67,16 @@ describe("what is handed in", () => {
       });
     }));
 
-  test("may be approved at once", () =>
-    atDesk(async (desk, graph) => {
+  test("may be approved immediately", () =>
+    withAccount(async (account, graph) => {
       graph.templates.firstStatus = "APPROVED";
-      const outcome = await desk.submit(template(), undefined, never);
+      const outcome = await account.submit(template(), undefined, never);
       assert.equal(outcome.kind === "submitted" && outcome.status, "approved");
     }));
 
-  test("counts each part's numbers from one, and has an example for each", () =>
-    atDesk(async (desk, graph) => {
-      await desk.submit(
+  test("numbers the variables of each component from one, with an example for each", () =>
+    withAccount(async (account, graph) => {
+      await account.submit(
         template({ header: "No. {{2}}", body: "{{4}} and {{1}} and {{3}}", examples: { "1": "a", "4": "d" } }),
         undefined,
         never,
@@ -88,9 +88,9 @@ describe("what is handed in", () => {
     }));
 
   test("has buttons of every kind", () =>
-    atDesk(async (desk, graph) => {
+    withAccount(async (account, graph) => {
       const button = { url: null, phone_number: null };
-      await desk.submit(
+      await account.submit(
         template({
           buttons: [
             { ...button, type: "quick_reply", text: "Yes" },
@@ -111,10 +111,10 @@ describe("what is handed in", () => {
       });
     }));
 
-  test("for a code has WhatsApp's text and a button that copies it", () =>
-    atDesk(async (desk, graph) => {
+  test("for a code has WhatsApp's text and a button that copies the code", () =>
+    withAccount(async (account, graph) => {
       const code = template({ name: "code", category: "authentication", body: "{{code}} is it" });
-      assert.equal((await desk.submit(code, undefined, never)).kind, "submitted");
+      assert.equal((await account.submit(code, undefined, never)).kind, "submitted");
       assert.deepEqual(JSON.parse(graph.server.seen[0]?.body ?? ""), {
         name: "code",
         language: "en",
@@ -125,22 +125,22 @@ describe("what is handed in", () => {
         ],
       });
       for (const fields of [{ body: "none" }, { body: "{{a}} {{b}}" }, { footer: "x" }, { header: "x" }] as const) {
-        const outcome = await desk.submit({ ...code, ...fields }, undefined, never);
+        const outcome = await account.submit({ ...code, ...fields }, undefined, never);
         assert.ok(outcome.kind === "refused" && outcome.reason.includes("one variable"), JSON.stringify(outcome));
       }
-      assert.equal(graph.server.seen.length, 1, "what cannot be is not sent");
+      assert.equal(graph.server.seen.length, 1, "an invalid template is not sent");
     }));
 
-  test("in place of another changes that one, and its category only while it may", () =>
-    atDesk(async (desk, graph) => {
+  test("that replaces another edits it, and its category only while that is permitted", () =>
+    withAccount(async (account, graph) => {
       for (const [status, category] of [
         ["APPROVED", undefined],
         ["REJECTED", "MARKETING"],
       ] as const) {
         const made = graph.templates.add({ name: `order_${status.toLowerCase()}`, status });
-        const listed = await desk.list(never);
+        const listed = await account.list(never);
         const before = listed.kind === "listed" ? listed.templates.find(({ id }) => id === made.id) : undefined;
-        const outcome = await desk.submit(template({ name: made.name, category: "marketing", body: "Other" }), before, never);
+        const outcome = await account.submit(template({ name: made.name, category: "marketing", body: "Other" }), before, never);
         assert.deepEqual(outcome, { kind: "submitted", id: made.id, status: "pending" });
         const seen = graph.server.seen.at(-1);
         assert.equal(seen?.path, `/v23.0/${made.id}`);
@@ -156,7 +156,7 @@ const OTP = { type: "BUTTONS", buttons: [{ type: "URL", text: "Copy", url: "http
 const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, content: Partial<ReviewableContent> | undefined])[] = [
   ["a text", { components: [{ type: "BODY", text: "Hello" }] }, { body: "Hello" }],
   [
-    "numbers of header and body, one after the other",
+    "numbered variables of header and body, in sequence",
     {
       components: [
         { type: "HEADER", format: "TEXT", text: "No. {{1}}", example: { header_text: ["A-17"] } },
@@ -166,7 +166,7 @@ const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, co
     { header: "No. {{1}}", body: "{{3}} and {{2}}", examples: { "1": "A-17", "2": "one", "3": "two" } },
   ],
   [
-    "names, which are the same in both",
+    "named variables, the same in both",
     {
       parameter_format: "NAMED",
       components: [
@@ -214,7 +214,7 @@ const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, co
     { category: "authentication", body: "*{{1}}* is your code.", footer: "10 minutes" },
   ],
   [
-    "a picture above it",
+    "a picture as header",
     {
       components: [
         { type: "HEADER", format: "IMAGE" },
@@ -253,23 +253,23 @@ const READ: readonly (readonly [what: string, fields: Partial<GraphTemplate>, co
     },
     undefined,
   ],
-  ["no text at all", { components: [] }, undefined],
+  ["no text", { components: [] }, undefined],
   ["another category", { category: "SOMETHING" }, undefined],
-  ["a language that leads elsewhere", { language: "prs_AF" }, undefined],
+  ["a language without a counterpart", { language: "prs_AF" }, undefined],
   ["a code without its button", { category: "AUTHENTICATION", components: [{ type: "BODY", text: "{{1}}" }] }, undefined],
 ];
 
-describe("what is listed", () => {
+describe("a listed template", () => {
   for (const [what, fields, content] of READ)
-    test(`with ${what} is ${content === undefined ? "there without content" : "in our words"}`, () =>
-      atDesk(async (desk, graph) => {
+    test(`with ${what} is ${content === undefined ? "listed without content" : "translated to our format"}`, () =>
+      withAccount(async (account, graph) => {
         graph.templates.add({ name: "order", ...fields });
-        const listed = await desk.list(never);
+        const listed = await account.list(never);
         assert.ok(listed.kind === "listed" && listed.isComplete);
         assert.equal(listed.templates.length, 1);
         const read = listed.templates[0]?.template;
         assert.deepEqual(read, content && template({ language: "en", ...content }));
-        if (read !== undefined) assert.ok(desk.isSame(read, read));
+        if (read !== undefined) assert.ok(account.isSame(read, read));
       }));
 
   for (const [status, fields, ours] of [
@@ -285,17 +285,17 @@ describe("what is listed", () => {
     ["PENDING_DELETION", {}, ["deleted", "It was deleted at WhatsApp."]],
   ] as const)
     test(`as ${status} is ${ours[0]}`, () =>
-      atDesk(async (desk, graph) => {
+      withAccount(async (account, graph) => {
         graph.templates.add({ name: "order", status, ...fields });
-        const listed = await desk.list(never);
+        const listed = await account.list(never);
         const [one] = listed.kind === "listed" ? listed.templates : [];
         assert.deepEqual([one?.status, one?.reason], ours);
       }));
 
-  test("by pages is read whole", () =>
-    atDesk(async (desk, graph) => {
+  test("is read from every page", () =>
+    withAccount(async (account, graph) => {
       for (let count = 0; count < 250; count += 1) graph.templates.add({ name: `order_${count}` });
-      const listed = await desk.list(never);
+      const listed = await account.list(never);
       assert.ok(listed.kind === "listed" && listed.isComplete);
       assert.equal(new Set(listed.templates.map(({ name }) => name)).size, 250);
       assert.deepEqual(
@@ -304,8 +304,8 @@ describe("what is listed", () => {
       );
     }));
 
-  test("without an end is not followed for ever, and junk is left", () =>
-    atDesk(async (desk, graph) => {
+  test("is ignored when it is malformed, and endless pages are not followed for ever", () =>
+    withAccount(async (account, graph) => {
       graph.templates.junk = [
         null,
         7,
@@ -315,7 +315,7 @@ describe("what is listed", () => {
         { id: "1", name: "x\0", language: "en" },
         { id: 7, name: "fine", language: "en", status: "PENDING" },
       ];
-      const listed = await desk.list(never);
+      const listed = await account.list(never);
       assert.ok(listed.kind === "listed" && !listed.isComplete);
       assert.deepEqual(
         listed.templates.map(({ id, name }) => [id, name]),
@@ -327,7 +327,7 @@ describe("what is listed", () => {
         status: 200,
         body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: String((pages += 1)) } } }),
       });
-      const endless = await desk.list(never);
+      const endless = await account.list(never);
       assert.ok(endless.kind === "listed" && !endless.isComplete);
       assert.ok(pages <= 100, `${pages} pages`);
       graph.templates.play = () => ({
@@ -335,105 +335,111 @@ describe("what is listed", () => {
         status: 200,
         body: JSON.stringify({ data: [], paging: { next: "x", cursors: { after: "same" } } }),
       });
-      const circle = await desk.list(never);
+      const circle = await account.list(never);
       assert.ok(circle.kind === "listed" && !circle.isComplete);
     }));
 
   test("may be large", () =>
-    atDesk(async (desk, graph) => {
+    withAccount(async (account, graph) => {
       for (let count = 0; count < 100; count += 1)
         graph.templates.add({ name: `order_${count}`, components: [{ type: "BODY", text: "x".repeat(5_000) }] });
-      const listed = await desk.list(never);
+      const listed = await account.list(never);
       assert.equal(listed.kind === "listed" && listed.templates.length, 100);
     }));
 });
 
 const answers = (status: number, body: string, headers: Record<string, string> = {}): Play => ({ kind: "answers", status, body, headers });
 const TROUBLES: readonly (readonly [what: string, play: Play, kind: string])[] = [
-  ["an access token that is over", graphError(190, 401), "blocked"],
-  ["a permission that is missing", graphError(200, 403), "blocked"],
-  ["an account that is not there", graphError(100, 400, { error_subcode: 33 }), "blocked"],
-  ["another base URL", answers(404, "<html>"), "blocked"],
+  ["an expired access token", graphError(190, 401), "blocked"],
+  ["a missing permission", graphError(200, 403), "blocked"],
+  ["an unknown account", graphError(100, 400, { error_subcode: 33 }), "blocked"],
+  ["a wrong base URL", answers(404, "<html>"), "blocked"],
   ["too many calls", graphError(80008, 400), "throttled"],
   ["too many calls of the app", graphError(4, 400), "throttled"],
   ["a gateway's 429", answers(429, "", { "retry-after": "7" }), "throttled"],
-  ["trouble there", graphError(2, 500), "unavailable"],
+  ["an internal error at Meta", graphError(2, 500), "unavailable"],
   ["a gateway's 502", answers(502, "bad gateway"), "unavailable"],
-  ["an end of the connection", { kind: "cuts" }, "unavailable"],
-  ["half an answer", { kind: "breaks off", status: 200, body: '{"data":[' }, "unavailable"],
-  ["no HTTP", { kind: "babbles" }, "unavailable"],
-  ["no JSON", answers(200, "yes"), "unavailable"],
+  ["a connection that ends", { kind: "cuts" }, "unavailable"],
+  ["a truncated response", { kind: "breaks off", status: 200, body: '{"data":[' }, "unavailable"],
+  ["a response that is not HTTP", { kind: "babbles" }, "unavailable"],
+  ["a response that is not JSON", answers(200, "yes"), "unavailable"],
 ];
 
-describe("trouble at the desk", () => {
+describe("an error of the business account", () => {
   for (const [what, play, kind] of TROUBLES)
-    test(`${what} is ${kind}, and nothing against a template`, () =>
-      atDesk(async (desk, graph) => {
+    test(`${what} is ${kind}, and the template is not refused`, () =>
+      withAccount(async (account, graph) => {
         graph.templates.play = () => play;
-        for (const outcome of [await desk.list(never), await desk.submit(template(), undefined, never)]) {
+        for (const outcome of [await account.list(never), await account.submit(template(), undefined, never)]) {
           assert.equal(outcome.kind, kind, JSON.stringify(outcome));
           assert.ok(!JSON.stringify(outcome).includes(GRAPH_SECRETS.accessToken));
         }
         if (kind === "throttled" && "headers" in play && play.headers?.["retry-after"] !== undefined) {
-          const outcome = await desk.list(never);
+          const outcome = await account.list(never);
           assert.equal(outcome.kind === "throttled" && outcome.retryAfterMs, 7_000);
         }
       }));
 
-  test("a template that is there by now is no fault of it", () =>
-    atDesk(async (desk, graph) => {
+  test("a template that exists already is reported as such", () =>
+    withAccount(async (account, graph) => {
       graph.templates.add({ name: "order" });
-      assert.equal((await desk.submit(template(), undefined, never)).kind, "exists");
+      assert.equal((await account.submit(template(), undefined, never)).kind, "exists");
     }));
 
-  test("an answer larger than a page may be is not read", () =>
-    atDesk(async (desk, graph) => {
+  test("a response larger than the limit of a page is not read", () =>
+    withAccount(async (account, graph) => {
       graph.templates.play = () => answers(200, JSON.stringify({ data: ["x".repeat(3_000_000)] }));
-      assert.equal((await desk.list(never)).kind, "unavailable");
+      assert.equal((await account.list(never)).kind, "unavailable");
     }));
 
-  test("a call that is given up ends at once", () =>
-    atDesk(async (desk, graph) => {
+  test("an aborted call ends immediately", () =>
+    withAccount(async (account, graph) => {
       graph.templates.play = () => ({ kind: "is silent" });
       const limit = new AbortController();
-      const listing = desk.list(limit.signal);
+      const listing = account.list(limit.signal);
       setTimeout(() => limit.abort(), 20);
-      assert.equal((await settled(listing, "a list given up", 2_000)).kind, "unavailable");
+      assert.equal((await settled(listing, "an aborted list", 2_000)).kind, "unavailable");
     }));
 });
 
-test("what is taken away is named by id and name, and one that is not there is said so", () =>
-  atDesk(async (desk, graph) => {
+test("a deletion names id and name, and an unknown template is refused", () =>
+  withAccount(async (account, graph) => {
     const made = graph.templates.add({ name: "order" });
-    assert.deepEqual(await desk.remove(made, never), { kind: "removed" });
+    assert.deepEqual(await account.remove(made, never), { kind: "removed" });
     assert.deepEqual(graph.templates.all, []);
-    assert.equal((await desk.remove(made, never)).kind, "refused");
+    assert.equal((await account.remove(made, never)).kind, "refused");
   }));
 
-describe("the same to those who review it", () => {
+describe("the comparison of templates for the review", () => {
   const SAME: readonly (readonly [what: string, ours: Partial<ReviewableContent>, theirs: Partial<ReviewableContent>, isSame: boolean])[] =
     [
-      ["other examples", { examples: { a: "1" } }, {}, true],
-      ["another category", { category: "marketing" }, {}, true],
-      ["another text", { body: "Other" }, {}, false],
-      ["a header", { header: "x" }, {}, false],
-      ["a footer", { footer: "x" }, {}, false],
+      ["different examples", { examples: { a: "1" } }, {}, true],
+      ["different categories", { category: "marketing" }, {}, true],
+      ["different bodies", { body: "Other" }, {}, false],
+      ["templates with and without a header", { header: "x" }, {}, false],
+      ["templates with and without a footer", { footer: "x" }, {}, false],
       [
-        "numbers that run through, and part by part",
+        "numbers in sequence, and numbers per component",
         { header: "{{1}}", body: "{{1}} {{2}}" },
         { header: "{{1}}", body: "{{2}} {{3}}" },
         true,
       ],
       ["numbers in another order", { body: "{{1}} {{2}}" }, { body: "{{2}} {{1}}" }, false],
-      ["a code, whatever it says", { category: "authentication", body: "{{code}}" }, { category: "authentication", body: "*{{1}}*" }, true],
-      ["a code and none", { category: "authentication" }, {}, false],
+      [
+        "two codes with different texts",
+        { category: "authentication", body: "{{code}}" },
+        { category: "authentication", body: "*{{1}}*" },
+        true,
+      ],
+      ["a code and a text without one", { category: "authentication" }, {}, false],
     ];
   for (const [what, ours, theirs, isSame] of SAME)
-    test(`${what}: ${isSame}`, () => atDesk(async (desk) => assert.equal(desk.isSame(template(ours), template(theirs)), isSame)));
+    test(`${what} ${isSame ? "are the same" : "are different"}`, () =>
+      withAccount(async (account) => assert.equal(account.isSame(template(ours), template(theirs)), isSame)));
 
-  test("a number with and without its plus", () =>
-    atDesk(async (desk) => {
+  test("phone numbers with and without a plus are the same", () =>
+    withAccount(async (account) => {
       const call = (number: string) => template({ buttons: [{ type: "phone_number", text: "Call", url: null, phone_number: number }] });
-      assert.ok(desk.isSame(call("+14155550123"), call("14155550123")));
+      assert.ok(account.isSame(call("+14155550123"), call("14155550123")));
     }));
 });

@@ -19,30 +19,30 @@ const request = (fields: Partial<CarrierRequest>): CarrierRequest => ({
   ...fields,
 });
 
-const answer = async (fields: Partial<CarrierRequest>, host = new LoudHost(), settings = SETTINGS): Promise<CarrierResponse> =>
-  (await whatsapp.handleRequest?.(settings, request(fields), host)) ?? assert.fail("no answer");
+const respond = async (fields: Partial<CarrierRequest>, host = new LoudHost(), settings = SETTINGS): Promise<CarrierResponse> =>
+  (await whatsapp.handleRequest?.(settings, request(fields), host)) ?? assert.fail("no response");
 
-/** A call with the right signature. */
-const tell = (body: string, host = new LoudHost()): Promise<CarrierResponse> =>
-  answer({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host);
+/** A call with a valid signature. */
+const post = (body: string, host = new LoudHost()): Promise<CarrierResponse> =>
+  respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host);
 
-async function told(body: string): Promise<LoudHost> {
+async function hostAfter(body: string): Promise<LoudHost> {
   const host = new LoudHost();
-  assert.equal((await tell(body, host)).status, 200);
+  assert.equal((await post(body, host)).status, 200);
   return host;
 }
 
 const written = (type: string, fields: object): object => ({ from: FROM, id: "wamid.in", timestamp: "1749416383", type, ...fields });
 const textOf = async (type: string, fields: object): Promise<string | undefined> =>
-  (await told(graphCall({ messages: [written(type, fields)] }))).messages[0]?.text;
+  (await hostAfter(graphCall({ messages: [written(type, fields)] }))).messages[0]?.text;
 
 const challenge = (fields: Record<string, string>): Promise<CarrierResponse> =>
-  answer({
+  respond({
     method: "GET",
     query: { "hub.mode": "subscribe", "hub.verify_token": GRAPH_SECRETS.verifyToken, "hub.challenge": "1158201444", ...fields },
   });
 
-test("the challenge is given back as text to whoever knows the token", async () => {
+test("a challenge with the right token is returned as text", async () => {
   assert.deepEqual(await challenge({}), { status: 200, contentType: "text/plain; charset=utf-8", body: "1158201444" });
 });
 
@@ -50,61 +50,61 @@ for (const [what, fields] of [
   ["another token", { "hub.verify_token": "wrong" }],
   ["no token", { "hub.verify_token": "" }],
   ["another mode", { "hub.mode": "unsubscribe" }],
-  ["a challenge that is not one", { "hub.challenge": "<script>" }],
+  ["an invalid challenge", { "hub.challenge": "<script>" }],
 ] as const)
-  test(`the challenge with ${what} is refused, and not given back`, async () => {
+  test(`the challenge with ${what} is refused and not returned`, async () => {
     const { status: code, body } = await challenge(fields);
     assert.equal(code, 403);
     assert.ok(!body.includes("1158201444") && !body.includes("<script>"));
   });
 
-test("a token that was never set lets nobody in, and neither does a secret", async () => {
+test("an empty token or secret accepts no call", async () => {
   const unset = { ...SETTINGS, verifyToken: "", appSecret: "" };
   const query = { "hub.mode": "subscribe", "hub.verify_token": "", "hub.challenge": "1" };
-  assert.equal((await answer({ method: "GET", query }, new LoudHost(), unset)).status, 403);
+  assert.equal((await respond({ method: "GET", query }, new LoudHost(), unset)).status, 403);
   const body = Buffer.from(graphCall({ statuses: [] }));
   const headers = { "x-hub-signature-256": graphSignature(body, "") };
-  assert.equal((await answer({ body, headers }, new LoudHost(), unset)).status, 401);
+  assert.equal((await respond({ body, headers }, new LoudHost(), unset)).status, 401);
 });
 
-test("the published signature is the right one: its body is refused only for not being JSON", async () => {
+test("Meta's published signature is valid: its body is refused only because it is not JSON", async () => {
   const settings = { ...SETTINGS, appSecret: "It's a Secret to Everybody" };
   const body = Buffer.from("Hello, World!");
   const hex = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-  assert.equal((await answer({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new LoudHost(), settings)).status, 400);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": `sha256=${hex}` } }, new LoudHost(), settings)).status, 400);
   const wrong = `sha256=${hex.replace(/.$/, "8")}`;
-  assert.equal((await answer({ body, headers: { "x-hub-signature-256": wrong } }, new LoudHost(), settings)).status, 401);
+  assert.equal((await respond({ body, headers: { "x-hub-signature-256": wrong } }, new LoudHost(), settings)).status, 401);
 });
 
 const GOOD = graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "delivered")] });
 
 for (const [what, header] of [
-  ["none", undefined],
-  ["an empty one", ""],
-  ["one of another secret", graphSignature(GOOD, "another")],
-  ["one of another body", graphSignature(`${GOOD} `)],
-  ["a short one", graphSignature(GOOD).slice(0, -2)],
-  ["one of another kind", graphSignature(GOOD).replace("sha256", "sha1")],
-  ["a long one", `${graphSignature(GOOD)}00`],
+  ["missing", undefined],
+  ["empty", ""],
+  ["by another secret", graphSignature(GOOD, "another")],
+  ["of another body", graphSignature(`${GOOD} `)],
+  ["too short", graphSignature(GOOD).slice(0, -2)],
+  ["of another algorithm", graphSignature(GOOD).replace("sha256", "sha1")],
+  ["too long", `${graphSignature(GOOD)}00`],
 ] as const)
-  test(`a call whose signature is ${what} is refused, and nothing is passed on`, async () => {
+  test(`a call whose signature is ${what} is refused and passes nothing on`, async () => {
     const host = new LoudHost();
     const headers: Record<string, string> = header === undefined ? {} : { "x-hub-signature-256": header };
-    assert.equal((await answer({ headers, body: Buffer.from(GOOD) }, host)).status, 401);
+    assert.equal((await respond({ headers, body: Buffer.from(GOOD) }, host)).status, 401);
     assert.deepEqual([host.calls, host.messages], [[], []]);
     assert.ok(!host.lines.includes(GRAPH_SECRETS.appSecret));
   });
 
-test("the signature is over the bytes as they came, also those that are not UTF-8", async () => {
+test("the signature covers the received bytes, also those that are not UTF-8", async () => {
   const body = Buffer.concat([Buffer.from('{"entry":[],"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]);
-  assert.equal((await answer({ headers: { "x-hub-signature-256": graphSignature(body) }, body })).status, 200);
+  assert.equal((await respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body })).status, 200);
 });
 
-test("other methods are refused", async () => assert.equal((await answer({ method: "DELETE" })).status, 405));
+test("other methods are refused", async () => assert.equal((await respond({ method: "DELETE" })).status, 405));
 
-test("statuses are passed on in the order they came, repeated ones too, with our reference", async () => {
+test("statuses are passed on in the order of their arrival, repeated ones too, with our reference", async () => {
   const words = ["read", "delivered", "sent", "delivered"];
-  const host = await told(graphCall({ statuses: words.map((word) => status("wamid.1", FROM, "msg_1", word)) }));
+  const host = await hostAfter(graphCall({ statuses: words.map((word) => status("wamid.1", FROM, "msg_1", word)) }));
   assert.equal(host.calls.length, 1, "one commit");
   assert.deepEqual(
     host.receipts.map((receipt) => receipt.status),
@@ -119,9 +119,9 @@ test("statuses are passed on in the order they came, repeated ones too, with our
   });
 });
 
-test("a status without our reference has none", async () => {
+test("a status without our reference is passed on without one", async () => {
   const { biz_opaque_callback_data: _, ...bare } = status("wamid.1", FROM, "msg_1", "sent");
-  assert.equal((await told(graphCall({ statuses: [bare] }))).receipts[0]?.reference, null);
+  assert.equal((await hostAfter(graphCall({ statuses: [bare] }))).receipts[0]?.reference, null);
 });
 
 const FAILURES: readonly (readonly [code: unknown, ours: string, isPermanent: boolean])[] = [
@@ -139,9 +139,9 @@ const FAILURES: readonly (readonly [code: unknown, ours: string, isPermanent: bo
 ];
 
 for (const [code, ours, isPermanent] of FAILURES)
-  test(`a status failed with code ${String(code)} is undelivered: ${ours}`, async () => {
+  test(`a status failed with code ${String(code)} is undelivered with ${ours}`, async () => {
     const errors = [{ code, title: "Meta's title", error_data: { details: "details with the text" } }];
-    const { receipts } = await told(graphCall({ statuses: [{ ...status("wamid.1", FROM, "msg_1", "failed"), errors }] }));
+    const { receipts } = await hostAfter(graphCall({ statuses: [{ ...status("wamid.1", FROM, "msg_1", "failed"), errors }] }));
     assert.equal(receipts[0]?.status, "undelivered");
     const { error, raw } = receipts[0];
     assert.deepEqual([error?.code, error?.isPermanent], [ours, isPermanent]);
@@ -150,12 +150,12 @@ for (const [code, ours, isPermanent] of FAILURES)
     assert.ok(!JSON.stringify(receipts).includes("details with"));
   });
 
-test("a status failed without an error has one of ours", async () => {
-  const { receipts } = await told(graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "failed")] }));
+test("a status failed without an error gets rejected_by_carrier", async () => {
+  const { receipts } = await hostAfter(graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "failed")] }));
   assert.equal(receipts[0]?.error?.code, "rejected_by_carrier");
 });
 
-test("what is odd in a call is counted, and the rest of it is taken", async () => {
+test("malformed statuses of a call are counted, and the others are processed", async () => {
   const good = (id: string): object => status(id, FROM, "msg_1", "delivered");
   const odd = [null, 7, "x", [], {}, { id: "wamid.2" }, { ...good("a"), status: "warning" }, { ...good("a"), status: "constructor" }];
   const bad = [
@@ -163,7 +163,7 @@ test("what is odd in a call is counted, and the rest of it is taken", async () =
     { ...good("a"), id: "\ud83d" },
     { ...good("a"), id: "x".repeat(1_000) },
   ];
-  const host = await told(graphCall({ statuses: [good("wamid.1"), ...odd, ...bad, good("wamid.3")] }));
+  const host = await hostAfter(graphCall({ statuses: [good("wamid.1"), ...odd, ...bad, good("wamid.3")] }));
   assert.deepEqual(
     host.receipts.map(({ providerMessageId }) => providerMessageId),
     ["wamid.1", "wamid.3"],
@@ -172,19 +172,19 @@ test("what is odd in a call is counted, and the rest of it is taken", async () =
 });
 
 for (const body of ["{}", "[]", "null", "7", '{"entry":7}', '{"entry":[null,{"changes":[null,{"field":"messages","value":null}]}]}'])
-  test(`JSON that says nothing, such as ${body}, is taken and nothing is passed on`, async () => {
-    const host = await told(body);
+  test(`JSON without content, such as ${body}, is acknowledged and passes nothing on`, async () => {
+    const host = await hostAfter(body);
     assert.deepEqual([host.calls, host.messages], [[], []]);
   });
 
-test("a call that is not JSON is refused", async () => assert.equal((await tell("{not json")).status, 400));
+test("a call that is not JSON is refused", async () => assert.equal((await post("{not json")).status, 400));
 
-test("many entries and changes, of several kinds, are one call", async () => {
+test("a call may have many entries and changes of several kinds", async () => {
   const one = JSON.parse(graphCall({ statuses: [status("wamid.1", FROM, "msg_1", "sent")] })) as { entry: object[] };
   const two = JSON.parse(graphCall({ messages: [written("text", { text: { body: "hi" } })] })) as { entry: object[] };
   const three = JSON.parse(graphCall({ event: "APPROVED" }, "message_template_status_update")) as { entry: object[] };
   const four = JSON.parse(graphCall({}, "something_new")) as { entry: object[] };
-  const host = await told(JSON.stringify({ entry: [one, two, three, four].flatMap(({ entry }) => entry) }));
+  const host = await hostAfter(JSON.stringify({ entry: [one, two, three, four].flatMap(({ entry }) => entry) }));
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
   assert.match(host.lines, /"level":30.*"ignored":2/);
 });
@@ -211,49 +211,53 @@ const KINDS: readonly (readonly [type: string, fields: object, text: string])[] 
 ];
 
 for (const [type, fields, text] of KINDS)
-  test(`what someone writes as ${type} (${JSON.stringify(fields)}) reads ${text}`, async () =>
+  test(`an inbound message of type ${type} (${JSON.stringify(fields)}) has the text ${text}`, async () =>
     assert.equal(await textOf(type, fields), text));
 
-test("what someone writes says from whom, to whom, and what it answers", async () => {
+test("an inbound message has its sender, its recipient and the message that it replies to", async () => {
   const context = { from: OUR_NUMBER.slice(1), id: "wamid.out" };
-  const host = await told(graphCall({ messages: [written("text", { text: { body: "Yes" }, context })] }));
+  const host = await hostAfter(graphCall({ messages: [written("text", { text: { body: "Yes" }, context })] }));
   assert.deepEqual(host.messages, [
     { providerMessageId: "wamid.in", channel: "whatsapp", from: `+${FROM}`, to: OUR_NUMBER, text: "Yes", inReplyTo: "wamid.out" },
   ]);
 });
 
-test("a reaction answers what it stands at", async () => {
-  const { messages } = await told(graphCall({ messages: [written("reaction", { reaction: { message_id: "wamid.out", emoji: "👍" } })] }));
+test("a reaction is a reply to the message that it refers to", async () => {
+  const { messages } = await hostAfter(
+    graphCall({ messages: [written("reaction", { reaction: { message_id: "wamid.out", emoji: "👍" } })] }),
+  );
   assert.equal(messages[0]?.inReplyTo, "wamid.out");
 });
 
-test("a number of ours that is written for people is one all the same", async () => {
+test("a formatted display number is parsed as our number", async () => {
   const metadata = { display_phone_number: "+1 (415) 555-0100" };
-  const { messages } = await told(graphCall({ metadata, messages: [written("text", { text: { body: "Yes" } })] }));
+  const { messages } = await hostAfter(graphCall({ metadata, messages: [written("text", { text: { body: "Yes" } })] }));
   assert.equal(messages[0]?.to, OUR_NUMBER);
 });
 
-test("what no person wrote, or nobody signed, is left", async () => {
-  const host = await told(graphCall({ messages: [written("system", {}), { ...written("text", {}), from: "US.13491208655302741918" }] }));
+test("a system message and a message without a phone number are ignored", async () => {
+  const host = await hostAfter(
+    graphCall({ messages: [written("system", {}), { ...written("text", {}), from: "US.13491208655302741918" }] }),
+  );
   assert.deepEqual(host.messages, []);
   assert.match(host.lines, /"ignored":2/);
 });
 
-test("a call is not taken before it is committed: it is to come again", async () => {
+test("a call that cannot be committed is not acknowledged, so that Meta repeats it", async () => {
   const both = graphCall({
     statuses: [status("wamid.1", FROM, "msg_1", "sent")],
     messages: [written("text", { text: { body: "the text" } })],
   });
   const host = new LoudHost();
   host.behave("rejects");
-  assert.equal((await tell(both, host)).status, 503);
+  assert.equal((await post(both, host)).status, 503);
   host.behave("takes");
-  assert.equal((await tell(both, host)).status, 200);
+  assert.equal((await post(both, host)).status, 200);
   assert.deepEqual([host.receipts.length, host.messages.length], [1, 1]);
   for (const word of ["the text", FROM, ...Object.values(GRAPH_SECRETS)]) assert.ok(!host.lines.includes(word), word);
 });
 
-test("all of it goes over a socket, too", async () => {
+test("statuses and messages arrive over a real socket", async () => {
   const host = new LoudHost();
   const door = await Door.open((call) => whatsapp.handleRequest?.(SETTINGS, call, host) ?? assert.fail());
   const asked = await fetch(`${door.url()}?hub.mode=subscribe&hub.verify_token=${GRAPH_SECRETS.verifyToken}&hub.challenge=77`);
@@ -275,7 +279,7 @@ const THEIRS: GraphTemplate = {
   parameter_format: "NAMED",
   components: [],
 };
-const VERDICT = { account: "whatsapp graph.facebook.com 7", name: "order", code: "en_US", atMs: 1_749_416_383_999 };
+const UPDATE = { account: "whatsapp graph.facebook.com 7", name: "order", code: "en_US", atMs: 1_749_416_383_999 };
 
 for (const [event, fields, decided, reason] of [
   ["APPROVED", {}, "approved", null],
@@ -291,32 +295,32 @@ for (const [event, fields, decided, reason] of [
   ["LIMIT_EXCEEDED", {}, null, null],
   ["toString", {}, null, null],
 ] as const)
-  test(`that a template is ${event} is ${decided ?? "something to ask after"}`, async () => {
-    const host = await told(templateCall(THEIRS, event, fields, 1_749_416_383));
-    assert.deepEqual(host.verdicts, [{ ...VERDICT, status: decided, reason }]);
+  test(`the template status ${event} is ${decided ?? "a reason for a sync"}`, async () => {
+    const host = await hostAfter(templateCall(THEIRS, event, fields, 1_749_416_383));
+    assert.deepEqual(host.verdicts, [{ ...UPDATE, status: decided, reason }]);
   });
 
-test("a call about a template is answered when it is committed, and not before", async () => {
+test("a call about a template is acknowledged when it is committed, and not before", async () => {
   const host = new LoudHost();
   host.behave("rejects");
-  assert.equal((await tell(templateCall(THEIRS, "APPROVED"), host)).status, 503);
+  assert.equal((await post(templateCall(THEIRS, "APPROVED"), host)).status, 503);
 });
 
-test("a call about a template that names none, or no account, is taken and left", async () => {
+test("a call about a template without a name or an account is acknowledged and ignored", async () => {
   for (const fields of [{ message_template_name: 7 }, { message_template_language: null }]) {
-    const host = await told(templateCall(THEIRS, "APPROVED", fields));
+    const host = await hostAfter(templateCall(THEIRS, "APPROVED", fields));
     assert.deepEqual(host.verdicts, []);
     assert.match(host.lines, /"ignored":1/);
   }
-  assert.deepEqual((await told(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).verdicts, []);
+  assert.deepEqual((await hostAfter(templateCall({ ...THEIRS, waba: "x" }, "APPROVED"))).verdicts, []);
   const host = new LoudHost();
   const body = templateCall({ ...THEIRS, waba: "x" }, "APPROVED");
-  await answer({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host, { ...SETTINGS, wabaId: "8" });
-  assert.equal(host.verdicts[0]?.account, "whatsapp graph.facebook.com 8", "it is the link's own, then");
+  await respond({ headers: { "x-hub-signature-256": graphSignature(body) }, body: Buffer.from(body) }, host, { ...SETTINGS, wabaId: "8" });
+  assert.equal(host.verdicts[0]?.account, "whatsapp graph.facebook.com 8", "the account of the link is used");
 });
 
-test("a status that failed for its template has it looked at", async () => {
+test("a status that failed because of its template causes a sync of the template", async () => {
   const failed = (code: number) => graphCall({ statuses: [{ ...status("wamid.1", FROM, "msg_1", "failed"), errors: [{ code }] }] });
-  assert.equal((await told(failed(132015))).doubts, 1);
-  assert.equal((await told(failed(131026))).doubts, 0);
+  assert.equal((await hostAfter(failed(132015))).doubts, 1);
+  assert.equal((await hostAfter(failed(131026))).doubts, 0);
 });

@@ -9,7 +9,7 @@ import { ANOTHER, message, onLink, send, TO } from "../support/fakes/graph-link.
 import type { Play } from "../support/fakes/http-carrier.ts";
 import { RecordingHost, settled } from "../support/recording-host.ts";
 
-test("a text goes out as the Cloud API wants it", () =>
+test("a text is sent in the format of the Cloud API", () =>
   onLink(async ({ graph, connection }) => {
     const hello = message({ body: "Hello 👋", id: "msg_1" });
     const outcome = await send(connection, hello);
@@ -29,7 +29,7 @@ test("a text goes out as the Cloud API wants it", () =>
     });
   }));
 
-test("the version and a path in the base URL are part of the address", async () => {
+test("the version and the path of the base URL are part of the request URL", async () => {
   const graph = await FakeGraph.start();
   const settings = { ...GRAPH_SECRETS, baseUrl: `${graph.url}/meta/`, version: "v24.0", phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
   const connection = await whatsapp.open(settings, new RecordingHost());
@@ -70,7 +70,7 @@ const TEMPLATES: readonly (readonly [what: string, fields: Partial<OutgoingTempl
     [{ type: "body", parameters: [text("Ada", "name"), text("A-17", "order")] }],
   ],
   [
-    "with a variable in its header, which the body has as well",
+    "with the same variable in header and body",
     { header: variables({ order: "A-17" }), body: variables({ name: "Ada", order: "A-17" }) },
     "en",
     [
@@ -78,9 +78,9 @@ const TEMPLATES: readonly (readonly [what: string, fields: Partial<OutgoingTempl
       { type: "body", parameters: [text("Ada", "name"), text("A-17", "order")] },
     ],
   ],
-  ["with a variable in its header alone", { header: variables({ "1": "x" }) }, "en", [{ type: "header", parameters: [text("x")] }]],
+  ["with a variable only in its header", { header: variables({ "1": "x" }) }, "en", [{ type: "header", parameters: [text("x")] }]],
   [
-    "with a code, which its button copies, without a name",
+    "with a code, which its button copies, without a variable name",
     { category: "authentication", body: variables({ code: "123456" }) },
     "en",
     [
@@ -89,18 +89,18 @@ const TEMPLATES: readonly (readonly [what: string, fields: Partial<OutgoingTempl
     ],
   ],
   [
-    "of which the category is not known, as it was before it was",
+    "without a known category",
     { category: null, body: variables({ code: "123456" }) },
     "en",
     [{ type: "body", parameters: [text("123456", "code")] }],
   ],
-  ["with a code, and nothing to put there", { category: "authentication" }, "en", undefined],
+  ["with a code and no variable", { category: "authentication" }, "en", undefined],
 ];
 
 for (const [what, fields, code, components] of TEMPLATES)
-  test(`a template ${what} goes out as one`, () =>
+  test(`a template ${what} is sent as a template`, () =>
     onLink(async ({ graph, connection }) => {
-      await send(connection, { template: template(fields), body: "the text it makes" });
+      await send(connection, { template: template(fields), body: "the rendered text" });
       assert.equal(graph.messages[0]?.["type"], "template");
       assert.deepEqual(graph.messages[0]["template"], {
         name: "order",
@@ -110,7 +110,7 @@ for (const [what, fields, code, components] of TEMPLATES)
       assert.equal("text" in graph.messages[0], false);
     }));
 
-test("an answer that is about a template has it looked at, and no other has", () =>
+test("a response about a template causes a sync of the template, and no other response does", () =>
   onLink(async ({ graph, connection, host }) => {
     for (const code of [131026, 100, 131047]) {
       graph.plays.set(TO, graphError(code));
@@ -139,7 +139,7 @@ for (const [ours, theirs] of [
       assert.deepEqual(graph.messages[0]?.["template"], { name: "order", language: { code: theirs } });
     }));
 
-test("a link that reaches its carrier again says so", () =>
+test("a link that reaches its carrier again reports it", () =>
   onLink(async ({ graph, connection, host }) => {
     graph.plays.set(TO, { ...graphError(4), headers: { "retry-after": "0" } } as Play);
     await send(connection);
@@ -149,7 +149,7 @@ test("a link that reaches its carrier again says so", () =>
     assert.equal(host.changes, 2);
   }));
 
-test("the rate is kept, also by many at once", () =>
+test("the rate is kept, also by many concurrent messages", () =>
   onLink(
     async ({ graph, connection }) => {
       const startedAt = performance.now();
@@ -162,40 +162,40 @@ test("the rate is kept, also by many at once", () =>
     { messagesPerSecond: 100 },
   ));
 
-test("what waits for its turn when it is given up has not left, and is not sent later", () =>
+test("a message that is aborted while it waits for the rate has not left, and is not sent later", () =>
   onLink(
     async ({ graph, connection }) => {
       const limit = new AbortController();
       const sends = [connection.send(message(), limit.signal), connection.send(message(), limit.signal)];
       await sends[0];
       limit.abort();
-      const second = await settled(sends[1] ?? assert.fail(), "a send given up");
+      const second = await settled(sends[1] ?? assert.fail(), "an aborted attempt");
       assert.ok(second.kind === "throttled" && second.providerCode === "not_sent");
       assert.equal(graph.server.seen.length, 1);
     },
     { messagesPerSecond: 1 },
   ));
 
-test("close sends away who waits for a turn", () =>
+test("close ends the messages that wait for the rate", () =>
   onLink(
     async ({ graph, connection }) => {
       const sends = Array.from({ length: 5 }, () => send(connection));
       await sends[0];
       await connection.close();
-      const kinds = await settled(Promise.all(sends), "what waits", 500);
+      const kinds = await settled(Promise.all(sends), "the waiting messages", 500);
       for (const outcome of kinds.slice(1)) assert.ok(outcome.kind === "throttled" && outcome.providerCode === "not_sent");
       assert.equal(graph.server.seen.length, 1);
     },
     { messagesPerSecond: 1 },
   ));
 
-test("a slow link takes few at a time, and never keeps one waiting longer than it may", () =>
+test("a slow link accepts few messages at a time, and none waits longer than permitted", () =>
   onLink(
     async ({ connection }) => {
       assert.equal(connection.window, 5);
       const limit = new AbortController();
       const sends = Array.from({ length: 20 }, () => connection.send(message(), limit.signal));
-      const outcome = await settled(Promise.race(sends.slice(15)), "one too many");
+      const outcome = await settled(Promise.race(sends.slice(15)), "the first message above the limit");
       assert.ok(outcome.kind === "throttled" && (outcome.retryAfterMs ?? 0) > 10_000, JSON.stringify(outcome));
       limit.abort();
       await settled(Promise.all(sends), "the rest");
@@ -203,7 +203,7 @@ test("a slow link takes few at a time, and never keeps one waiting longer than i
     { messagesPerSecond: 1 },
   ));
 
-test("no more connections are open than the window has places, and none after close", async () => {
+test("no more connections are open than the size of the window, and none after close", async () => {
   let graph: FakeGraph | undefined;
   await onLink(
     async ({ graph: fake, connection }) => {
@@ -221,7 +221,7 @@ test("no more connections are open than the window has places, and none after cl
   assert.equal(graph?.server.seen.length, 36);
 });
 
-test("a link that is given a wrong setting does not open", async () => {
+test("a link with an invalid setting does not open", async () => {
   const settings = { ...GRAPH_SECRETS, phoneNumberId: PHONE_NUMBER_ID, wabaId: null };
   const host = new RecordingHost();
   for (const wrong of [
@@ -234,12 +234,12 @@ test("a link that is given a wrong setting does not open", async () => {
     await assert.rejects(whatsapp.open({ ...settings, ...wrong }, host));
 });
 
-test("the log has neither a secret, nor a text, nor a number", async () => {
+test("the log contains no secret, text or number", async () => {
   let lines = "";
   await onLink(
     async ({ graph, connection, host }) => {
       const hasty = { ...graphError(4), headers: { "retry-after": "0" } } as Play;
-      // The last one ends it: after that nothing is sent.
+      // The last response pauses the link. After that nothing is sent.
       for (const play of [graphError(131026), hasty, { kind: "cuts" }, { kind: "is silent" }, graphError(190)] as const) {
         graph.plays.set(TO, play);
         await send(connection, { body: "the secret text" });

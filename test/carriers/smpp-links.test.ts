@@ -1,5 +1,5 @@
-/** The real program with SMPP links, when things go wrong around it: the database goes away, it is told to stop, its file changes,
- *  a carrier no longer takes its password. */
+/** The real program with SMPP links during disturbances: the database is lost, the service stops, its file changes,
+ *  or a carrier refuses its password. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { STATUS } from "../../src/providers/smpp/pdu.ts";
@@ -16,7 +16,7 @@ const isSent = ({ status }: { status: string }): boolean => status === "sent";
 
 type Scene = { smsc: Smsc; godwit: Godwit; key: string };
 
-// A busy machine may renew a lease late. Nothing here waits for the end of one.
+// A busy machine may renew a lease late. No test here waits for the end of a lease.
 const LASTING = { linkLeaseMs: 60_000 };
 
 /** A service that is bound to a carrier. */
@@ -30,14 +30,14 @@ async function withBound(
     const config = smppTable("acme", smsc, table) + OUR_NUMBER;
     await using godwit = await startGodwit({ asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: LASTING });
     await godwit.unlimited();
-    await until("it to be bound", () => smsc.bound.length === 1 || undefined);
+    await until("the link to be bound", () => smsc.bound.length === 1 || undefined);
     await run({ smsc, godwit, key: await godwit.key({ environment: "live" }) });
   } finally {
     await smsc.stop();
   }
 }
 
-/** What `GET /v1/links` says of a link. */
+/** A link as returned by `GET /v1/links`. */
 async function linkNow(godwit: Godwit, key: string, name: string): Promise<Record<string, unknown>> {
   const { data } = (await godwit.request("GET", "/v1/links", { key })).json as { data: Record<string, unknown>[] };
   return data.find((link) => link["name"] === name) ?? assert.fail("no such link");
@@ -49,15 +49,15 @@ async function reload(godwit: Godwit, config: string): Promise<void> {
   const before = count();
   writeConfig(config, godwit.configFile);
   godwit.child.kill("SIGHUP");
-  await until("it to be reloaded", () => count() > before || undefined);
+  await until("the file to be reloaded", () => count() > before || undefined);
 }
 
-// Most of the time they wait. Each has connections to the database, of which there are not many.
+// The tests mostly wait. Each uses database connections, of which there are few.
 describe("an SMPP link", { concurrency: 2 }, () => {
-  test("whose service has lost its database asks for everything again, and has it once when it comes again", () =>
+  test("whose service has lost its database requests everything again, and stores it once when it is repeated", () =>
     withBound({}, {}, async ({ smsc, godwit, key }) => {
       await sendTexts(godwit, key, 1);
-      await untilAll(godwit, "it to be sent", isSent);
+      await untilAll(godwit, "the message to be sent", isSent);
       const said = [receiptSm("m1"), deliverSm({ text: Buffer.from("Hello") })];
       await withoutDatabase(godwit, async () => {
         const answers = await Promise.all(said.map((short) => smsc.session.deliver(short)));
@@ -67,9 +67,9 @@ describe("an SMPP link", { concurrency: 2 }, () => {
         (await messageStates(godwit)).map(({ status }) => status),
         ["sent"],
       );
-      await until("it to be bound", () => smsc.bound.length === 1 || undefined);
+      await until("the link to be bound", () => smsc.bound.length === 1 || undefined);
       for (const short of said) assert.equal(await smsc.session.deliver(short), STATUS.ok);
-      // And the receipt once more, as carriers do.
+      // The carrier also repeats the receipt.
       assert.equal(await smsc.session.deliver(said[0] ?? assert.fail()), STATUS.ok);
       assert.deepEqual(
         (await messageStates(godwit)).map(({ status }) => status),
@@ -79,7 +79,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       assert.deepEqual(written, [{ body: "Hello" }]);
     }));
 
-  test("that ties parts by sixteen bits is counted so in the record, in a validation, and at the carrier", () =>
+  test("with 16-bit part references has its segments counted so in the record, in a validation, and at the carrier", () =>
     withBound({}, { long_text: "udh16" }, async ({ smsc, godwit, key }) => {
       const body = { channel: "sms", recipient: "+14155550123", body: "a".repeat(153 * 2) };
       const checked = await godwit.request("POST", "/v1/messages/validate", { key, body });
@@ -87,7 +87,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       for (const { json } of [checked, sent]) assert.equal((json["segments"] as { count: number }).count, 3);
       const tooMany = await godwit.request("POST", "/v1/messages", { key, body: { ...body, max_segments: 2 } });
       assert.equal(tooMany.json["code"], "max_segments_exceeded");
-      await untilAll(godwit, "it to be sent", isSent);
+      await untilAll(godwit, "the message to be sent", isSent);
       assert.equal(smsc.session.submits.length, 3);
       const later = { ...body, body: "short", send_at: new Date(Date.now() + 3_600_000).toISOString() };
       const scheduled = await godwit.request("POST", "/v1/messages", { key, body: later });
@@ -95,7 +95,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       assert.equal((edited.json["segments"] as { count: number }).count, 3);
     }));
 
-  test("whose service is told to stop claims nothing more, hears the answers, unbinds, and reads until the carrier agrees", () => {
+  test("whose service stops claims nothing more, awaits the responses, unbinds, and reads until the carrier responds", () => {
     const held: Submit[] = [];
     return withBound({ submit: (submit) => void held.push(submit), unbind: "silence" }, { window: 5 }, async ({ smsc, godwit, key }) => {
       await sendTexts(godwit, key, 30);
@@ -104,19 +104,19 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const db = godwit.rows.bind(godwit);
       const stopping = new Promise<number | null>((resolve) => godwit.child.once("exit", (code) => resolve(code)));
       godwit.child.kill("SIGTERM");
-      await until("what was only claimed to be given back", async () => {
+      await until("the claimed messages to be returned", async () => {
         const [row] = await db<{ count: number }>("select count(*)::integer as count from delivery_queue where due_at > now()");
         return row?.count === 5 || undefined;
       });
-      assert.ok(!session.heard.some(({ command }) => command === "unbind"), "not before the answers");
+      assert.ok(!session.heard.some(({ command }) => command === "unbind"), "no unbind before the responses");
       for (const submit of held) session.accept(submit);
       const unbind = await until("the unbind", () => session.heard.find(({ command }) => command === "unbind"));
-      // What the carrier still has to say is heard, and is to be said again.
+      // A message that the carrier still delivers is read, and is requested again.
       assert.equal(await session.deliver(receiptSm("m1")), STATUS.temporaryError);
       assert.equal(session.isClosed, false);
       session.write({ command: "unbind_resp", status: STATUS.ok, sequence: unbind.sequence });
       assert.equal(await stopping, 0);
-      assert.equal(smsc.submits.length, 5, "nothing new was handed over");
+      assert.equal(smsc.submits.length, 5, "no new message is submitted");
       const stories = await messageStates(godwit);
       assert.deepEqual(
         ["sent", "queued"].map((status) => stories.filter((each) => each.status === status).length),
@@ -126,7 +126,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
     });
   });
 
-  test("that the next file has as it is keeps its bind; one with another window is drained, unbound and bound anew", () => {
+  test("that is unchanged in the next file keeps its bind, and one with another window is drained, unbound and bound again", () => {
     const held: Submit[] = [];
     let isHolding = false;
     const submit: Script["submit"] = (each, session) => {
@@ -146,12 +146,12 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       assert.ok(!first?.heard.some(({ command }) => command === "unbind"));
 
       const reloading = reload(godwit, smppTable("acme", smsc, { window: 3, rate: 500 }) + OUR_NUMBER);
-      await until("the link to be told apart", async () => (await linkNow(godwit, key, "acme"))["window"] === 3 || undefined);
+      await until("the link to show its new window", async () => (await linkNow(godwit, key, "acme"))["window"] === 3 || undefined);
       isHolding = false;
       for (const each of held) first?.accept(each);
       await reloading;
-      await until("it to be bound anew", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
-      assert.equal(first?.heard.at(-1)?.command, "unbind", "after the answers, and in the carrier's manner");
+      await until("the link to be bound again", () => (smsc.sessions.length === 2 && smsc.bound.length === 1 ? true : undefined));
+      assert.equal(first?.heard.at(-1)?.command, "unbind", "the unbind follows the responses");
       await untilAll(godwit, "all to be sent", isSent);
       const texts = textsAt(smsc);
       assert.deepEqual([texts.length, new Set(texts).size, smsc.mostBound], [20, 20, 1]);
@@ -159,7 +159,7 @@ describe("an SMPP link", { concurrency: 2 }, () => {
     });
   });
 
-  test("that no longer takes our password pauses: the next link takes what may go there, the rest waits for a file that mends it", async () => {
+  test("whose carrier refuses our password pauses: the next link sends what it may, and the rest waits for a new file", async () => {
     const [a, b] = await Promise.all([Smsc.start(), Smsc.start()]);
     try {
       const ROUTES = `[[route]]\nchannel = "sms"\nlinks = ["a", "b"]\n[[route]]\nchannel = "sms"\nprefixes = ["+14155559"]\nlinks = ["a"]\n`;
@@ -170,13 +170,13 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       await godwit.unlimited();
       const key = await godwit.key({ environment: "live" });
       await until("both to be bound", () => a.bound.length + b.bound.length === 2 || undefined);
-      // One is at the carrier without an answer when that changes its mind about us.
+      // One message is at the carrier without a response when the carrier refuses the password.
       a.script = {
         submit: () => undefined,
         bind: ({ password }) => (password === PASSWORDS.RIGHT_PASSWORD ? STATUS.ok : STATUS.invalidPassword),
       };
       await sendTexts(godwit, key, 1);
-      await until("it to be at the carrier", () => a.submits.length === 1 || undefined);
+      await until("the message to be at the carrier", () => a.submits.length === 1 || undefined);
       a.session.socket.destroy();
       await until("the link to be paused", async () => (await linkNow(godwit, key, "a"))["state"] === "paused" || undefined);
       assert.match(String((await linkNow(godwit, key, "a"))["reason"]), /bind refused with 0x0E/);
@@ -184,21 +184,28 @@ describe("an SMPP link", { concurrency: 2 }, () => {
       const binds = a.binds.length;
       await sendTexts(godwit, key, 3, 1);
       await sendTexts(godwit, key, 2, 9_000);
-      await until("the next link to have what may go there", () => b.submits.length === 3 || undefined);
-      await until("the unknown one to wait for its link", async () => (await messageStates(godwit))[0]?.status === "queued" || undefined);
+      await until("the next link to have its messages", () => b.submits.length === 3 || undefined);
+      await until(
+        "the message of unknown outcome to wait for its link",
+        async () => (await messageStates(godwit))[0]?.status === "queued" || undefined,
+      );
       assert.deepEqual(textsAt(b).toSorted(), ["text 1", "text 2", "text 3"]);
       assert.deepEqual(
         (await messageStates(godwit)).filter(({ status }) => status === "queued").map(({ body, error_code: code }) => [body, code]),
         ["text 0", "text 9000", "text 9001"].map((body) => [body, null]),
       );
-      assert.deepEqual([a.submits.length, a.binds.length], [1, binds], "it did not knock again and again");
+      assert.deepEqual([a.submits.length, a.binds.length], [1, binds], "the link did not bind repeatedly");
 
       a.script = { bind: a.script.bind ?? (() => STATUS.ok) };
       await reload(godwit, planWith("RIGHT_PASSWORD"));
       await untilAll(godwit, "all to be sent", isSent);
       assert.deepEqual(textsAt(a), ["text 0", ...textsAt(a).slice(1)]);
-      assert.deepEqual(textsAt(a).slice(1).toSorted(), ["text 0", "text 9000", "text 9001"], "the unknown one is sent again where it was");
-      assert.deepEqual([b.submits.length, b.sessions.length], [3, 1], "and the other link was left alone");
+      assert.deepEqual(
+        textsAt(a).slice(1).toSorted(),
+        ["text 0", "text 9000", "text 9001"],
+        "the message of unknown outcome is resent on its link",
+      );
+      assert.deepEqual([b.submits.length, b.sessions.length], [3, 1], "the other link is unchanged");
       assert.ok(!godwit.output.concat(JSON.stringify(godwit.logs)).join("\n").includes(PASSWORDS.RIGHT_PASSWORD));
     } finally {
       await Promise.all([a.stop(), b.stop()]);
