@@ -1,11 +1,11 @@
-/** Every page of the console, wide and narrow, light and dark: accessible by axe-core, within its width, without a complaint. */
+/** Every page of the console, wide and narrow, light and dark: accessible according to axe-core, and within its width. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { ConsoleVisits, type Visitor, type WindowOptions } from "../support/visitor.ts";
 import { until } from "../support/expect.ts";
 import { HookServer } from "../support/hook-server.ts";
 
-/** An address for each kind of page, with something on it. */
+/** A path for each kind of page, with content. */
 const paths: string[] = [
   "",
   "messages",
@@ -19,7 +19,7 @@ const paths: string[] = [
   "keys",
   "nonsense",
 ];
-/** Those of a single thing, by what it is. */
+/** The paths of pages for a single object, by its kind. */
 const pages = new Map<string, string>();
 let hook: HookServer;
 
@@ -47,7 +47,7 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
   await create("/v1/suppressions", { recipient: "+14155550199" });
   const message = await create("/v1/messages", { recipient: "+15005550005", channel: "sms", body: "Hello", metadata: { order: "1815" } });
   await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "word ".repeat(80), client_reference: "r".repeat(100) });
-  await until("deliveries fail", () => (hook.calls.length >= 4 ? true : undefined));
+  await until("deliveries to fail", () => (hook.calls.length >= 4 ? true : undefined));
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await create("/v1/messages", { recipient: "+15005550006", channel: "sms", body: "Later", send_at: sendAt });
   pages.set("message", `messages/${message}`).set("scheduled message", `messages/${scheduled}`);
@@ -56,7 +56,7 @@ const visits = new ConsoleVisits(async ({ godwit, key }) => {
 });
 after(() => hook[Symbol.asyncDispose]());
 
-/** Nothing is on its way any more. */
+/** Waits until the page has loaded completely. */
 const settled = async ({ page }: Visitor): Promise<void> => {
   await page.locator("main h1").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
@@ -71,29 +71,29 @@ const WINDOWS: readonly Window[] = [
 ];
 
 describe("every page", () => {
-  /** What is wrong with the pages, by the window in which it is. */
-  const wrongs = new Map<Window, string[]>(WINDOWS.map((each) => [each, []]));
+  /** The faults of the pages, by window. */
+  const faults = new Map<Window, string[]>(WINDOWS.map((each) => [each, []]));
   let isWalked = false;
 
-  /** Looks at the page that is open in each of the windows. */
-  async function lookAt(visitor: Visitor, what: string): Promise<void> {
-    for (const [{ width, height, colorScheme }, found] of wrongs) {
+  /** Checks the open page in each of the windows. */
+  async function checkPage(visitor: Visitor, what: string): Promise<void> {
+    for (const [{ width, height, colorScheme }, found] of faults) {
       await visitor.page.setViewportSize({ width, height });
       await visitor.page.emulateMedia({ colorScheme });
       for (const each of [...(await visitor.violations()), ...(await visitor.misfits())]) found.push(`${what}: ${each}`);
     }
   }
 
-  /** Once for all windows: to load a page takes about as long as to look at it. */
+  /** Once for all windows, because loading a page takes about as long as checking it. */
   async function walk(visitor: Visitor): Promise<void> {
     await visitor.goto();
     await visitor.page.getByLabel("API key").waitFor();
-    await lookAt(visitor, "the door");
+    await checkPage(visitor, "the sign-in page");
     await visitor.enter(visits.key);
     for (const path of paths) {
       await visitor.goto(path);
       await settled(visitor);
-      await lookAt(visitor, `/console/${path}`);
+      await checkPage(visitor, `/console/${path}`);
     }
     isWalked = true;
   }
@@ -101,7 +101,7 @@ describe("every page", () => {
   for (const each of WINDOWS) {
     test(`is accessible and fits, ${each.width} pixels wide and ${each.colorScheme}`, async (context) => {
       if (!isWalked) await visits.visit(context, walk);
-      assert.deepEqual(wrongs.get(each), []);
+      assert.deepEqual(faults.get(each), []);
     });
   }
 });
@@ -119,8 +119,8 @@ test("every page fits any width between the two, also with long words", (context
     }
   }));
 
-describe("by keyboard alone", () => {
-  test("one signs in, skips the menu, follows it, and opens and leaves a dialog", (context) =>
+describe("the keyboard", () => {
+  test("is sufficient to sign in, skip the menu, follow a link, and open and close a dialog", (context) =>
     visits.visit(context, async ({ page, ...visitor }) => {
       const { keyboard } = page;
       await page.goto(`${visits.godwit.url}/console`);
@@ -185,12 +185,12 @@ describe("dialogs", () => {
 });
 
 describe("the first load", () => {
-  test("is under 150 kB as it comes over the wire, from this service alone, and works under its policy", (context) =>
+  test("is under 150 kB compressed, comes only from this service, and works under its content security policy", (context) =>
     visits.visit(context, async (visitor) => {
       let bytes = 0;
       visitor.page.on("response", (response) => {
         const length = Number(response.headers()["content-length"] ?? 0);
-        assert.ok(length > 0, `${response.url()} says how long it is`);
+        assert.ok(length > 0, `${response.url()} has a content length`);
         bytes += length;
       });
       await visitor.goto();
@@ -200,7 +200,7 @@ describe("the first load", () => {
 });
 
 describe("colours", () => {
-  test("are the system's, or what was chosen, and stay so after a reload", (context) =>
+  test("follow the system or the selected setting, also after a reload", (context) =>
     visits.visit(
       context,
       async (visitor) => {

@@ -7,14 +7,14 @@ import { HookServer } from "../support/hook-server.ts";
 
 const visits = new ConsoleVisits();
 
-describe("the door", () => {
-  test("takes a key, and keeps only a token of it: a reload goes on, another tab does not", (context) =>
+describe("the session", () => {
+  test("stores only an access token of the key, survives a reload, and is not shared with another tab", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key);
       await visitor.heading("Overview").waitFor();
       const stored = (await visitor.page.evaluate("JSON.stringify([{ ...sessionStorage }, { ...localStorage }])")) as string;
-      assert.ok(!stored.includes(visits.key), "the key is nowhere in the browser's storage");
-      assert.match(stored, /"token\\":\\"eyJ/, "an access token is");
+      assert.ok(!stored.includes(visits.key), "the key is not in the browser's storage");
+      assert.match(stored, /"token\\":\\"eyJ/, "an access token is stored");
       await visitor.page.reload();
       await visitor.heading("Overview").waitFor();
       const other = await visitor.page.context().newPage();
@@ -22,7 +22,7 @@ describe("the door", () => {
       await other.getByLabel("API key").waitFor();
     }));
 
-  test("says what is wrong with a key that is none, or none any more", (context) =>
+  test("does not start with a malformed or revoked key, and the fault is shown", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.goto();
       await visitor.page.getByLabel("API key").fill("hello");
@@ -36,7 +36,7 @@ describe("the door", () => {
       await visitor.heading("Overview").waitFor();
     }));
 
-  test("lets out: the token is gone, and the address asks again", (context) =>
+  test("ends with a sign-out: the token is deleted, and the page requires a key again", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "messages");
       await visitor.heading("Messages").waitFor();
@@ -47,7 +47,7 @@ describe("the door", () => {
       await visitor.page.getByLabel("API key").waitFor();
     }));
 
-  test("after a reload the session lasts as long as its token, and says when that is over", (context) =>
+  test("lasts as long as its token after a reload, and the console reports the end of the session", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "links");
       await visitor.page.evaluate(
@@ -59,7 +59,7 @@ describe("the door", () => {
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
     }));
 
-  test("a sign-out while the next token is being bought stays a sign-out", (context) =>
+  test("stays ended when the sign-out happens while the next token is created", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const bought = Promise.withResolvers<undefined>();
@@ -68,11 +68,11 @@ describe("the door", () => {
         asked += 1;
         const response = await route.fetch();
         if (asked > 1) await bought.promise;
-        // So short a life that the next request buys another.
+        // So short a validity that the next request creates another token.
         await route.fulfill({ response, json: { ...((await response.json()) as object), expires_in: 30 } });
       });
       await visitor.signIn(visits.key, "links");
-      await until("another token is asked for", () => (asked > 1 ? true : undefined));
+      await until("another token to be requested", () => (asked > 1 ? true : undefined));
       await visitor.button("Sign out").click();
       await visitor.sees("You are signed out.");
       const answered = page.waitForResponse("**/v1/oauth/token");
@@ -83,14 +83,14 @@ describe("the door", () => {
       assert.equal(await page.evaluate("sessionStorage.length"), 0);
     }));
 
-  test("a session whose key is revoked ends with a word, and the next one goes on at the same page", (context) =>
+  test("ends with a notice when its key is revoked, and the next session continues at the same page", (context) =>
     visits.visit(context, async (visitor) => {
       const short = await visits.godwit.key();
       const made = await visits.godwit.request("GET", "/v1/credential", { key: short });
       await visitor.signIn(short, "suppressions");
       await visitor.heading("Suppressions").waitFor();
       await visits.godwit.request("DELETE", `/v1/keys/${String(made.json["key_id"])}`, { key: visits.key });
-      // By itself: the service ends the stream of a credential that no longer holds.
+      // Without a request: the service ends the stream of a credential that is no longer valid.
       await visitor.page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
       assert.equal(await visitor.page.evaluate("sessionStorage.length"), 0);
       await visitor.enter(visits.key);
@@ -99,7 +99,7 @@ describe("the door", () => {
 });
 
 describe("sending", () => {
-  test("a message to the simulator becomes delivered before one's eyes, without a reload", (context) =>
+  test("a message to the simulator shows its status up to delivered without a reload", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -114,14 +114,14 @@ describe("sending", () => {
       const followed = page.getByRole("region", { name: "The message you sent" });
       await visitor.sees(/^delivered$/, followed.getByRole("status"));
       await visitor.sees("simulator", followed);
-      assert.equal(visitor.asked.filter((address) => address.endsWith("/console/send")).length, loads, "the page was not loaded again");
+      assert.equal(visitor.asked.filter((address) => address.endsWith("/console/send")).length, loads, "the page is not reloaded");
       await followed.getByRole("link", { name: /^Open msg_/ }).click();
       await visitor.heading("To +15005550006").waitFor();
       await visitor.sees("Hello from the console", page.getByRole("region", { name: "Text" }));
       await visitor.sees("delivered", page.getByRole("region", { name: "Parts" }));
     }));
 
-  test("is checked as it is typed: parts, alphabet, the characters that cost it, and what is wrong", (context) =>
+  test("a text shows its segments, alphabet, expensive characters and faults while it is typed", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -138,7 +138,7 @@ describe("sending", () => {
       assert.equal(await page.locator("mark").count(), 0);
     }));
 
-  test("shows what the service refuses, and sends one message however often it is asked", (context) =>
+  test("a refusal is shown, and repeated submissions of the form send one message", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -152,7 +152,7 @@ describe("sending", () => {
       await visitor.button("Send").dblclick();
       await page.getByRole("region", { name: "The message you sent" }).waitFor();
       await visitor.button("Sent").waitFor();
-      assert.ok(await visitor.button("Sent").isDisabled(), "the same is not sent again by chance");
+      assert.ok(await visitor.button("Sent").isDisabled(), "the same message is not sent again by accident");
       await page.getByLabel("Client reference").press("Enter");
       const { json } = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
       assert.equal((json["data"] as unknown[]).length, 1);
@@ -160,10 +160,10 @@ describe("sending", () => {
       await visitor.button("Send").click();
       await visitor.button("Sent").waitFor();
       const again = await visits.godwit.request("GET", "/v1/messages?client_reference=pressed-twice", { key: visits.key });
-      assert.equal((again.json["data"] as unknown[]).length, 2, "another one is sent when it is asked for");
+      assert.equal((again.json["data"] as unknown[]).length, 2, "another message is sent on request");
     }));
 
-  test("a time that no calendar has is refused at its field, and the form lives on", (context) =>
+  test("a time that does not exist is refused at its field, and the form remains usable", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -174,7 +174,7 @@ describe("sending", () => {
       await visitor.sees("Still here", page.locator(".bubble"));
     }));
 
-  test("a date of which a part is missing is not taken for none: nothing is sent", (context) =>
+  test("an incomplete date is not treated as empty, and nothing is sent", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -193,7 +193,7 @@ describe("sending", () => {
       assert.deepEqual(json["data"], []);
     }));
 
-  test("what was being written is there again after another page, and gone after a sign-out", (context) =>
+  test("a draft is restored after a visit to another page, and deleted by a sign-out", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -207,7 +207,7 @@ describe("sending", () => {
       assert.equal(await page.getByLabel("Text").inputValue(), "");
     }));
 
-  test("a template asks for its variables and is filled in", (context) =>
+  test("a template requires its variables and is sent with them", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "send");
@@ -224,7 +224,7 @@ describe("sending", () => {
 });
 
 describe("messages", () => {
-  test("appear and change in the list as they happen", (context) =>
+  test("appear and change in the list without a reload", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "messages");
@@ -237,12 +237,12 @@ describe("messages", () => {
       assert.ok(page.url().endsWith(`/console/messages/${String(json["id"])}`));
     }));
 
-  test("are filtered by an address that can be passed on, and found by id, recipient and reference", (context) =>
+  test("are filtered by a URL that can be shared, and found by id, recipient and reference", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const { json } = await visits.godwit.send(visits.key, { recipient: "+15005550002", client_reference: "will-fail" });
       await visits.godwit.send(visits.key, { recipient: "+15005550006", client_reference: "will-pass" });
-      await until("it fails", async () => {
+      await until("the message to fail", async () => {
         const reply = await visits.godwit.request("GET", `/v1/messages/${String(json["id"])}`, { key: visits.key });
         return reply.json["status"] === "failed" ? true : undefined;
       });
@@ -274,7 +274,7 @@ describe("messages", () => {
       assert.match(page.url(), /recipient=%2B15005550002/);
     }));
 
-  test("a scheduled one is rescheduled, canceled, redacted, and sent again as new", (context) =>
+  test("that are scheduled can be rescheduled, canceled, redacted, and sent again as new", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const sendAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -302,7 +302,7 @@ describe("messages", () => {
       await visitor.button("Send again as new").click();
       await visitor.heading("Send").waitFor();
       assert.equal(await page.getByLabel("Text").inputValue(), "For later");
-      assert.ok(!page.url().includes("later"), "the text is not in the address");
+      assert.ok(!page.url().includes("later"), "the text is not in the URL");
       await page.goBack();
       await visitor.button("Redact").click();
       await visitor.dialog.getByRole("button", { name: "Redact" }).click();
@@ -310,7 +310,7 @@ describe("messages", () => {
       assert.equal((await read())["body"], null);
     }));
 
-  test("markup and emoji in a text are shown as what they are: text", (context) =>
+  test("with markup and emoji are shown as text", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const body = `<script>window.broken = true</script><img src=x onerror="window.broken = true"> 🐦 & "quotes"`;
@@ -324,7 +324,7 @@ describe("messages", () => {
       assert.equal(await page.locator("main img, main script").count(), 0);
     }));
 
-  test("what an event has told is not undone by an answer that was on its way", (context) =>
+  test("that an event has updated are not reverted by an older response", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const sendAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -352,7 +352,7 @@ describe("messages", () => {
       await visitor.sees(/^canceled$/, text);
     }));
 
-  test("one that is not there, and an address that is none, are said so", (context) =>
+  test("that do not exist, and unknown URLs, are reported as not found", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "messages/msg_01k9zs3v8mf4tb2xg1qj6n0d5c");
       await visitor.sees(/not_found/);
@@ -362,7 +362,7 @@ describe("messages", () => {
 });
 
 describe("webhooks", () => {
-  test("an endpoint is made, a delivery to it fails, is seen, and is retried with success", (context) =>
+  test("an endpoint can be created, and a failed delivery to it is shown and can be retried", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await using hook = await HookServer.listen();
@@ -384,18 +384,18 @@ describe("webhooks", () => {
         .first()
         .click();
       await visitor.sees(/^succeeded$/, deliveries);
-      // The same on the message's own page.
+      // The page of the message shows the same.
       await visitor.goto(`messages/${String(json["id"])}`);
-      const told = page.getByRole("region", { name: "Webhook deliveries" });
-      await visitor.sees("message.sent", told);
-      await visitor.sees(/^pending$/, told);
-      await told.getByRole("row").filter({ hasText: "pending" }).first().getByRole("button", { name: "Retry" }).click();
+      const webhooks = page.getByRole("region", { name: "Webhook deliveries" });
+      await visitor.sees("message.sent", webhooks);
+      await visitor.sees(/^pending$/, webhooks);
+      await webhooks.getByRole("row").filter({ hasText: "pending" }).first().getByRole("button", { name: "Retry" }).click();
       await visitor.sees("It is tried again now");
     }));
 });
 
 describe("scopes", () => {
-  test("what the key may not see is not in the menu, and its address says what is missing", (context) =>
+  test("pages that the key may not read are not in the menu, and their URLs name the missing scope", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       const few = await visits.godwit.key({ scopes: ["messages:read"] });
@@ -417,10 +417,10 @@ describe("scopes", () => {
         await visitor.sees(/Your key may not see/);
       }
       const refused = visitor.asked.filter((address) => /\/v1\/(usage|queue|keys|links|templates|suppressions|webhook)/.test(address));
-      assert.deepEqual(refused, [], "nothing is asked for that would be refused");
+      assert.deepEqual(refused, [], "no request is made that would be refused");
     }));
 
-  test("a key that may only send can send, and is told why it cannot follow", (context) =>
+  test("a key with only messages:send can send, and the page names the scope for following the message", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(await visits.godwit.key({ scopes: ["messages:send"] }), "send");

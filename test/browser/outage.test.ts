@@ -1,4 +1,4 @@
-/** The console while the service is away, and when it is back. */
+/** The console while the service is unavailable, and when it is available again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConsoleVisits, Visitor } from "../support/visitor.ts";
@@ -6,7 +6,7 @@ import { startGodwit } from "../support/harness.ts";
 
 const visits = new ConsoleVisits();
 
-test("an outage is told, nothing that was typed is lost, and all goes on by itself when the service is back", (context) =>
+test("an outage is shown, typed text is kept, and the console continues without a reload when the service is available again", (context) =>
   visits.with(context, async (browser) => {
     const first = await startGodwit({ asProcess: true, roles: "api,dispatch,webhooks" });
     await first.unlimited();
@@ -30,21 +30,21 @@ test("an outage is told, nothing that was typed is lost, and all goes on by itse
     await send.sees("Sending…");
 
     await using second = await startGodwit(again);
-    // The request that was on its way is repeated under its key until there is an answer.
+    // The pending request is repeated with its idempotency key until there is a response.
     await send.page.getByRole("region", { name: "The message you sent" }).waitFor();
     await send.page.getByRole("region", { name: "The message you sent" }).getByRole("status").getByText("delivered").waitFor();
     await list.page.getByLabel("Status").selectOption("");
     await list.page.getByRole("table").getByText("Written before").waitFor();
     await list.page.getByText(/^Live$/).waitFor();
     const { json } = await second.request("GET", "/v1/messages", { key });
-    assert.equal((json["data"] as unknown[]).length, 1, "it was sent once");
+    assert.equal((json["data"] as unknown[]).length, 1, "the message is sent once");
     const later = await second.send(key, { recipient: "+15005550006", client_reference: "after-the-outage" });
     assert.equal(later.status, 202);
     await list.sees("after-the-outage");
     await Promise.all([list.close(), send.close()]);
   }));
 
-test("a tab that nobody looks at gives its stream back, and has missed nothing when it is looked at again", (context) =>
+test("a hidden tab closes its event stream, and shows all changes when it is visible again", (context) =>
   visits.visit(context, async (visitor) => {
     const { page } = visitor;
     await visitor.signIn(visits.key, "messages");

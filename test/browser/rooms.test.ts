@@ -1,4 +1,4 @@
-/** The other pages of the console, each by what one does there, in a real browser. */
+/** The other pages of the console, each with its actions, in a real browser. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -9,7 +9,7 @@ import { HookServer } from "../support/hook-server.ts";
 const visits = new ConsoleVisits();
 
 describe("the overview", () => {
-  test("counts what is sent as it happens, and leads from an error to its messages", (context) =>
+  test("counts messages without a reload, and links an error code to its messages", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key);
@@ -19,17 +19,17 @@ describe("the overview", () => {
       for (const recipient of ["+15005550002", "+15005550006"]) await visits.godwit.send(visits.key, { recipient });
       const errors = page.getByRole("region", { name: "Errors by code" });
       await visitor.sees("invalid_destination", errors);
-      await until("half is delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
+      await until("half of the messages to be delivered", async () => ((await page.getByText("50%").count()) > 0 ? true : undefined));
       await visitor.sees(/^p50; p95 is /);
       await visits.godwit.send(visits.key, { recipient: "+15005550006", send_at: new Date(Date.now() + 3_600_000).toISOString() });
       await visitor.sees("1 message scheduled");
       await throughput.getByText("As a table").click();
       const table = throughput.getByRole("table");
       await table.waitFor();
-      assert.equal(await table.getByRole("row").count(), 62, "sixty minutes, the one that has begun, and the heading");
-      // The last two, since a minute may have ended meanwhile: delivered, under way, other, not delivered.
+      assert.equal(await table.getByRole("row").count(), 62, "sixty minutes, the current one, and the heading");
+      // The last two rows, because a minute may have ended meanwhile: delivered, in progress, other, not delivered.
       const cellsOf = (row: number): Promise<string[]> => table.getByRole("row").nth(row).getByRole("cell").allTextContents();
-      await until("the table has them all", async () => {
+      await until("the table to show all messages", async () => {
         const [before, newest] = [await cellsOf(60), await cellsOf(61)];
         const sums = newest.map((cell, at) => Number(cell) + Number(before[at]));
         return isDeepStrictEqual(sums, [1, 1, 0, 1]) ? true : undefined;
@@ -45,7 +45,7 @@ describe("the overview", () => {
       await visitor.sees("+15005550002", page.getByRole("table"));
     }));
 
-  test("names links and endpoints that fail", (context) =>
+  test("lists links and endpoints that fail", (context) =>
     visits.visit(context, async (visitor) => {
       await using hook = await HookServer.listen();
       hook.status = 500;
@@ -54,7 +54,7 @@ describe("the overview", () => {
         body: { url: hook.url("/failing"), event_types: ["*"] },
       });
       await visits.godwit.send(visits.key, { recipient: "+15005550006" });
-      await until("it fails", () => (hook.calls.length > 0 ? true : undefined));
+      await until("the delivery to fail", () => (hook.calls.length > 0 ? true : undefined));
       await visitor.signIn(visits.key);
       await visitor.sees("simulator", visitor.page.getByRole("region", { name: "Links" }));
       await visitor.sees(hook.url("/failing"), visitor.page.getByRole("region", { name: "Failing endpoints" }));
@@ -62,7 +62,7 @@ describe("the overview", () => {
 });
 
 describe("keys", () => {
-  test("one is created with few scopes, shown once, rotated and revoked", (context) =>
+  test("can be created with few scopes, are shown once, and can be rotated and revoked", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
       await visitor.signIn(visits.key, "keys");
@@ -86,7 +86,7 @@ describe("keys", () => {
       const next = (await dialog.locator("pre").textContent()) ?? "";
       assert.match(next, /^gw_test_/);
       await dialog.getByRole("button", { name: "Done" }).click();
-      await until("both are listed", async () => ((await row.count()) === 2 ? true : undefined));
+      await until("both keys to be listed", async () => ((await row.count()) === 2 ? true : undefined));
 
       await row
         .first()
@@ -94,14 +94,14 @@ describe("keys", () => {
         .click();
       await dialog.getByRole("button", { name: "Revoke" }).click();
       await visitor.sees(/^revoked$/, row.first());
-      await until("it is refused", async () =>
+      await until("the key to be refused", async () =>
         (await visits.godwit.request("GET", "/v1/credential", { key: next })).status === 401 ? true : undefined,
       );
     }));
 });
 
 describe("templates", () => {
-  test("one is written, previewed by the service, changed, and sent", (context) =>
+  test("can be created, previewed by the service, changed, and sent", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visitor.signIn(visits.key, "templates/new");
@@ -131,7 +131,7 @@ describe("templates", () => {
 });
 
 describe("suppressions", () => {
-  test("a recipient is added, found, lifted, and its history told", (context) =>
+  test("can be added, found and lifted, and their history is shown", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
       await visitor.signIn(visits.key, "suppressions");
@@ -158,7 +158,7 @@ describe("suppressions", () => {
 });
 
 describe("usage and links", () => {
-  test("the counts are those of the API, and can be taken away as a file", (context) =>
+  test("the counts match the API, and can be downloaded as a file", (context) =>
     visits.visit(context, async (visitor) => {
       const { page } = visitor;
       await visits.godwit.send(visits.key, { recipient: "+15005550006" });
@@ -169,7 +169,7 @@ describe("usage and links", () => {
       assert.match((await file).suggestedFilename(), /^usage-test-by-hour-.*\.csv$/);
     }));
 
-  test("the simulator is shown as what carries test", (context) =>
+  test("the simulator is shown as the link of test", (context) =>
     visits.visit(context, async (visitor) => {
       await visitor.signIn(visits.key, "links");
       await visitor.sees("simulator");
@@ -178,7 +178,7 @@ describe("usage and links", () => {
 });
 
 describe("an endpoint", () => {
-  test("is tested, disabled, enabled, recovered, given another secret, and deleted", (context) =>
+  test("can be tested, disabled, enabled, recovered, given another secret, and deleted", (context) =>
     visits.visit(context, async (visitor) => {
       const { page, dialog } = visitor;
       await using hook = await HookServer.listen();
@@ -201,7 +201,7 @@ describe("an endpoint", () => {
       await visitor.button("Disable").click();
       await dialog.getByRole("button", { name: "Disable" }).click();
       await visitor.button("Enable").click();
-      await until("it is enabled", async () => ((await read())["status"] === "enabled" ? true : undefined));
+      await until("the endpoint to be enabled", async () => ((await read())["status"] === "enabled" ? true : undefined));
       await visitor.button("Recover").click();
       await dialog.getByRole("button", { name: "Recover" }).click();
       await dialog.waitFor({ state: "detached" });
