@@ -1,4 +1,4 @@
-/** docs/cli.md and the help tell what the commands do, and nothing else. */
+/** docs/cli.md and the help match the commands. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,18 +17,18 @@ before(async () => {
   commands = await Promise.all(Object.entries(COMMANDS).map(async ([name, { load }]) => [name, await load()] as [string, Command]));
 });
 
-test("docs/cli.md is what npm run cli-page writes", async () => {
+test("docs/cli.md is the output of npm run cli-page", async () => {
   const { is, shouldBe } = await readPage();
   assert.equal(is, `${shouldBe}\n`);
 });
 
-test("the README and the page on operation lead to it, and the README has every setting that it sends its readers to", () => {
+test("the README and the page on operation link to docs/cli.md, and the README has every setting that docs/cli.md refers to", () => {
   assert.ok(page("README.md").includes("docs/cli.md"));
   assert.ok(page("docs/operation.md").includes("cli.md"));
   for (const { env } of Object.values(SETTINGS)) assert.ok(page("README.md").includes(`\`${env}\``), env);
 });
 
-test("a command has the name it is found by, says what it does, and shows how", () => {
+test("every command has its name, a summary and examples", () => {
   for (const [name, command] of commands) {
     assert.equal(command.name, name);
     assert.ok(command.about.length > 0 && command.examples.length > 0, name);
@@ -36,7 +36,7 @@ test("a command has the name it is found by, says what it does, and shows how", 
   }
 });
 
-test("the forms of a command name flags that it has, and all of them unless they say [flags]", () => {
+test("the forms of a command name only its flags, and all of them unless they contain [flags]", () => {
   for (const [name, command] of commands) {
     const text = command.usage.join("\n");
     const named = Array.from(text.matchAll(/--([a-z-]+)/g), ([, flag]) => flag ?? "");
@@ -45,14 +45,14 @@ test("the forms of a command name flags that it has, and all of them unless they
   }
 });
 
-/** A line's words as a shell would have them; what follows a pipe is another program's. */
+/** The words of a line as a shell splits them, without the programs of a pipe that are not ours. */
 function argvOf(line: string): string[] {
   const godwit = line.split("|").find((part) => /(?:^|[\s(])godwit /.test(part)) ?? "";
   const [, args = ""] = /(?:^|[\s(])godwit (.*)$/s.exec(godwit.replace(/>.*$/, "").replace(/\)$/, "")) ?? [];
   return Array.from(args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g), ([, double, single, bare]) => double ?? single ?? bare ?? "");
 }
 
-test("every example is understood by the command it is of", () => {
+test("every example is valid for its command", () => {
   for (const [name, command] of commands) {
     for (const [, line] of command.examples) {
       const [called, ...rest] = argvOf(line);

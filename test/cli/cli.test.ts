@@ -1,4 +1,4 @@
-/** The command line, as a person or a script uses it: against a running service's database. */
+/** The command line, as a person or a script uses it, with the database of a running service. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES } from "../../src/access/scope.ts";
@@ -22,7 +22,7 @@ const run = (...args: string[]): Promise<Result> =>
     GODWIT_PORT: new URL(godwit.url).port,
   });
 
-/** A command that must succeed, with the JSON that it prints and nothing beside it. */
+/** Runs a command that must succeed and print only JSON. */
 async function json<T = Json>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await run(...args, "--json");
   assert.equal(code, 0, stderr);
@@ -34,7 +34,7 @@ const statusOf = async (key: unknown): Promise<number> =>
   (await godwit.request("GET", "/v1/messages?limit=1", { key: String(key) })).status;
 
 describe("keys", () => {
-  test("create shows the key once, with its record", async () => {
+  test("are shown once by create, with their record", async () => {
     const made = await json(
       "keys",
       "create",
@@ -62,15 +62,15 @@ describe("keys", () => {
     assert.ok(!JSON.stringify(list).includes(String(key)), "the secret is not listed");
   });
 
-  test("a live key is of the live environment", async () => {
+  test("of live belong to the live environment", async () => {
     const made = await json("keys", "create", "--environment", "live", "--scopes", "messages:send");
     assert.match(String(made["key"]), /^gw_live_/);
     assert.equal(made["environment"], "live");
-    // Live has no link: the answer that no key of test gets.
+    // Live has no link, a response that no key of test gets.
     assert.equal((await godwit.send(String(made["key"]))).json["code"], "no_route");
   });
 
-  test("rotate gives a new key with the same scopes, and both work during the overlap", async () => {
+  test("are replaced by rotate with the same scopes, and both work during the overlap", async () => {
     const old = await json("keys", "create", "--environment", "test", "--scopes", "messages:read", "--name", "rotated");
     const next = await json("keys", "rotate", String(old["id"]), "--overlap", "1h");
     assert.notEqual(next["key"], old["key"]);
@@ -78,16 +78,16 @@ describe("keys", () => {
     assert.deepEqual([await statusOf(old["key"]), await statusOf(next["key"])], [200, 200]);
 
     const last = await json("keys", "rotate", String(next["id"]), "--overlap", "0s");
-    await until("the old one to stop", async () => (await statusOf(next["key"])) === 401 || undefined);
+    await until("the old key to be refused", async () => (await statusOf(next["key"])) === 401 || undefined);
     assert.deepEqual([await statusOf(old["key"]), await statusOf(last["key"])], [200, 200]);
   });
 
-  test("revoke ends a key, says so again when asked again, and a revoked key is not rotated", async () => {
+  test("are ended by revoke, which can be repeated, and a revoked key cannot be rotated", async () => {
     const made = await json("keys", "create", "--environment", "test", "--scopes", "messages:read");
     assert.equal(await statusOf(made["key"]), 200);
     const revoked = await json("keys", "revoke", String(made["id"]));
     assert.ok(revoked["revoked_at"]);
-    await until("it to be refused", async () => (await statusOf(made["key"])) === 401 || undefined);
+    await until("the key to be refused", async () => (await statusOf(made["key"])) === 401 || undefined);
     assert.equal((await json("keys", "revoke", String(made["id"])))["revoked_at"], revoked["revoked_at"]);
     const { code, stderr } = await run("keys", "rotate", String(made["id"]));
     assert.equal(code, 2);
@@ -141,7 +141,7 @@ describe("accounts and environments", () => {
 });
 
 describe("help and wrong use", () => {
-  test("help and nothing at all list the commands", async () => {
+  test("help, and a call without a command, list the commands", async () => {
     for (const args of [["help"], []]) {
       const { code, stdout } = await run(...args);
       assert.equal(code, 0);
@@ -150,20 +150,20 @@ describe("help and wrong use", () => {
     }
   });
 
-  test("a command's help names its forms, flags and settings", async () => {
+  test("the help of a command names its forms, flags and settings", async () => {
     const { code, stdout } = await run("keys", "--help");
     assert.equal(code, 0);
     for (const text of ["godwit keys rotate KEY_ID", "--expires-in", "--database-url", "DATABASE_URL", ...SCOPES])
       assert.ok(stdout.includes(text), text);
-    assert.ok(!stdout.includes("GODWIT_SECRET_KEY"), "a secret is no flag");
+    assert.ok(!stdout.includes("GODWIT_SECRET_KEY"), "a secret is not a flag");
   });
 
-  test("version tells the version, for people and for programs", async () => {
+  test("version prints the version, as text and as JSON", async () => {
     assert.equal((await run("version")).stdout.trim(), `godwit ${VERSION} (node ${process.versions.node})`);
     assert.deepEqual(await json("version"), { godwit: VERSION, node: process.versions.node });
   });
 
-  test("help COMMAND is the same as COMMAND --help, and each command has one", async () => {
+  test("help COMMAND equals COMMAND --help for each command", async () => {
     const [byWord, byFlag] = await Promise.all([run("help", "send"), run("send", "--help")]);
     assert.equal(byWord.stdout, byFlag.stdout);
     for (const part of ["Usage:", "Flags:", "Settings", "Examples:", "Exit codes:"]) assert.ok(byWord.stdout.includes(part), part);
@@ -195,8 +195,8 @@ describe("help and wrong use", () => {
     ["environments define-tier fast --rate 0 --burst 1", /--rate must be a whole number/],
     ["serve --secret-key x", /--secret-key/],
   ];
-  test("wrong use ends with 2, says what was wrong, and shows the usage", async () => {
-    // A few at a time: each is a process.
+  test("wrong use exits with 2, names the fault, and shows the usage", async () => {
+    // A few at a time, because each is a process.
     for (let at = 0; at < WRONG.length; at += 4) {
       await Promise.all(
         WRONG.slice(at, at + 4).map(async ([args, says]) => {

@@ -1,4 +1,4 @@
-/** The completion scripts, run by the shells they are for. */
+/** The completion scripts, each run by its shell. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 type Shell = { name: string; program: readonly string[]; ask: (script: string, line: string) => string };
 
-/** Shell words that stand for the words of a line, the last one begun. */
+/** The words of a line, quoted for the shell. The last one may be incomplete. */
 const wordsOf = (line: string): string =>
   line
     .split(" ")
@@ -26,7 +26,7 @@ const SHELLS: readonly Shell[] = [
   {
     name: "bash",
     program: ["bash", "--norc", "-c"],
-    // As bash does it when a key is pressed. It cuts at colons what is put in place, so the whole word is put together again.
+    // Calls the completion like bash does on a key press. Bash splits words at colons, so the word is joined again.
     ask: (script, line) => `source ${script}
       COMP_LINE='${line}' COMP_POINT=${line.length} COMPREPLY=()
       _godwit
@@ -36,7 +36,7 @@ const SHELLS: readonly Shell[] = [
   {
     name: "zsh",
     program: ["zsh", "-f", "-c"],
-    // The parts of its completion that the script calls, put to words: they work in its line editor alone.
+    // Prints the arguments of the completion functions, which work only in the line editor of zsh.
     ask: (script, line) => `
       words=(${wordsOf(line)}); CURRENT=$#words; PREFIX=$words[CURRENT]; before=''
       compdef() { : }
@@ -96,7 +96,7 @@ for (const { name, program, ask } of SHELLS) {
     });
 
     for (const [line, offers] of CASES)
-      test(`${JSON.stringify(line)} offers ${offers.length > 4 ? "all there are" : offers.join(", ") || "nothing"}`, () =>
+      test(`${JSON.stringify(line)} offers ${offers.length > 4 ? "all values" : offers.join(", ") || "nothing"}`, () =>
         assert.deepEqual(offered(line).toSorted(), offers.toSorted()));
 
     test("all scopes are offered", () => assert.deepEqual(offered("godwit keys create --scopes ").toSorted(), SCOPES.toSorted()));

@@ -1,4 +1,4 @@
-/** `godwit doctor`, of a service that runs, one that does not, and everything that can be wrong with one. */
+/** `godwit doctor` for a running service, for a stopped one, and for every fault that it reports. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,9 +23,9 @@ let database: TestServer;
 let godwit: Godwit;
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "godwit-doctor-"));
-  // The embedded database runs as another user where the tests run as root, and is to be found here.
+  // The embedded database runs as another user where the tests run as root, and must be reachable here.
   chmodSync(folder, 0o755);
-  // The server that tests share keeps nothing through a crash, and is no database to be found well.
+  // The shared server of the tests does not survive a crash, so its settings would be reported as faults.
   database = await TestServer.start({});
   godwit = await startGodwit({ databaseUrl: urlOf(TEMPLATE, database.url), env: ALLOW_LOOPBACK });
   await godwit.unlimited();
@@ -54,7 +54,8 @@ async function doctor(env: Record<string, string> = {}, base = ownSettings()): P
   const { code, stdout, stderr } = await runGodwit(["doctor", "--json"], { ...base, ...env });
   assert.equal(stdout.trimEnd().split("\n").length, 1, stderr);
   const { status, checks } = JSON.parse(stdout) as { status: string; checks: Check[] };
-  for (const check of checks) assert.equal(check.hint === null, check.status === "ok", `${check.name}: who is not well is told what to do`);
+  for (const check of checks)
+    assert.equal(check.hint === null, check.status === "ok", `${check.name}: every check that is not ok has a hint`);
   return { code, status, checks, text: stdout, check: (name) => checks.find((each) => each.name === name) };
 }
 
@@ -62,7 +63,7 @@ const MACHINE = ["configuration", "node", "disk", "tls", "database", "schema", "
 const ALL = [...MACHINE, "partitions", "secret key", "queue", "links", "webhooks", "service"];
 
 describe("a running service", () => {
-  test("is found well", async () => {
+  test("passes every check", async () => {
     const { code, status, checks } = await doctor();
     assert.deepEqual(
       checks.map(({ name, status: each }) => `${name} ${each}`),
@@ -71,7 +72,7 @@ describe("a running service", () => {
     assert.deepEqual([code, status], [0, "ok"]);
   });
 
-  test("is for people a line each, with what to do where something is not well, and without colours in a pipe", async () => {
+  test("is reported with one line per check, with hints for checks that are not ok, and without colours in a pipe", async () => {
     const { code, stdout } = await runGodwit(["doctor"], { ...ownSettings(), GODWIT_SECRET_KEY: "" });
     assert.equal(code, 0);
     assert.match(stdout, /^ok {4}node {11}\d+\.\d+\.\d+$/m);
@@ -80,7 +81,7 @@ describe("a running service", () => {
     assert.doesNotMatch(stdout, /\u001b/);
   });
 
-  test("the manual has a row for each check", () => {
+  test("has a row in the manual for each check", () => {
     const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "cli.md"), "utf8");
     const rows = Array.from(page.matchAll(/^\| ([a-z ]+(?: NAME)?) \|[^|]*\|[^|]*\|$/gm), ([, name]) => name).filter(
       (name) => name !== "check",
@@ -91,7 +92,7 @@ describe("a running service", () => {
     );
   });
 
-  test("nothing can be changed through what it looks with", async () => {
+  test("is checked through a read-only connection", async () => {
     assert.ok(godwit.db !== undefined);
     const db = onlyReading(godwit.db);
     await assert.rejects(db.rows(sql`delete from accounts`), /read-only transaction/);
@@ -99,8 +100,8 @@ describe("a running service", () => {
   });
 });
 
-describe("what can be wrong", { concurrency: 2 }, () => {
-  test("a database that is not reached, and the rest is looked at still", async () => {
+describe("the report", { concurrency: 2 }, () => {
+  test("shows an unreachable database, and the other checks still run", async () => {
     const { code, check } = await doctor({ DATABASE_URL: "postgres://nobody:hidden@127.0.0.1:1/none", GODWIT_PORT: "0" });
     assert.equal(code, 1);
     assert.equal(check("database")?.status, "fail");
@@ -109,7 +110,7 @@ describe("what can be wrong", { concurrency: 2 }, () => {
     assert.deepEqual([check("node")?.status, check("service")?.status, check("schema")], ["ok", "ok", undefined]);
   });
 
-  test("faults of the configuration: all of them, and no guess at which database is meant", async () => {
+  test("shows all faults of the configuration, and does not guess the database", async () => {
     const file = write('prot = 8080\n[[link]]\nname = "acme"\nprovider = "pigeon"\n');
     const { code, checks, check } = await doctor({ GODWIT_CONFIG: file, GODWIT_ROLES: "api,cook" });
     assert.equal(code, 1);
@@ -121,14 +122,14 @@ describe("what can be wrong", { concurrency: 2 }, () => {
     );
   });
 
-  test("what only a service needs is a warning where none is started", async () => {
+  test("shows a warning for settings that only a service needs where no service runs", async () => {
     const { code, check } = await doctor({ GODWIT_HOST: "0.0.0.0" });
     assert.equal(code, 0);
     assert.equal(check("configuration")?.status, "warn");
     assert.match(check("configuration")?.detail ?? "", /0\.0\.0\.0 is not a loopback address/);
   });
 
-  test("another secret key", async () => {
+  test("shows a different secret key", async () => {
     const { code, check } = await doctor({ GODWIT_SECRET_KEY: Buffer.alloc(32, 8).toString("base64") });
     assert.equal(code, 1);
     assert.match(check("secret key")?.detail ?? "", /differs/);
@@ -136,7 +137,7 @@ describe("what can be wrong", { concurrency: 2 }, () => {
     assert.equal(changing.check("secret key")?.status, "ok");
   });
 
-  test("nobody where the settings say the service is", async () => {
+  test("shows that no service listens at the configured address", async () => {
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -146,14 +147,14 @@ describe("what can be wrong", { concurrency: 2 }, () => {
     assert.deepEqual([check("service")?.status, check("database")?.status], ["warn", "ok"]);
   });
 
-  test("a schema of another version: its tables are not looked at", async () => {
+  test("shows a schema of another version, and does not read its tables", async () => {
     const { code, checks, check } = await doctor({ DATABASE_URL: database.url });
     assert.equal(code, 0);
     assert.match(check("schema")?.detail ?? "", /version 0, this godwit brings \d+/);
     assert.ok(!checks.some(({ name }) => ["queue", "webhooks", "partitions"].includes(name)));
   });
 
-  test("messages that have waited for long", async () => {
+  test("shows messages that have waited too long", async () => {
     const key = await godwit.key();
     await godwit.send(key);
     const waitFor = (minutes: number): Promise<unknown> =>
@@ -177,9 +178,9 @@ describe("certificates", { concurrency: 2 }, () => {
     (await doctor({ GODWIT_TLS_CERT: cert, GODWIT_TLS_KEY: key }, NONE)).check("tls");
 
   const CASES: readonly (readonly [what: string, dates: { from?: Date; to?: Date }, status: string, says: RegExp])[] = [
-    ["one that is good for a year", { to: inDays(365) }, "ok", /valid for 36\d more days/],
-    ["one that ends soon", { to: inDays(29) }, "warn", /valid for 28 more days/],
-    ["one that has ended", { to: inDays(-1) }, "fail", /expired on/],
+    ["one that is valid for a year", { to: inDays(365) }, "ok", /valid for 36\d more days/],
+    ["one that expires soon", { to: inDays(29) }, "warn", /valid for 28 more days/],
+    ["an expired one", { to: inDays(-1) }, "fail", /expired on/],
     ["one that is not valid yet", { from: inDays(2) }, "fail", /not valid before/],
   ];
   for (const [what, dates, status, says] of CASES) {
@@ -191,7 +192,7 @@ describe("certificates", { concurrency: 2 }, () => {
     });
   }
 
-  test("one that is not its key's, or is not there: fail", async () => {
+  test("one that does not match its key, or is missing: fail", async () => {
     const [mine, other] = [selfSigned(), selfSigned()];
     assert.equal((await tlsOf(write(mine.cert), write(other.key)))?.status, "fail");
     const missing = await tlsOf(join(folder, "nothing"), write(mine.key));
@@ -200,7 +201,7 @@ describe("certificates", { concurrency: 2 }, () => {
   });
 });
 
-/** Takes connections, and what is said on them. */
+/** Accepts connections and records the bytes received. */
 class Ear {
   readonly #server: Server;
   connections = 0;
@@ -229,7 +230,7 @@ class Ear {
   }
 }
 
-describe("what it reaches out to", () => {
+describe("remote hosts", () => {
   let ear: Ear;
   let closedPort: number;
   before(async () => {
@@ -240,7 +241,7 @@ describe("what it reaches out to", () => {
   });
   after(() => ear.close());
 
-  test("links: whether their host is reached, what nodes say of them, and never a word to a carrier", async () => {
+  test("of links are checked for reachability, with the state that nodes report, and nothing is sent to a carrier", async () => {
     const smpp = (name: string, port: number): string =>
       `[[link]]\nname = "${name}"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`;
     const twilio = `[[link]]\nname = "tw"\nprovider = "twilio"\nbase_url = "http://127.0.0.1:${ear.port}"\naccount_sid = "AC1"\nauth_token_env = "PASSWORD"\npublic_url = "https://example.com"\n`;
@@ -267,18 +268,18 @@ describe("what it reaches out to", () => {
     await godwit.rows("delete from link_states");
   });
 
-  test("links are looked at without a database, too", async () => {
+  test("of links are checked also without a database", async () => {
     const file = write(
       `[[link]]\nname = "acme"\nprovider = "smpp"\nhost = "127.0.0.1"\nport = ${ear.port}\nsystem_id = "x"\npassword_env = "PASSWORD"\n`,
     );
     const { check } = await doctor({ GODWIT_CONFIG: file, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", GODWIT_PORT: "0" });
     assert.deepEqual([check("link acme")?.status, check("database")?.status], ["ok", "fail"]);
-    // Its password is for the service to know.
+    // Only the service needs the password.
     assert.match(check("configuration")?.detail ?? "", /the variable PASSWORD is not set/);
     assert.equal(check("configuration")?.status, "warn");
   });
 
-  test("endpoints: how they are doing, whether their hosts are reached, and nothing is sent to them", async () => {
+  test("of endpoints are checked for reachability, with the state of the endpoints, and nothing is sent to them", async () => {
     const key = await godwit.key();
     const endpoint = async (url: string): Promise<string> => {
       const { status, json, text } = await godwit.request("POST", "/v1/webhook_endpoints", { key, body: { url, event_types: ["*"] } });
@@ -299,7 +300,7 @@ describe("what it reaches out to", () => {
       ),
     );
     assert.doesNotMatch(well.text, /hidden/);
-    // The address of this machine is nobody's to call unless the operator says so.
+    // Addresses of this machine may be called only if the operator allows it.
     const { check } = await doctor();
     assert.match(check("webhooks")?.detail ?? "", /address_not_allowed/);
     await until("the connection to be seen", () => ear.connections > connectionsBefore || undefined);
@@ -311,7 +312,7 @@ describe("what it reaches out to", () => {
 });
 
 describe("a data directory", () => {
-  test("is looked at beside the service and after it has stopped, and stays as it was", async () => {
+  test("is checked while the service runs and after it has stopped, and is not changed", async () => {
     const dataDir = join(folder, "data");
     const settings = { GODWIT_DATA_DIR: dataDir };
     const none = await doctor(settings, {});
@@ -329,6 +330,6 @@ describe("a data directory", () => {
     rmSync(join(dataDir, "secret.key"));
     const lost = await doctor({ ...settings, GODWIT_PORT: "0" }, {});
     assert.deepEqual([lost.code, lost.check("secret key")?.status], [1, "fail"]);
-    assert.equal(existsSync(join(dataDir, "secret.key")), false, "it makes none");
+    assert.equal(existsSync(join(dataDir, "secret.key")), false, "the doctor creates no key");
   });
 });

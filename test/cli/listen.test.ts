@@ -1,4 +1,4 @@
-/** `godwit listen` at a terminal and in a pipe: a process that follows a running service. */
+/** `godwit listen` in a terminal and in a pipe: a process that follows a running service. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ const idsNow = (count: number): EventId[] => Array.from({ length: count }, () =>
 const listen = (key: string, ...args: string[]): Promise<Awaited<ReturnType<typeof runGodwit>>> =>
   runGodwit(["listen", ...args], { GODWIT_URL: godwit.url, GODWIT_KEY: key });
 
-/** A listener that is connected. */
+/** A connected listener. */
 class Listener {
   readonly child: ChildProcess;
   stdout = "";
@@ -53,14 +53,14 @@ class Listener {
     try {
       await listener.says(/^listening to /m);
     } catch (error) {
-      // Nobody has it to end it, and a test waits for its processes.
+      // No caller can end the process otherwise, and a test waits for its processes.
       listener[Symbol.dispose]();
       throw error;
     }
     return listener;
   }
 
-  /** Lines of the output that are whole. */
+  /** The complete lines of the output. */
   get lines(): string[] {
     return this.stdout.split("\n").slice(0, -1);
   }
@@ -77,12 +77,12 @@ class Listener {
     return until(`${text}`, () => text.exec(this.stderr) ?? undefined);
   }
 
-  /** Ctrl-C, unless told otherwise; the exit code, which comes soon. */
+  /** Sends SIGINT unless another signal is given. Returns the exit code, which must come soon. */
   async end(signal: NodeJS.Signals | undefined = "SIGINT"): Promise<number | null> {
     const startedAt = performance.now();
     this.child.kill(signal);
     const [code] = await this.#exit;
-    assert.ok(performance.now() - startedAt < LIMIT_MS, `it took ${performance.now() - startedAt} ms to end`);
+    assert.ok(performance.now() - startedAt < LIMIT_MS, `the exit took ${performance.now() - startedAt} ms`);
     return code;
   }
 
@@ -108,7 +108,7 @@ function close(server: Server): void {
 }
 
 describe("events on the output", { concurrency: 2 }, () => {
-  test("for people each is a line that says when, what, and to what it happened", async () => {
+  test("show one line each by default, with time, type and object", async () => {
     const { key } = await newOwner(godwit, "people");
     using listener = await Listener.start(key);
     const { json: message } = await godwit.send(key);
@@ -124,7 +124,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.ok(!listener.stderr.includes(key) && !listener.stdout.includes(key), "the key is not shown");
   });
 
-  test("with --json each is one line as the API has it, and nothing else is on the output", async () => {
+  test("are one line each with --json, as in the API, and nothing else is on the output", async () => {
     const { key } = await newOwner(godwit, "programs");
     using listener = await Listener.start(key, ["--json"]);
     await godwit.send(key, { body: "two\nlines" });
@@ -139,7 +139,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.equal(listener.lines.length, 4);
   });
 
-  test("an event that is no message's has its line as well", async () => {
+  test("that do not belong to a message have a line as well", async () => {
     const owner = await newOwner(godwit, "endpoints");
     using listener = await Listener.start(owner.key);
     const [id] = await insertEvents(godwit, owner, idsNow(1), { type: "endpoint.disabled", record: { id: "whe_x" } });
@@ -147,7 +147,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.match(listener.lines[0] ?? "", new RegExp(`^\\S+Z  endpoint\\.disabled +whe_x  \\(${id}\\)$`));
   });
 
-  test("--type chooses", async () => {
+  test("are filtered by --type", async () => {
     const { key } = await newOwner(godwit, "chosen");
     using listener = await Listener.start(key, ["--json", "--type", "message.delivered"]);
     const sent = await Promise.all([godwit.send(key), godwit.send(key)]);
@@ -157,7 +157,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.ok(listener.events.every(({ type }) => type === "message.delivered"));
   });
 
-  test("what went wrong has its code on the line", async () => {
+  test("show the error code on the line", async () => {
     const { key } = await newOwner(godwit, "errors on lines");
     using listener = await Listener.start(key, ["--type", "message.failed"]);
     await godwit.send(key, { recipient: "+15005550002" });
@@ -165,7 +165,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     assert.match(listener.lines[0] ?? "", /Z {2}message\.failed +msg_\w+ {2}\+15005550002 {2}invalid_destination {2}\(evt_\w+\)$/);
   });
 
-  test("--message shows one message alone, and --after goes on where an earlier run ended", async () => {
+  test("are limited to one message by --message, and --after continues where an earlier run ended", async () => {
     const { key } = await newOwner(godwit, "one of two");
     using listener = await Listener.start(key, ["--json"]);
     const [first, second] = [await godwit.send(key), await godwit.send(key)];
@@ -173,7 +173,7 @@ describe("events on the output", { concurrency: 2 }, () => {
     const mine = listener.events.filter(({ data }) => data["message"]?.id === second.json["id"]).map(({ id }) => id);
     using later = await Listener.start(key, ["--json", "--after", mine[1] ?? "", "--message", String(second.json["id"])]);
     await later.has(2);
-    // What was told in the seconds before the event comes again, as the stream repeats it; the event itself does not.
+    // The stream repeats events of the seconds before the given event, but not that event.
     const shown = later.events.map(({ id }) => id);
     assert.deepEqual(
       shown.filter((id) => id !== mine[0]),
@@ -184,7 +184,7 @@ describe("events on the output", { concurrency: 2 }, () => {
 
   const hasScript = spawnSync("script", ["--version"]).status === 0;
   test(
-    "at a terminal there are colours, unless NO_COLOR is set",
+    "have colours in a terminal unless NO_COLOR is set",
     { skip: hasScript ? false : "script, which makes a terminal, is not installed" },
     async () => {
       const { key } = await newOwner(godwit, "colours");
@@ -199,14 +199,14 @@ describe("events on the output", { concurrency: 2 }, () => {
       children.forEach((child, index) => child.stdout?.on("data", (chunk: Buffer) => (outputs[index] += chunk.toString())));
       await until("both to listen", () => outputs.every((text) => text.includes("listening to")) || undefined);
       await godwit.send(key);
-      await until("both to show it", () => outputs.every((text) => text.includes("message.delivered")) || undefined);
+      await until("both to show the event", () => outputs.every((text) => text.includes("message.delivered")) || undefined);
       for (const child of children) child.kill("SIGKILL");
       assert.ok(outputs[0]?.includes("\u001b[32mmessage.delivered"), outputs[0]);
       assert.ok(!outputs[1]?.includes("\u001b[32m"), outputs[1]);
     },
   );
 
-  test("it ends well when whoever reads its output has had enough", async () => {
+  test("end with exit code 0 when the reader closes the pipe", async () => {
     const owner = await newOwner(godwit, "head");
     using listener = await Listener.start(owner.key, ["--json"]);
     await insertEvents(godwit, owner, idsNow(1));
@@ -236,7 +236,7 @@ describe("--forward-to", { concurrency: 2 }, () => {
     return { server, url: `${url}/hooks`, received };
   }
 
-  test("posts each event as a webhook would, signed by the secret that is shown at the start", async () => {
+  test("posts each event like a webhook, signed with the secret that is shown at the start", async () => {
     const { key } = await newOwner(godwit, "forwarded");
     const { server, url, received } = await receiver((response) => response.writeHead(204).end());
     using listener = await Listener.start(key, ["--json", "--forward-to", url]);
@@ -252,12 +252,12 @@ describe("--forward-to", { concurrency: 2 }, () => {
       assert.throws(() => new Webhook(secret).verify(`${body} `, headers));
     }
     await listener.says(/^ {2}204 in \d+ ms$/m);
-    assert.ok(!listener.stdout.includes(secret), "the output has events alone");
+    assert.ok(!listener.stdout.includes(secret), "the output has only events");
     assert.equal(await listener.end(), 0);
     close(server);
   });
 
-  test("a receiver's errors are shown, each event is posted once, and the next one follows", async () => {
+  test("shows the errors of the receiver, posts each event once, and continues with the next one", async () => {
     const owner = await newOwner(godwit, "errors");
     const { server, url, received } = await receiver((response, count) => {
       if (count === 1) response.writeHead(500).end("no");
@@ -279,7 +279,7 @@ describe("--forward-to", { concurrency: 2 }, () => {
     assert.equal(listener.lines.length, 5);
   });
 
-  test("Ctrl-C does not wait for a receiver that does not answer", async () => {
+  test("stops on Ctrl-C without waiting for a receiver that does not respond", async () => {
     const owner = await newOwner(godwit, "silent receiver");
     const { server, url, received } = await receiver(() => undefined);
     using listener = await Listener.start(owner.key, ["--forward-to", url]);
@@ -291,7 +291,7 @@ describe("--forward-to", { concurrency: 2 }, () => {
   });
 });
 
-describe("a server that goes away", () => {
+describe("a server that is unavailable", () => {
   const restart = async (old: Godwit, meanwhile: () => Promise<void>): Promise<Godwit> => {
     const { port } = new URL(old.url);
     await old.stop();
@@ -303,7 +303,7 @@ describe("a server that goes away", () => {
     rows: async <T>(text: string, values?: readonly unknown[]) => (await client.query(text, [...(values ?? [])])).rows as T[],
   });
 
-  test("is waited for: no event is lost, and none is shown twice", async () => {
+  test("is waited for, and no event is lost or shown twice", async () => {
     const first = await startGodwit();
     const owner = await newOwner(first, "restarted");
     const silent = await newOwner(first, "saw nothing before");
@@ -338,7 +338,7 @@ describe("a server that goes away", () => {
 });
 
 describe("wrong use", { concurrency: 2 }, () => {
-  /** What must be said on stderr, as a sentence and without a stack; nothing is on the output. */
+  /** Checks that stderr has the error as a sentence without a stack, and that the output is empty. */
   function assertSays({ code, stdout, stderr }: Awaited<ReturnType<typeof runGodwit>>, exitCode: number, says: RegExp): void {
     assert.equal(code, exitCode, stderr);
     assert.match(stderr, says);
@@ -346,18 +346,18 @@ describe("wrong use", { concurrency: 2 }, () => {
     assert.equal(stdout, "");
   }
 
-  test("a key that the server refuses ends it with 1, and is not shown", async () => {
+  test("a key that the server refuses exits with 1, and is not shown", async () => {
     const key = (await newOwner(godwit, "mistyped")).key.replace(/.{4}$/, "0000");
     const result = await listen(key);
     assertSays(result, 1, /^godwit: the server refused: 401 .*unknown, expired or revoked/m);
     assert.ok(!result.stderr.includes(key));
   });
 
-  test("a key without the scope ends it with 1, and the scope is named", async () => {
+  test("a key without the scope exits with 1, and the scope is named", async () => {
     assertSays(await listen(await godwit.key({ scopes: ["messages:read"] })), 1, /^godwit: the server refused: 403 .*events:read/m);
   });
 
-  test("a key that is revoked while it listens ends it with 1", async () => {
+  test("a key that is revoked during listening exits with 1", async () => {
     const { key, accountId } = await newOwner(godwit, "revoked");
     using listener = await Listener.start(key);
     await godwit.rows("update api_keys set revoked_at = now() where account_id = $1", [uuidToText(accountId)]);
@@ -365,11 +365,11 @@ describe("wrong use", { concurrency: 2 }, () => {
     assert.match(listener.stderr, /^godwit: the server refused: 401 /m);
   });
 
-  test("a type that is none ends it with 1", async () => {
+  test("an unknown type exits with 1", async () => {
     assertSays(await listen(await godwit.key(), "--type", "sent"), 1, /^godwit: the server refused: 400 .*message\.sent/m);
   });
 
-  test("a URL at which something else answers ends it with 1", async () => {
+  test("a URL of another server exits with 1", async () => {
     const { server, url } = await serve((_request, response) => response.setHeader("content-type", "text/html").end("<p>hello"));
     assertSays(await listen("gw_test_x", "--url", url), 1, /^godwit: what answers there is no event stream/m);
     close(server);
@@ -378,8 +378,8 @@ describe("wrong use", { concurrency: 2 }, () => {
   const WRONG: readonly (readonly [what: string, env: Record<string, string>, args: readonly string[], says: RegExp])[] = [
     ["no key", {}, [], /GODWIT_KEY: is needed/],
     ["an empty key", { GODWIT_KEY: " " }, [], /GODWIT_KEY: is needed/],
-    ["a key that cannot be one", { GODWIT_KEY: "gw_test_“quoted”" }, [], /GODWIT_KEY: is not an API key/],
-    ["a URL that is none", { GODWIT_KEY: "x", GODWIT_URL: "localhost" }, [], /GODWIT_URL: must be a URL such as http/],
+    ["a malformed key", { GODWIT_KEY: "gw_test_“quoted”" }, [], /GODWIT_KEY: is not an API key/],
+    ["an invalid URL", { GODWIT_KEY: "x", GODWIT_URL: "localhost" }, [], /GODWIT_URL: must be a URL such as http/],
     ["another protocol", { GODWIT_KEY: "x" }, ["--url", "ftp://localhost"], /must be a URL such as http/],
     [
       "a URL with a password",
@@ -387,18 +387,18 @@ describe("wrong use", { concurrency: 2 }, () => {
       [],
       /GODWIT_URL: must not have a name or password/,
     ],
-    ["a forward that is no URL", { GODWIT_KEY: "x" }, ["--forward-to", "localhost:3000"], /--forward-to must be a URL such as http/],
+    ["an invalid URL in --forward-to", { GODWIT_KEY: "x" }, ["--forward-to", "localhost:3000"], /--forward-to must be a URL such as http/],
     ["an unknown flag", { GODWIT_KEY: "x" }, ["--forward", "http://localhost"], /--forward/],
   ];
   for (const [what, env, args, says] of WRONG) {
-    test(`${what} ends it with 2 before anything is sent`, async () => {
+    test(`${what} exits with 2 before anything is sent`, async () => {
       const result = await runGodwit(["listen", ...args], env);
       assertSays(result, 2, says);
       assert.doesNotMatch(result.stderr, /quoted/);
     });
   }
 
-  test("its help names its flags and where the key comes from", async () => {
+  test("the help names the flags and the source of the key", async () => {
     const { code, stdout } = await runGodwit(["listen", "--help"], {});
     assert.equal(code, 0);
     for (const text of ["--type", "--forward-to", "--url", "GODWIT_URL", "--json", "GODWIT_KEY"]) assert.ok(stdout.includes(text), text);
@@ -406,10 +406,10 @@ describe("wrong use", { concurrency: 2 }, () => {
   });
 });
 
-describe("a stream, as it is followed", () => {
+describe("a followed event stream", () => {
   type Asked = { path: string; lastEventId: string | undefined; authorization: string | undefined };
 
-  /** Answers each connection with the next list of chunks, and closes it; then stays silent. */
+  /** Responds to each connection with the next list of chunks and closes it. Then stays silent. */
   async function follow(answers: readonly (readonly (string | Buffer)[])[], count: number, type?: string) {
     const asked: Asked[] = [];
     const { server, url } = await serve((request, response) => {
@@ -423,7 +423,7 @@ describe("a stream, as it is followed", () => {
       response.flushHeaders();
       for (const chunk of chunks ?? []) {
         response.write(chunk);
-        // Each is read by itself.
+        // Each chunk is read separately.
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       if (chunks !== undefined) response.end();
@@ -444,7 +444,7 @@ describe("a stream, as it is followed", () => {
   const event = (id: string): string => `id: ${id}\nevent: message.sent\ndata: {"id":"${id}"}\n\n`;
   const followed = (id: string): FollowedEvent => ({ id, type: "message.sent", data: `{"id":"${id}"}` });
 
-  test("blocks may be cut anywhere, also within a character", async () => {
+  test("may have blocks split anywhere, also within a character", async () => {
     const text = Buffer.from('id: a\nevent: message.sent\ndata: {"text":"naïve 🔑: x"}\n\n');
     const cuts = [1, 6, text.indexOf("🔑") + 2, text.length - 1];
     const chunks = [0, ...cuts].map((from, index) => text.subarray(from, cuts[index] ?? text.length));
@@ -452,18 +452,18 @@ describe("a stream, as it is followed", () => {
     assert.deepEqual(events, [{ id: "a", type: "message.sent", data: '{"text":"naïve 🔑: x"}' }, followed("b")]);
   });
 
-  test("several blocks may come at once, with comments and blocks that are no events between them", async () => {
+  test("may have several blocks in one chunk, with comments and other blocks between them", async () => {
     const chunk = `retry: 2000\nid: z\n\n${event("a")}:\n\n: a remark\n\nevent: message.sent\ndata: {}\n\n${event("b")}`;
     assert.deepEqual((await follow([[chunk]], 2)).events, [followed("a"), followed("b")]);
   });
 
-  test("what was sent in part when the connection ended counts for nothing", async () => {
+  test("ignores an incomplete block when the connection ends", async () => {
     const { asked, events } = await follow([[event("a"), 'id: b\nevent: message.sent\ndata: {"id"'], [event("b")]], 2);
     assert.deepEqual(events, [followed("a"), followed("b")]);
     assert.equal(asked[1]?.lastEventId, "a");
   });
 
-  test("each connection says where the last one was, and repeats are left out", async () => {
+  test("continues each connection at the last event, and skips repeated events", async () => {
     const { asked, events, states } = await follow(
       [["retry: 1\nid: start\n\n"], [event("a"), event("b")], [event("a"), event("b"), event("c")]],
       3,
@@ -484,7 +484,7 @@ describe("a stream, as it is followed", () => {
     );
   });
 
-  test("a server in trouble is asked again, one that refuses is not", async () => {
+  test("is requested again after a temporary error, and not after a refusal", async () => {
     let count = 0;
     const { server, url } = await serve((_request, response) => {
       count += 1;

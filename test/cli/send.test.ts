@@ -1,4 +1,4 @@
-/** `godwit send`, as a person or a script uses it: a process that speaks to a running service through its public door. */
+/** `godwit send`, as a person or a script uses it: a process that calls the API of a running service. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -52,7 +52,7 @@ function close(server: Server): void {
 }
 
 describe("a message that is accepted", { concurrency: 2 }, () => {
-  test("is shown in a few lines, and is on record as it was asked for", async () => {
+  test("is shown in a few lines and stored as requested", async () => {
     const { code, stdout, stderr } = await send([
       ...HELLO,
       ..."--ttl 10m --priority high --reference order-17 --metadata a=1 --metadata b=x=y --max-segments 2 --sender ACME".split(" "),
@@ -73,7 +73,7 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
     assert.equal(Date.parse(String(found["expires_at"])) - Date.parse(String(found["created_at"])), 600_000);
   });
 
-  test("is for programs one line, as the API answered, and nothing beside it", async () => {
+  test("is one line with --json, as the API returned it, and nothing else", async () => {
     const { code, stdout, stderr } = await send([...HELLO, "--json"]);
     assert.equal(code, 0, stderr);
     assert.equal(stderr, "");
@@ -84,7 +84,7 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
     assert.ok(!stdout.includes(key));
   });
 
-  test("may say what the standard input says, without the end of its last line", async () => {
+  test("may have its text from the standard input, without the last line break", async () => {
     const { stdout } = await send([...TO, "--body", "-", "--json"], { stdin: "naïve 🔑\nsecond line\n" });
     assert.equal((JSON.parse(stdout) as Json)["body"], "naïve 🔑\nsecond line");
   });
@@ -100,14 +100,14 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
     assert.equal((JSON.parse(sent.stdout) as Json)["body"], "Order A-17 is on its way.");
   });
 
-  test("says when it is sent if that is later", async () => {
+  test("shows its time when it is scheduled", async () => {
     const at = new Date(Date.now() + 3_600_000).toISOString();
     const { code, stdout } = await send([...HELLO, "--send-at", at]);
     assert.equal(code, 0);
     assert.ok(stdout.includes(`status  scheduled for ${at}\n`), stdout);
   });
 
-  test("is the same one under the same key", async () => {
+  test("is the same message with the same idempotency key", async () => {
     const mine = [...HELLO, "--idempotency-key", randomUUID()];
     const [first, second] = [await send(mine), await send(mine)];
     assert.deepEqual([first.code, second.code], [0, 0]);
@@ -116,7 +116,7 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
     assert.ok(!first.stdout.includes("before"));
   });
 
-  test("goes where GODWIT_HOST and GODWIT_PORT say when nothing else does, with a key of the command line", async () => {
+  test("is sent to GODWIT_HOST and GODWIT_PORT by default, with a key from the command line", async () => {
     const { port } = new URL(godwit.url);
     const { code, stderr } = await runGodwit(["send", ...HELLO, "--key", key], {
       GODWIT_HOST: "0.0.0.0",
@@ -127,7 +127,7 @@ describe("a message that is accepted", { concurrency: 2 }, () => {
 });
 
 describe("a message that is refused", { concurrency: 2 }, () => {
-  test("ends it with 1, every fault with the flag it came from, and the request's id", async () => {
+  test("exits with 1 and shows every fault with its flag, and the request id", async () => {
     const { code, stdout, stderr } = await send(["--to", "+1500", "--channel", "fax", "--body", "", "--ttl", "1s"]);
     assert.equal(code, 1);
     assert.equal(stdout, "");
@@ -139,7 +139,7 @@ describe("a message that is refused", { concurrency: 2 }, () => {
     assert.match(stderr, /^ {2}request req_[0-9a-z]{26}$/m);
   });
 
-  test("is for programs the problem as the API told it", async () => {
+  test("is the problem of the API with --json", async () => {
     const { code, stdout, stderr } = await send(["--to", "+15005550004", "--body", "hello", "--json"]);
     assert.equal(code, 1);
     const problem = JSON.parse(stdout) as Json;
@@ -147,7 +147,7 @@ describe("a message that is refused", { concurrency: 2 }, () => {
     assert.match(stderr, /^godwit: 422 recipient_opted_out/);
   });
 
-  test("for the key's sake names the scope, and never the key", async () => {
+  test("for a missing scope names the scope and never the key", async () => {
     const weak = await godwit.key({ scopes: ["messages:read"] });
     const { code, stderr } = await send(HELLO, { env: { GODWIT_KEY: weak } });
     assert.equal(code, 1);
@@ -156,7 +156,7 @@ describe("a message that is refused", { concurrency: 2 }, () => {
     assert.ok(!stderr.includes(weak));
   });
 
-  test("by something that is no godwit says so, and the key is not carried on to where that points", async () => {
+  test("by a server other than Godwit is reported so, and the key does not follow the redirect", async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       asked.push(request.url ?? "");
@@ -170,11 +170,11 @@ describe("a message that is refused", { concurrency: 2 }, () => {
   });
 });
 
-describe("a service in trouble", { concurrency: 3 }, () => {
+describe("a service with errors", { concurrency: 3 }, () => {
   type Asked = { key: string; body: string };
   type Act = (response: ServerResponse) => void;
 
-  /** Does what each act says, the last one for ever, and takes down what it was asked. */
+  /** Responds with each act in turn, repeats the last one, and records the requests. */
   async function play(acts: readonly Act[]): Promise<{ url: string; asked: Asked[]; server: Server }> {
     const asked: Asked[] = [];
     const server = bodyServer((request, body, response) => {
@@ -184,7 +184,7 @@ describe("a service in trouble", { concurrency: 3 }, () => {
     return { url: await listening(server), asked, server };
   }
 
-  const answer =
+  const respondWith =
     (status: number, code: string, headers: Record<string, string> = {}): Act =>
     (response) =>
       response
@@ -198,9 +198,12 @@ describe("a service in trouble", { concurrency: 3 }, () => {
       );
   const drop: Act = (response) => response.destroy();
 
-  test("is asked again under the same key with the same body until it answers", async () => {
-    const acts = [answer(503, "service_unavailable", { "retry-after": "0" }), answer(409, "idempotency_conflict", { "retry-after": "0" })];
-    acts.push(answer(429, "rate_limit_exceeded", { "retry-after": "1" }), answer(502, "bad_gateway"), drop, accept);
+  test("gets the same request with the same idempotency key again until it accepts the message", async () => {
+    const acts = [
+      respondWith(503, "service_unavailable", { "retry-after": "0" }),
+      respondWith(409, "idempotency_conflict", { "retry-after": "0" }),
+    ];
+    acts.push(respondWith(429, "rate_limit_exceeded", { "retry-after": "1" }), respondWith(502, "bad_gateway"), drop, accept);
     const { url, asked, server } = await play(acts);
     const { code, stderr } = await send(HELLO, { url });
     close(server);
@@ -213,41 +216,41 @@ describe("a service in trouble", { concurrency: 3 }, () => {
     assert.equal(stderr.match(/trying again/g)?.length, 5);
   });
 
-  test("that is refused for good is not asked again", async () => {
-    const { url, asked, server } = await play([answer(422, "no_route")]);
+  test("that refuses a message permanently gets no second request", async () => {
+    const { url, asked, server } = await play([respondWith(422, "no_route")]);
     assert.equal((await send(HELLO, { url })).code, 1);
     close(server);
     assert.equal(asked.length, 1);
   });
 
-  test("that never answers ends it with 3, and the key by which to find out", async () => {
+  test("that never responds exits with 3 and shows the idempotency key", async () => {
     const { url, server, asked } = await play([() => undefined]);
     const { code, stdout, stderr } = await send([...HELLO, "--timeout", "1s", "--json"], { url });
     close(server);
     assert.equal(code, 3);
-    const told = JSON.parse(stdout) as Json;
-    assert.deepEqual([told["code"], told["idempotency_key"]], ["outcome_unknown", asked[0]?.key]);
+    const printed = JSON.parse(stdout) as Json;
+    assert.deepEqual([printed["code"], printed["idempotency_key"]], ["outcome_unknown", asked[0]?.key]);
     assert.match(stderr, /it is not known whether the message was accepted: no answer in time/);
     assert.ok(stderr.includes(`--idempotency-key ${asked[0]?.key} `), stderr);
   });
 
-  test("whose key is revoked after an answer was lost ends it with 3 as well", async () => {
-    const { url, server } = await play([drop, answer(401, "unauthorized_invalid_token")]);
+  test("whose key is revoked after a response was lost exits with 3 as well", async () => {
+    const { url, server } = await play([drop, respondWith(401, "unauthorized_invalid_token")]);
     const { code, stderr } = await send(HELLO, { url });
     close(server);
     assert.equal(code, 3, stderr);
     assert.match(stderr, /not known whether.*401/);
   });
 
-  test("that is always busy ends it with 1: nothing was sent", async () => {
-    const { url, server } = await play([answer(429, "rate_limit_exceeded", { "retry-after": "60" })]);
+  test("that is always busy exits with 1, because nothing was sent", async () => {
+    const { url, server } = await play([respondWith(429, "rate_limit_exceeded", { "retry-after": "60" })]);
     const { code, stderr } = await send([...HELLO, "--timeout", "5s"], { url });
     close(server);
     assert.equal(code, 1);
     assert.match(stderr, /^godwit: nothing was sent: 429 rate_limit_exceeded/m);
   });
 
-  test("that is not there ends it with 1, at once where no time would help", async () => {
+  test("that is unreachable exits with 1, immediately where waiting cannot help", async () => {
     const server = createServer();
     const url = await listening(server);
     close(server);
@@ -260,7 +263,7 @@ describe("a service in trouble", { concurrency: 3 }, () => {
     assert.doesNotMatch(nowhere.stderr, /trying again/);
   });
 
-  test("an answer that is lost on its way costs no second message", async () => {
+  test("whose response is lost sends no second message", async () => {
     const reference = `lost-${randomUUID()}`;
     let count = 0;
     const proxy = bodyServer((request: IncomingMessage, body: string, response: ServerResponse) => {
@@ -276,7 +279,7 @@ describe("a service in trouble", { concurrency: 3 }, () => {
     assert.equal(await countOf(reference), 1);
   });
 
-  /** To the service; its answer goes to whoever waits for one. */
+  /** Forwards to the service, and its response to the caller. */
   async function passOn(request: IncomingMessage, body: string, response: ServerResponse | undefined): Promise<void> {
     const { authorization = "", "idempotency-key": idempotencyKey } = request.headers;
     const headers = { authorization, "content-type": "application/json", "idempotency-key": String(idempotencyKey) };
@@ -291,21 +294,21 @@ describe("--wait", { concurrency: 3 }, () => {
   const statesIn = (text: string): string[] => Array.from(text.matchAll(STATE), ([, state]) => state ?? "");
   const withScopes = async (...scopes: Scope[]): Promise<Record<string, string>> => ({ GODWIT_KEY: await godwit.key({ scopes }) });
 
-  test("shows each state as it comes, and ends with 0 when it is delivered", async () => {
+  test("shows each status as it changes, and exits with 0 when the message is delivered", async () => {
     const env = await withScopes("messages:send", "events:read");
     const { code, stdout, stderr } = await send([...HELLO, "--wait"], { env });
     assert.equal(code, 0, stderr);
     assert.deepEqual(statesIn(stdout), ["sending", "sent", "delivered"]);
   });
 
-  test("ends with 1 when it is not, and says why", async () => {
+  test("exits with 1 when the message is not delivered, and shows the reason", async () => {
     const { code, stdout } = await send(["--to", "+15005550005", "--body", "hello", "--wait"]);
     assert.equal(code, 1);
     assert.equal(statesIn(stdout).at(-1), "undelivered");
     assert.match(stdout, /undelivered {2}blocked_by_carrier: \w+/);
   });
 
-  test("prints for programs the message at its end, once, and the states beside it", async () => {
+  test("with --json prints the final message once, and the statuses on stderr", async () => {
     const { code, stdout, stderr } = await send(["--to", "+15005550002", "--body", "hello", "--wait", "--json"]);
     assert.equal(code, 1);
     const { status, error } = JSON.parse(stdout) as { status: string; error: Json };
@@ -313,20 +316,20 @@ describe("--wait", { concurrency: 3 }, () => {
     assert.equal(statesIn(stderr).at(-1), "failed");
   });
 
-  test("does with a key that may read messages and no events", async () => {
+  test("works with a key that may read messages and no events", async () => {
     const { code, stdout } = await send([...HELLO, "--wait"], { env: await withScopes("messages:send", "messages:read") });
     assert.equal(code, 0);
     assert.equal(statesIn(stdout).at(-1), "delivered");
   });
 
-  test("with a key that may read neither sends, says so, and ends with 3", async () => {
+  test("with a key that may read neither sends the message, reports the missing scope, and exits with 3", async () => {
     const { code, stdout, stderr } = await send([...HELLO, "--wait"], { env: await withScopes("messages:send") });
     assert.equal(code, 3);
     assert.match(stdout, /^id {6}msg_/);
     assert.match(stderr, /neither the scope events:read nor messages:read/);
   });
 
-  test("ends with 3 when its time is over before the message's end", async () => {
+  test("exits with 3 when its timeout passes before the final status", async () => {
     const { code, stdout, stderr } = await send(["--to", "+15005550007", "--body", "hello", "--wait", "--timeout", "3s", "--json"]);
     assert.equal(code, 3);
     const { id, status } = JSON.parse(stdout) as Json;
@@ -334,14 +337,14 @@ describe("--wait", { concurrency: 3 }, () => {
     assert.ok(stderr.includes(`the end of ${String(id)} is not known, it was ${String(status)} last`), stderr);
   });
 
-  test("ends at once and with 3 when it is interrupted", async () => {
+  test("exits with 3 immediately when it is interrupted", async () => {
     const child = spawn(process.execPath, [MAIN, "send", "--to", "+15005550007", "--body", "hello", "--wait"], {
       env: { ...surroundings(), GODWIT_URL: godwit.url, GODWIT_KEY: key },
       stdio: ["ignore", "pipe", "ignore"],
     });
     let stdout = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    await until("it to be sent", () => statesIn(stdout).includes("sent") || undefined);
+    await until("the message to be sent", () => statesIn(stdout).includes("sent") || undefined);
     const startedAt = performance.now();
     child.kill("SIGINT");
     assert.deepEqual(await once(child, "exit"), [3, null]);
@@ -352,22 +355,22 @@ describe("--wait", { concurrency: 3 }, () => {
 describe("wrong use", { concurrency: 3 }, () => {
   const WRONG: readonly (readonly [what: string, args: readonly string[], says: RegExp])[] = [
     ["no recipient", ["--body", "x"], /--to is required/],
-    ["nothing to say", TO, /say what to send: --body or --template/],
+    ["no content", TO, /say what to send: --body or --template/],
     ["a variable without a value", [...TO, "--template", "t", "--var", "order"], /--var must be a name and a text/],
-    ["a time without a unit", [...HELLO, "--ttl", "60"], /--ttl must be a number and a unit/],
-    ["a limit without an end", [...HELLO, "--timeout", "90d"], /--timeout must be from 1s to 24h/],
+    ["a duration without a unit", [...HELLO, "--ttl", "60"], /--ttl must be a number and a unit/],
+    ["a timeout above the limit", [...HELLO, "--timeout", "90d"], /--timeout must be from 1s to 24h/],
     ["a mistyped flag", [...HELLO, "--refrence", "x"], /there is no flag --refrence; did you mean --reference\?/],
     ["a flag without its value", [...TO, "--body"], /--body needs a value/],
     [
-      "a value that begins with a dash",
+      "a value that starts with a dash",
       [...TO, "--body", "-5 degrees"],
       /--body needs a value; one that begins with a dash is written --body=-…/,
     ],
-    ["a value where none belongs", [...HELLO, "--wait=long"], /--wait takes no value/],
+    ["a value for a flag without value", [...HELLO, "--wait=long"], /--wait takes no value/],
     ["a text without quotes", [...TO, "--body", "hello", "world"], /one word too many: world/],
   ];
   for (const [what, args, says] of WRONG) {
-    test(`${what} ends it with 2, and nothing is sent`, async () => {
+    test(`${what} exits with 2, and nothing is sent`, async () => {
       const { code, stdout, stderr } = await send(args, { url: "http://127.0.0.1:9" });
       assert.equal(code, 2, stderr);
       assert.match(stderr, says);
@@ -376,7 +379,7 @@ describe("wrong use", { concurrency: 3 }, () => {
     });
   }
 
-  test("a text that is longer than any message is not read to its end", async () => {
+  test("a text that is longer than any message is not read to the end", async () => {
     const { code, stderr } = await send([...TO, "--body", "-"], { stdin: "x".repeat(200_000) });
     assert.equal(code, 2);
     assert.match(stderr, /more than 65536 bytes/);
