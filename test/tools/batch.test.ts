@@ -1,4 +1,4 @@
-/** Columns of a batch, as a real server reads them. */
+/** Columns of a batch, as a real server receives them. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { newUuid, type Uuid } from "../../src/lib/uuid.ts";
@@ -82,7 +82,7 @@ async function assertSame(items: readonly Item[]): Promise<void> {
   );
 }
 
-test("every type arrives as it was, also nothing, also text that is not ASCII", async () => {
+test("every type arrives unchanged, also null and text that is not ASCII", async () => {
   await assertSame([
     item("plain", 0),
     NOTHING,
@@ -93,14 +93,14 @@ test("every type arrives as it was, also nothing, also text that is not ASCII", 
   ]);
 });
 
-test("an empty batch is an empty answer", () => assertSame([]));
+test("an empty batch has an empty result", () => assertSame([]));
 
-test("a batch larger than the memory that is kept arrives whole, and so does the next one", async () => {
+test("a batch larger than the reused buffer arrives whole, and so does the next one", async () => {
   await assertSame(Array.from({ length: 300 }, (_, index) => item("€".repeat(1_000), index)));
   await assertSame([item("small again", 7)]);
 });
 
-test("batches on many connections at once do not meet in each other's memory", async () => {
+test("concurrent batches on many connections do not share a buffer", async () => {
   await Promise.all(
     Array.from({ length: 40 }, (_, batch) =>
       assertSame(Array.from({ length: 50 }, (_unused, index) => item(`batch ${batch}`.repeat(50), index))),
@@ -108,7 +108,7 @@ test("batches on many connections at once do not meet in each other's memory", a
   );
 });
 
-test("columns among other parameters arrive the same way", async () => {
+test("columns among other parameters arrive unchanged", async () => {
   const { text, values } = echo([item("mixed", 1), NOTHING]);
   const rows = await db.rows<{ text: string | null; other: string }>({
     name: "mixed",

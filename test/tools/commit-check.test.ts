@@ -102,7 +102,7 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
     });
   }
 
-  test("every fault of every commit is reported at once", () => {
+  test("every fault of every commit is reported together", () => {
     const base = head();
     commit("src/a.ts", `${"b".repeat(80)};.`);
     commit("docs/a.md", "Fine");
@@ -143,7 +143,7 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
     assert.match(stderr, /nothing to check/);
   });
 
-  test("a shallow clone says so, and its commits are checked", () => {
+  test("a shallow clone is reported, and its commits are checked", () => {
     const base = head();
     commit("src/a.ts", "Change without a body");
     commit("docs/a.md", "Not fine.");
@@ -173,7 +173,7 @@ describe("check-commits", { skip: hasGit ? false : "git is not installed", timeo
     assert.deepEqual([status, stderr], [0, "check-commits: git finds no commits here; nothing to check\n"]);
   });
 
-  test("as a commit-msg hook it applies the same rules", () => {
+  test("the commit-msg hook applies the same rules", () => {
     const hook = join(repository, ".git", "hooks", "commit-msg");
     mkdirSync(join(hook, ".."), { recursive: true });
     symlinkSync(SCRIPT, hook);

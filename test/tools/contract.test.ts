@@ -1,4 +1,4 @@
-/** The validating proxy sees what is not as the document says, and lets pass what is: else a contract run would prove nothing. */
+/** The validating proxy reports every deviation from the document and nothing else, so that a contract run proves something. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ const KEYS = { keys: [] };
 const PROBLEM = { type: "/errors/not_found", title: "Not found", status: 404, code: "not_found", detail: "No.", request_id: REQUEST_ID };
 
 type Lie = { status?: number; type?: string; body?: unknown; hasId?: boolean };
-/** By what is asked for in `x-lie`: how the answer differs from what is declared. */
+/** How the response deviates from the document, by the header `x-lie`. */
 const LIES: Record<string, Lie> = {
   status: { status: 418 },
   type: { type: "text/plain" },
@@ -21,7 +21,7 @@ const LIES: Record<string, Lie> = {
   json: { body: undefined },
 };
 
-function answer(response: ServerResponse, honest: Required<Lie>, lie: Lie): void {
+function respond(response: ServerResponse, honest: Required<Lie>, lie: Lie): void {
   const { status, type, body, hasId } = { ...honest, ...lie };
   response.writeHead(status, { "content-type": `${type}; charset=utf-8`, ...(hasId ? { "x-request-id": REQUEST_ID } : {}) });
   response.end(body === undefined ? "{" : JSON.stringify(body));
@@ -34,7 +34,7 @@ before(async () => {
     const honest = isKnown
       ? { status: 200, type: "application/json", body: KEYS, hasId: true }
       : { status: Number(headers["x-status"] ?? 404), type: "application/problem+json", body: PROBLEM, hasId: true };
-    answer(response, honest, LIES[String(headers["x-lie"])] ?? {});
+    respond(response, honest, LIES[String(headers["x-lie"])] ?? {});
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -42,7 +42,7 @@ after(() => server.close());
 
 type Request = { method?: string; path: string; headers?: Record<string, string>; body?: string };
 
-/** What the proxy makes of these. */
+/** The report of the proxy about these requests. */
 async function judged(requests: readonly Request[]): Promise<string[]> {
   const proxy = await ContractProxy.start(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   for (const { path, ...options } of requests) await (await fetch(`${proxy.url}${path}`, options)).text();
@@ -52,7 +52,7 @@ async function judged(requests: readonly Request[]): Promise<string[]> {
 const withKey = { authorization: "Bearer gw_test_x" };
 const lying = (lie: string): Request => ({ path: JWKS, headers: { "x-lie": lie } });
 
-test("an answer as declared passes, and so does whatever is refused", async () => {
+test("a response as declared passes, and so does a refused request", async () => {
   const violations = await judged([
     { path: JWKS },
     { path: "/v1/messages/msg_x", headers: withKey },
@@ -82,7 +82,7 @@ test("a wrong status, media type, body or header is a violation", async () => {
     );
 });
 
-test("a request that goes well and should not, or goes where nothing is declared, is a violation", async () => {
+test("an invalid request that succeeds, or a request to an undeclared path, is a violation", async () => {
   const well = { "x-status": "200" };
   const violations = await judged([
     { path: "/v1/no_such_path", headers: well },

@@ -37,7 +37,7 @@ describe("the documentation", () => {
     );
   });
 
-  test("is served, each page with its title, a list of all and its comments left out", async () => {
+  test("is served, each page with its title, a list of all pages and no comments", async () => {
     const index = await served("/docs");
     for (const name of NAMES) {
       assert.ok(index.includes(`href="/docs/${name}"`), name);
@@ -48,7 +48,7 @@ describe("the documentation", () => {
     }
   });
 
-  test("has links that lead somewhere, when served", async () => {
+  test("has valid links when served", async () => {
     const texts = new Map<string, string>();
     const at = async (path: string): Promise<string> => texts.get(path) ?? (texts.set(path, await served(path)).get(path) as string);
     for (const path of ["/docs", "/docs/reference", ...NAMES.map((name) => `/docs/${name}`)]) {
@@ -61,7 +61,7 @@ describe("the documentation", () => {
     }
   });
 
-  test("has links that lead somewhere, in the repository", () => {
+  test("has valid links in the repository", () => {
     for (const page of [...pages(), "sdk/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
       const text = readFileSync(join(ROOT, page), "utf8");
       for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -90,12 +90,12 @@ describe("the documentation", () => {
     }
   });
 
-  test("has no page but those: the rest is not found, in the usual envelope", async () => {
+  test("has no other pages, and other paths return the usual problem", async () => {
     for (const path of ["/docs/unknown", "/docs/openapi", "/docs/..%2fREADME", "/docs/decisions", "/docs/states.md", "/docs/__proto__"])
       assertProblem(await godwit.request("GET", path), "not_found");
   });
 
-  test("shows HTML in Markdown as text, and gives no link to scripts", async () => {
+  test("shows HTML in Markdown as text, and has no links to scripts", async () => {
     const text = '# A `b` & c\n\n<script>alert(1)</script> <b onclick="x">\n\n[x](javascript:alert(1)) ![y](z)\n\n# A b & c';
     const html = await renderMarkdown(text, resolveLink);
     assert.doesNotMatch(html, /<script|<b |<img|javascript/);

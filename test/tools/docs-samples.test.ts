@@ -1,4 +1,4 @@
-/** Every sample of README.md and docs/*.md is run as it stands, on one server: what a page shows is what happens. */
+/** Runs every sample of README.md and docs/*.md unchanged, on one server, and compares the results with the page. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ before(async () => {
     env: { GODWIT_VERIFY_COOLDOWN: "0", GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" },
   });
   await godwit.unlimited();
-  // Usage is shown with a message that failed.
+  // The page on usage shows a failed message.
   await godwit.send(await godwit.key(), { recipient: "+15005550002" });
   secretOfWebhook = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
   folder = mkdtempSync(join(tmpdir(), "godwit-docs-"));
@@ -47,7 +47,7 @@ after(async () => {
   await godwit.stop();
 });
 
-/** What the pages tell the reader to set, and what their commands need to find this server's database. */
+/** The variables that the pages tell the reader to set, and those that locate the database of this server. */
 async function environment(): Promise<Record<string, string>> {
   const key = await newKey();
   return {
@@ -76,7 +76,7 @@ const here = (text: string): string => text.replaceAll("http://127.0.0.1:8080", 
 describe("samples", () => {
   for (const page of pages()) test(page, async (context) => runPage(page, (notice) => context.diagnostic(notice)));
 
-  test("a block that is not run says why", () => {
+  test("a block that is not run has a reason", () => {
     const left = pages()
       .flatMap((page) => samplesOf(page))
       .filter(({ notRun }) => notRun !== undefined);
@@ -95,11 +95,11 @@ describe("samples", () => {
   });
 });
 
-/** In order, in one session. A block of JSON that follows a request shows its answer. */
+/** Runs the blocks in order, in one session. A block of JSON after a request shows its response. */
 async function runPage(page: string, notice: (text: string) => void): Promise<void> {
   const env = await environment();
   using session = new ShellSession(env);
-  // What a page writes as `key_…` is a key that it may end.
+  // `key_…` on a page stands for a key that the page may revoke.
   const spare = await newKey();
   let last: Ran | undefined;
   for (const sample of samplesOf(page)) {
@@ -133,12 +133,12 @@ async function runShell(session: ShellSession, sample: Sample, spare: string): P
 
 function assertShown(sample: Sample, last: Ran | undefined): void {
   const shown: unknown = JSON.parse(sample.text);
-  const answer = last?.exchanges.at(-1)?.body ?? last?.output;
-  if (answer === undefined) return;
-  assert.deepEqual(differences(shown, JSON.parse(answer)), [], `${sample.page}:${sample.line}\n${answer}`);
+  const response = last?.exchanges.at(-1)?.body ?? last?.output;
+  if (response === undefined) return;
+  assert.deepEqual(differences(shown, JSON.parse(response)), [], `${sample.page}:${sample.line}\n${response}`);
 }
 
-/** By the reader of the configuration itself; a file with a fault starts nothing. */
+/** Reads the file like the service does, which refuses a file with faults. */
 function assertRead(sample: Sample): void {
   const path = write(`${nameOf(sample)}.toml`, sample.text);
   const secrets = Array.from(sample.text.matchAll(/_env = "(\w+)"/g), ([, name = ""]) => [name, "a-secret"] as const);
@@ -155,7 +155,7 @@ async function runScript(program: string, args: readonly string[], sample: Sampl
 const ENDINGS: Readonly<Record<string, string>> = { python: "py", js: "mjs", ts: "ts" };
 const nameOf = ({ page, line, language }: Sample): string => `${page.replaceAll(/\W/g, "-")}-${line}.${ENDINGS[language] ?? language}`;
 
-/** The client as it lies in this checkout; the SDK's own test tries it packed and installed. */
+/** The client of this checkout. The test of the SDK uses it packed and installed. */
 const typescriptOf = ({ text }: Sample): string =>
   here(text).replaceAll('"godwit-sdk"', JSON.stringify(join(ROOT, "sdk", "src", "index.ts")));
 
@@ -166,7 +166,7 @@ function write(name: string, text: string): string {
   return path;
 }
 
-test("docs/errors.md is what scripts/errors-page.ts writes", async () => {
+test("docs/errors.md is the output of scripts/errors-page.ts", async () => {
   const { errorsPage } = await import("../../scripts/errors-page.ts");
   const isUpToDate = readFileSync(join(ROOT, "docs", "errors.md"), "utf8") === errorsPage();
   assert.ok(isUpToDate, "docs/errors.md is out of date: run npm run errors-page");

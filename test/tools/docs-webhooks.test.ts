@@ -16,7 +16,7 @@ import { execute } from "../support/shell-session.ts";
 
 type Delivery = { id: string; timestamp: string; signature: string; body: Buffer };
 
-/** How a sample becomes a program: it takes the headers from the environment and the body from a file, and prints the event's type. */
+/** Turns a sample into a program that reads the headers from the environment and the body from a file, and prints the event's type. */
 type Language = {
   program: string;
   version: string;
@@ -89,7 +89,7 @@ echo verify(getenv("SECRET"), $headers, file_get_contents(getenv("BODY")))["type
     version: "-version",
     file: "Verify.java",
     run: (path) => [path],
-    // A file that is run as it is begins with the class that has main.
+    // A file that is run directly must start with the class that has main.
     before: (sample) => sample.replace("final class Webhooks {", `${JAVA_MAIN}\nfinal class Webhooks {`),
     driver: "",
   },
@@ -140,7 +140,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A delivery signed by one secret, and one by two. */
+/** A delivery signed with one secret, and one signed with two. */
 async function collect(): Promise<void> {
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
   const { json } = await godwit.request("POST", "/v1/webhook_endpoints", { key, body: { url, event_types: ["message.delivered"] } });
@@ -159,7 +159,7 @@ const sign = (secret: string, { id, timestamp, body }: Delivery): string =>
     .digest("base64")}`;
 
 describe("docs/webhooks.md verifies in", () => {
-  test("five languages at least", () => assert.ok(new Set(SAMPLES.map(({ language }) => language)).size >= 5));
+  test("at least five languages", () => assert.ok(new Set(SAMPLES.map(({ language }) => language)).size >= 5));
 
   for (const { language, text } of SAMPLES) {
     const { program, version, file, run, driver, before: prepare = (sample: string) => sample } = LANGUAGES[language] as Language;
@@ -188,7 +188,7 @@ describe("docs/webhooks.md verifies in", () => {
         ["another body", { ...plain, body: Buffer.from(plain.body.toString().replace("delivered", "failed")) }, /no signature is ours/],
         ["another id", { ...plain, id: "evt_other" }, /no signature is ours/],
         ["no signature", { ...plain, signature: "v1,AAAA v2,BBBB" }, /no signature is ours/],
-        ["an old delivery, rightly signed", { ...old, signature: sign(first, old) }, /minutes off/],
+        ["an old delivery with a valid signature", { ...old, signature: sign(first, old) }, /minutes off/],
       ] as const) {
         const { code, output } = await verify(first, forged);
         assert.notEqual(code, 0, name);

@@ -9,19 +9,19 @@ import { LOG_EVENTS } from "../../src/lib/log-events.ts";
 const TABLE = "src/lib/log-events.ts";
 const root = join(import.meta.dirname, "..", "..");
 
-test("docs/operation.md is what npm run log-events writes", () => {
+test("docs/operation.md is the output of npm run log-events", () => {
   const { is, shouldBe } = readPage();
   assert.equal(is, shouldBe, "docs/operation.md is out of date: run npm run log-events");
 });
 
-test("every event is logged somewhere", () => {
+test("every event is logged in the source", () => {
   const paths = globSync("src/**/*.ts", { cwd: root }).filter((path) => path.replaceAll("\\", "/") !== TABLE);
   const text = paths.map((path) => readFileSync(join(root, path), "utf8")).join("\n");
   const unused = Object.keys(LOG_EVENTS).filter((event) => !text.includes(`"${event}"`));
   assert.deepEqual(unused, []);
 });
 
-test("an event is an area and a name in snake case, in order, with sentences that say what it means and what to do", () => {
+test("every event has an area and a name in snake case, in order, with sentences for its meaning and the action to take", () => {
   const events = Object.keys(LOG_EVENTS);
   assert.deepEqual(events, events.toSorted());
   for (const [event, { meaning, action }] of Object.entries(LOG_EVENTS)) {

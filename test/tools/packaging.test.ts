@@ -1,4 +1,4 @@
-/** What stands around the package: unit, image, compose file, dashboard and alerts. They must name what is really there. */
+/** What stands around the package: unit, image, compose file, dashboard and alerts. They must refer to existing names. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -35,11 +35,11 @@ describe("dashboard and alerts", () => {
       targets.map(({ expr }) => ({ where: title, expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*") })),
     ),
   ];
-  // Of Prometheus itself, or put on by it.
+  // From Prometheus itself, or added by it.
   const NOT_OURS = new Set(["up"]);
   const ADDED_LABELS = new Set(["job", "instance", "le"]);
 
-  /** The metrics and labels that an expression names; fails where it is no PromQL. */
+  /** The metrics and labels that an expression names. Fails if the expression is not PromQL. */
   function namesIn(expr: string): { metrics: string[]; labels: string[] } {
     const names = { metrics: [] as string[], labels: [] as string[] };
     parser.parse(expr).iterate({
@@ -52,19 +52,19 @@ describe("dashboard and alerts", () => {
     return names;
   }
 
-  let told: string;
+  let metricsText: string;
   before(async () => {
     const dataDir = join(folder, "data");
     const godwit = await startGodwit({ env: { GODWIT_DATA_DIR: dataDir }, roles: "api,dispatch,webhooks" });
     const key = /gw_test_\w+/.exec(godwit.output.join("\n"))?.[0] ?? "";
     assert.equal((await godwit.send(key)).status, 202);
-    told = (await godwit.request("GET", "/metrics")).text;
+    metricsText = (await godwit.request("GET", "/metrics")).text;
     await godwit.stop();
   });
 
-  test("every metric they name is one of a running service", () => {
+  test("name only metrics of a running service", () => {
     const known = new Set(
-      Array.from(told.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = "", type]) =>
+      Array.from(metricsText.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = "", type]) =>
         type === "histogram" ? ["bucket", "sum", "count"].map((part) => `${name}_${part}`) : [name],
       ).flat(),
     );
@@ -77,13 +77,13 @@ describe("dashboard and alerts", () => {
     assert.deepEqual(unknown, []);
   });
 
-  test("every label they name is one of those metrics", () => {
+  test("name only labels of those metrics", () => {
     const labels = new Map<string, Set<string>>();
-    for (const [, name = "", inner = ""] of told.matchAll(/^(\w+)\{(.*)\} /gm))
+    for (const [, name = "", inner = ""] of metricsText.matchAll(/^(\w+)\{(.*)\} /gm))
       labels.set(name, (labels.get(name) ?? new Set()).union(new Set(Array.from(inner.matchAll(/(\w+)="/g), ([, label = ""]) => label))));
     const wrong = expressions.flatMap(({ where, expr }) => {
       const names = namesIn(expr);
-      // One that has counted nothing yet shows no labels.
+      // A metric without counts shows no labels.
       if (!names.metrics.every((name) => labels.has(name))) return [];
       const known = names.metrics.reduce((all, name) => all.union(labels.get(name) ?? new Set()), ADDED_LABELS);
       return names.labels.filter((label) => !known.has(label)).map((label) => `${where}: ${label}`);
@@ -91,13 +91,15 @@ describe("dashboard and alerts", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("every metric of ours is in the dashboard", () => {
+  test("include every metric of ours in the dashboard", () => {
     const shown = expressions.flatMap(({ expr }) => namesIn(expr).metrics).join(" ");
-    const missing = Array.from(told.matchAll(/^# TYPE (godwit_\w+) /gm), ([, name = ""]) => name).filter((name) => !shown.includes(name));
+    const missing = Array.from(metricsText.matchAll(/^# TYPE (godwit_\w+) /gm), ([, name = ""]) => name).filter(
+      (name) => !shown.includes(name),
+    );
     assert.deepEqual(missing, []);
   });
 
-  test("every alert says how bad it is, what it is, and what to do", () => {
+  test("have a severity, a summary and an action for every alert", () => {
     for (const { alert, labels, annotations } of alerts) {
       assert.match(labels.severity, /^(critical|warning)$/, alert);
       for (const text of [annotations.summary, annotations.description]) assert.ok(text.length > 20, alert);
@@ -105,11 +107,11 @@ describe("dashboard and alerts", () => {
     assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length);
   });
 
-  test("the dashboard is the one that its script writes", () => {
+  test("match the script that writes the dashboard", () => {
     assert.equal(readFileSync(DASHBOARD_PATH, "utf8"), dashboardText(), "run npm run dashboard");
   });
 
-  test("promtool finds the rules in order, and their own tests hold", { skip: needs("promtool") }, () => {
+  test("have valid rules according to promtool, and their tests pass", { skip: needs("promtool") }, () => {
     for (const args of [
       ["check", "rules", "prometheus-alerts.yml"],
       ["test", "rules", "prometheus-alerts.test.yml"],
@@ -124,7 +126,7 @@ describe("the systemd unit", () => {
   const unit = read("packaging", "godwit.service");
   const value = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
 
-  test("leaves time for a graceful stop, stops the program first, and does not try again what is configured wrongly", () => {
+  test("leaves time for a graceful stop, stops the program first, and does not restart after a configuration error", () => {
     assert.ok(Number(value("TimeoutStopSec")) > 30);
     assert.equal(value("KillMode"), "mixed");
     assert.equal(value("ExecReload"), "/bin/kill -HUP $MAINPID");
@@ -134,12 +136,12 @@ describe("the systemd unit", () => {
     assert.equal(value("MemoryDenyWriteExecute"), undefined);
   });
 
-  test("systemd finds nothing wrong with it", { skip: needs("systemd-analyze") }, () => {
-    // It looks for the program, which is not installed here.
+  test("is valid according to systemd", { skip: needs("systemd-analyze") }, () => {
+    // systemd-analyze looks for the program, which is not installed here.
     const copy = join(folder, "godwit.service");
     writeFileSync(copy, unit.replace("/opt/godwit/bin/godwit", "/bin/true"));
     const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", copy], { encoding: "utf8", timeout: 30_000 });
-    // What it says of the machine's other units is not ours.
+    // Reports about other units of the machine are ignored.
     const ours = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("godwit"));
     assert.deepEqual([status, ours], [0, []]);
   });
@@ -155,7 +157,7 @@ describe("image and compose file", () => {
   const ignored = read(".dockerignore").split("\n");
   const example = read(".env.example");
 
-  test("everything the image copies is there, and is sent to the builder", () => {
+  test("copy only existing files that are sent to the builder", () => {
     const copied = Array.from(dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm), ([, path = ""]) => path);
     assert.deepEqual(copied, [".", "packaging/healthcheck.mjs"]);
     const sent = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
@@ -176,7 +178,7 @@ describe("image and compose file", () => {
       );
   });
 
-  test("it runs as an ordinary user on the oldest Node that will do", () => {
+  test("run as an unprivileged user on the oldest supported Node", () => {
     const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
     const bases = Array.from(dockerfile.matchAll(/^FROM (\S+)/gm), ([, base]) => base);
     assert.deepEqual(new Set(bases), new Set([`node:${engines.node.replace(">=", "")}-slim`]));
@@ -184,7 +186,7 @@ describe("image and compose file", () => {
     assert.match(dockerfile, /^ENTRYPOINT \["godwit"\]$/m);
   });
 
-  test("unit, image and compose file set nothing that is not a setting", () => {
+  test("set only existing settings, and so does the unit", () => {
     const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env));
     const image = /^ENV (.+)$/m.exec(dockerfile)?.[1]?.match(/\w+(?==)/g) ?? [];
     const unit = /^Environment=(.+)$/m.exec(read("packaging", "godwit.service"))?.[1]?.match(/\w+(?==)/g) ?? [];
@@ -196,7 +198,7 @@ describe("image and compose file", () => {
     );
   });
 
-  test("the compose file has no secret in it, and says which it needs", () => {
+  test("contain no secret, and name the required ones", () => {
     const { godwit, postgres } = compose.services;
     assert.match(godwit.environment["DATABASE_URL"] ?? "", /^postgres:\/\/godwit:\$\{POSTGRES_PASSWORD:\?[^}]+\}@postgres:5432\/godwit$/);
     assert.match(godwit.environment["GODWIT_SECRET_KEY"] ?? "", /^\$\{GODWIT_SECRET_KEY:\?[^}]+\}$/);
@@ -210,12 +212,12 @@ describe("image and compose file", () => {
     assert.equal(godwit.image, `godwit:${VERSION}`);
   });
 
-  test("the host publishes it on loopback alone", () => {
+  test("publish the port only on loopback", () => {
     assert.deepEqual(compose.services.godwit.ports, ["${GODWIT_PUBLISH:-127.0.0.1:8080}:8080"]);
     assert.equal(compose.services.postgres.ports, undefined);
   });
 
-  describe("as the compose file starts it", () => {
+  describe("the service as the compose file starts it", () => {
     let godwit: Godwit;
     before(async () => {
       const proxies = (compose.services.godwit.environment["GODWIT_TRUSTED_PROXIES"] ?? "").replace(/\$\{\w+:-([^}]+)\}/, "$1");
@@ -230,7 +232,7 @@ describe("image and compose file", () => {
       return code as unknown;
     };
 
-    test("it starts, and its own check finds it well, and finds nothing where nothing is", async () => {
+    test("starts and passes its health check, which fails where no service runs", async () => {
       assert.equal(await check(new URL(godwit.url).port), 0);
       assert.equal(await check("1"), 1);
     });

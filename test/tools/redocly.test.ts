@@ -1,4 +1,4 @@
-/** The OpenAPI document before a linter that nobody here wrote: Redocly, with all the rules that it recommends. */
+/** The OpenAPI document under an independent linter: Redocly, with all its recommended rules. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DOCUMENT, lint } from "../support/redocly.ts";
 
-test("Redocly finds nothing wrong with the document, and nothing to warn of", async () => {
+test("Redocly reports no errors and no warnings for the document", async () => {
   const { totals, problems } = await lint(DOCUMENT);
   assert.deepEqual(problems, []);
   assert.deepEqual(totals, { errors: 0, warnings: 0, ignored: 0 });
 });
 
-test("Redocly would find a reference to nowhere, and a tag that says nothing", async (t) => {
+test("Redocly reports an unresolved reference, and a tag without a description", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "godwit-redocly-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const broken = join(folder, "openapi.json");

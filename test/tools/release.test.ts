@@ -1,4 +1,4 @@
-/** The release script, on a checkout of its own. */
+/** The release script, in a separate checkout. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
   const path = (...names: string[]): string => join(checkout, ...names);
   const read = (...names: string[]): string => readFileSync(path(...names), "utf8");
 
-  /** With an identity of its own, and nothing of what npm says to its scripts. */
+  /** With its own git identity, and without the variables that npm sets for its scripts. */
   const env: NodeJS.ProcessEnv = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GIT_)/i.test(name))),
     GIT_AUTHOR_NAME: "tester",
@@ -31,7 +31,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
   const release = (...args: string[]) =>
     spawnSync(process.execPath, ["scripts/release.ts", ...args], { cwd: checkout, env, encoding: "utf8", timeout: 120_000 });
 
-  /** What `npm test` does there: the whole suite would be this test as well. */
+  /** Replaces `npm test` there, because the whole suite would include this test. */
   function setTests(command: string): void {
     const manifest = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
     manifest.scripts["test"] = command;
@@ -53,7 +53,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
   });
   after(() => rmSync(checkout, { recursive: true, force: true }));
 
-  test("is refused with every reason at once, and changes nothing", () => {
+  test("is refused with all reasons together, and changes nothing", () => {
     git("switch", "--quiet", "--create", "aside");
     writeFileSync(path("stray.txt"), "not committed");
     const { status, stderr } = release("next");
@@ -67,7 +67,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     assert.match(release(NEXT, "--fast").stderr, /--fast/);
   });
 
-  test("is only spoken of in a dry run", () => {
+  test("is only described in a dry run", () => {
     const head = git("rev-parse", "HEAD");
     const { status, stdout, stderr } = release(NEXT, "--dry-run");
     assert.equal(status, 0, stderr);
@@ -76,7 +76,7 @@ describe("a release", { skip: hasGit ? false : "git is not installed", timeout: 
     assert.equal(existsSync(path("release")), false);
   });
 
-  test("is not made when a test fails, and the checkout is as before", () => {
+  test("is not made when a test fails, and the checkout is unchanged", () => {
     setTests("exit 1");
     const { status, stderr } = release(NEXT);
     assert.equal(status, 1);

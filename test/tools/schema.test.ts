@@ -12,9 +12,9 @@ before(async () => {
 });
 after(() => db.close());
 
-// Where nothing is known of a table yet, every index that has the key's first column looks as good as the key, and one that
+// Without statistics of a table, every index that has the key's first column looks as good as the key, and one that
 // lacks the rest of it reads a whole environment for each row.
-test("no index begins like the key of its table, unless only its own statements can use it", async () => {
+test("no index starts with the columns of its table's key, unless only its own statements can use it", async () => {
   const rows = await db.rows<{ index: string }>({
     name: "indexes",
     text: `select other.indexrelid::regclass::text as index

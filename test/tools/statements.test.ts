@@ -1,4 +1,4 @@
-/** docs/internals/sql has the statements as they are. */
+/** docs/internals/sql contains the current statements. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -5,10 +5,10 @@ import { test } from "node:test";
 
 /** A file by its path from the root of the checkout, with forward slashes. */
 type SourceFile = { path: string; text: string };
-/** What is wrong, with the place where the line belongs. */
+/** Returns the faults of a file, each with the place where the code belongs. */
 type Rule = (file: SourceFile) => string[];
 
-// Higher may import lower. Files beside the folders are named with their ending.
+// Higher may import lower. Files outside of folders are named with their extension.
 const RANKS: Readonly<Record<string, number>> = {
   "main.ts": 12,
   cli: 11,
@@ -39,25 +39,25 @@ const RANKS: Readonly<Record<string, number>> = {
   "version.ts": 0,
 };
 
-/** Imports that the ranks would refuse, or that would be refused for reasons of their own, each with its reason. */
+/** Imports that are exempt from a rule, or refused in addition to it, each with its reason. */
 type Exception = { from: RegExp; to: RegExp; onlyTypes?: true; why: string };
 const UPWARD: readonly Exception[] = [
   { from: /^[a-z]+\/([a-z]+-)?routes\.ts$/, to: /^api\/(route|paging)\.ts$/, why: "a feature's HTTP routes are written in rows and pages" },
-  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(page|responses)\.ts$/, why: "what is served without a credential is a page" },
+  { from: /^[a-z]+\/([a-z]+-)?pages\.ts$/, to: /^api\/(page|responses)\.ts$/, why: "routes that need no credential are pages" },
 ];
 const PRIVATE_QUERIES: readonly Exception[] = [
   { from: /^messages\//, to: /^events\//, why: "a message's timeline is read and redacted with the message" },
   { from: /^webhooks\//, to: /^events\//, why: "a delivery carries its event" },
   { from: /^delivery\//, to: /^usage\//, why: "the depth of the queue is read from the counts" },
-  { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change what access keeps" },
-  { from: /^service\//, to: /^access\//, why: "the first start makes an account" },
+  { from: /^cli\//, to: /^access\//, why: "the operator's commands list and change accounts and keys" },
+  { from: /^service\//, to: /^access\//, why: "the first start creates an account" },
 ];
 const CONFIG_READERS: readonly Exception[] = [
   { from: /^cli\//, to: /./, why: "commands read the configuration" },
-  { from: /^service\//, to: /./, why: "the service is started from it" },
+  { from: /^service\//, to: /./, why: "the service starts with the configuration" },
   { from: /^main\.ts$/, to: /./, why: "a fault of the configuration has its own exit code" },
 ];
-/** Lower by rank, and still not to be imported. */
+/** Imports that are refused although the rank is lower. */
 const BARRED: readonly Exception[] = [
   {
     from: /^api\//,
@@ -68,11 +68,11 @@ const BARRED: readonly Exception[] = [
 
 const isSource = ({ path }: SourceFile): boolean => /^src\/.*(?<!\.test)\.ts$/.test(path);
 const isConsole = ({ path }: SourceFile): boolean => /^console\/src\/.*\.tsx?$/.test(path);
-/** The files of the SDK, but for the one that is generated and long. */
+/** The files of the SDK, except the generated one. */
 const isPackage = ({ path }: SourceFile): boolean => /^sdk\/src\/(?!schema\.ts$)/.test(path);
 const isTest = ({ path }: SourceFile): boolean => path.endsWith(".test.ts");
 const withoutSrc = (path: string): string => path.replace(/^src\//, "");
-/** The folder of a file, or its own name when it stands beside the folders. */
+/** The folder of a file, or the name of a file outside of folders. */
 const home = (path: string): string => withoutSrc(path).split("/")[0] ?? "";
 
 type Import = { to: string; isType: boolean };
@@ -102,23 +102,23 @@ const importDirection: Rule = (file) => {
     if (barred !== undefined) return [`${file.path} imports ${each.to}: ${barred.why}`];
     if (theirs === "config.ts" || mine === theirs) return [];
     if ((RANKS[theirs] ?? Infinity) < rank || applies(UPWARD, from, each) !== undefined) return [];
-    return [`${file.path} imports ${each.to}, which is not below it: what both need belongs into a folder below ${mine} and ${theirs}`];
+    return [`${file.path} imports ${each.to}, which is not below it: move the shared code to a folder below ${mine} and ${theirs}`];
   });
 };
 
-/** The console: what all pages are made of, then the pages, which do not know each other. The send page follows what it sent. */
+/** The console: shared code, then the pages, which do not import each other. The send page follows the message that it sent. */
 const CONSOLE_RANKS: Readonly<Record<string, number>> = { lib: 0, session: 1, ui: 2, shell: 3, send: 5, "app.tsx": 6, "main.tsx": 7 };
 const PAGE_RANK = 4;
 
 const consoleDirection: Rule = (file) => {
   if (!isConsole(file)) return [];
-  const roomOf = (path: string): string => path.replace(/^console\/src\//, "").split("/")[0] ?? "";
-  const rankOf = (room: string): number => CONSOLE_RANKS[room] ?? PAGE_RANK;
-  const mine = roomOf(file.path);
+  const folderOf = (path: string): string => path.replace(/^console\/src\//, "").split("/")[0] ?? "";
+  const rankOf = (folder: string): number => CONSOLE_RANKS[folder] ?? PAGE_RANK;
+  const mine = folderOf(file.path);
   return importsOf(file)
     .map(({ to }) => to)
-    .filter((to) => /\.tsx?$/.test(to) && roomOf(to) !== mine && rankOf(roomOf(to)) >= rankOf(mine))
-    .map((to) => `${file.path} imports ${to}, which is not below it: what both need belongs into lib/ or ui/`);
+    .filter((to) => /\.tsx?$/.test(to) && folderOf(to) !== mine && rankOf(folderOf(to)) >= rankOf(mine))
+    .map((to) => `${file.path} imports ${to}, which is not below it: move the shared code to lib/ or ui/`);
 };
 
 const configReaders: Rule = (file) => {
@@ -126,7 +126,7 @@ const configReaders: Rule = (file) => {
   const from = withoutSrc(file.path);
   return importsOf(file)
     .filter((each) => each.to === "config.ts" && applies(CONFIG_READERS, from, each) === undefined)
-    .map(() => `${file.path} imports config.ts: take the value as a parameter; service/ and cli/ hand it down`);
+    .map(() => `${file.path} imports config.ts: take the value as a parameter; service/ and cli/ pass it on`);
 };
 
 const privateQueries: Rule = (file) => {
@@ -144,13 +144,13 @@ const NAMELESS = new Set(["utils", "util", "helpers", "helper", "services", "man
 const goodNames: Rule = ({ path }) => {
   if (!path.startsWith("src/")) return [];
   const bad = path.split("/").find((name) => NAMELESS.has(name.replace(/\..*$/, "")));
-  if (bad !== undefined) return [`${path}: ${bad} says nothing: name it for the one idea in it, in the folder of its feature`];
+  if (bad !== undefined) return [`${path}: ${bad} is not a descriptive name: name it for its one idea, in the folder of its feature`];
   return basename(path).startsWith("index.") ? [`${path}: no barrels: import from the file that has it`] : [];
 };
 
 const depth: Rule = ({ path }) =>
   path.startsWith("src/") && path.split("/").length > 3 && !/^src\/(storage\/migrations|providers\/[a-z]+)\//.test(path)
-    ? [`${path} lies too deep: it belongs to src/${home(path)}/, or to a folder of its own under src/`]
+    ? [`${path} is nested too deep: it belongs to src/${home(path)}/, or to a folder of its own under src/`]
     : [];
 
 const environmentReader: Rule = (file) =>
@@ -169,16 +169,16 @@ const length: Rule = (file) => {
 
 const purpose: Rule = (file) =>
   (isSource(file) || isPackage(file) || isConsole(file)) && !/^(#!.*\n)?\/\*\* [^\s*]/.test(file.text)
-    ? [`${file.path} does not say what it is for: begin it with a /** comment */`]
+    ? [`${file.path} does not state its purpose: start it with a /** comment */`]
     : [];
 
 const noConsole: Rule = (file) =>
   (isSource(file) || isPackage(file)) && /\bconsole\s*\./.test(file.text)
-    ? [`${file.path} uses console: log through lib/log.ts, or talk to people through cli/output.ts`]
+    ? [`${file.path} uses console: log through lib/log.ts, or print through cli/output.ts`]
     : [];
 
 const reasonedSkips: Rule = (file) => {
-  // This file shows what is refused.
+  // This file contains examples of refused code.
   if (!isTest(file) || file.path === "test/tools/tidy.test.ts") return [];
   const found = [
     ...file.text.matchAll(/\b(?:test|it|describe|suite)\s*\.\s*(?:only|skip|todo)\b/g),
@@ -196,7 +196,7 @@ const sqlHomes: Rule = (file) => {
   return (
     statements
       .filter((text) => /\b(select|insert|update|delete)\b/i.test(text))
-      // Whether the database answers at all is the service's own question.
+      // The service itself checks whether the database responds.
       .filter((text) => !(file.path === "src/service/start-service.ts" && text === "select 1"))
       .map((text) => `${file.path} has SQL (${text.trim().split("\n")[0]}): it belongs to ${dirname(file.path)}/queries.ts`)
   );
@@ -204,17 +204,17 @@ const sqlHomes: Rule = (file) => {
 
 const RULES: readonly (readonly [sentence: string, rule: Rule])[] = [
   ["imports point downwards only", importDirection],
-  ["pages of the console do not know each other", consoleDirection],
-  ["the configuration is read at the top and handed down", configReaders],
-  ["a feature's queries are its own", privateQueries],
-  ["files and folders are named for what is in them", goodNames],
-  ["no file lies deeper than src/folder/file", depth],
+  ["pages of the console do not import each other", consoleDirection],
+  ["only the top folders read the configuration", configReaders],
+  ["only a feature itself uses its queries", privateQueries],
+  ["files and folders have descriptive names", goodNames],
+  ["no file is nested deeper than src/folder/file", depth],
   ["only config.ts reads process.env", environmentReader],
   ["no source file is longer than 400 lines", length],
-  ["every source file begins by saying what it is for", purpose],
-  ["no test is skipped without a reason, or runs alone", reasonedSkips],
+  ["every source file starts with its purpose", purpose],
+  ["no test is skipped without a reason, or marked as the only one", reasonedSkips],
   ["nothing is written to the console", noConsole],
-  ["SQL lives in queries.ts and storage", sqlHomes],
+  ["SQL is only in queries.ts and storage", sqlHomes],
 ];
 
 const root = join(import.meta.dirname, "..", "..");
@@ -226,7 +226,7 @@ const files: readonly SourceFile[] = globSync(
   text: readFileSync(join(root, path), "utf8"),
 }));
 
-test("the house is found", () => assert.ok(files.filter(isSource).length > 40));
+test("the source files are found", () => assert.ok(files.filter(isSource).length > 40));
 
 for (const [sentence, rule] of RULES) test(sentence, () => assert.deepEqual(files.flatMap(rule), []));
 
@@ -243,7 +243,7 @@ test("every rank and exception is in use", () => {
   );
 });
 
-/** Files that import each other in a circle, types included: a reader could begin with none of them. */
+/** Files that import each other in a circle, types included. A reader could not start with any of them. */
 function circles(sources: readonly SourceFile[]): string[] {
   const imports = new Map(sources.map((file) => [withoutSrc(file.path), importsOf(file).map(({ to }) => to)]));
   const reachable = (from: string): Set<string> => {
@@ -256,7 +256,7 @@ function circles(sources: readonly SourceFile[]): string[] {
   const inCircle = [...imports.keys()].filter((path) => reachable(path).has(path));
   return inCircle.map(
     (path) =>
-      `src/${path} imports itself by way of ${imports
+      `src/${path} imports itself through ${imports
         .get(path)
         ?.filter((to) => reachable(to).has(path))
         .join(", ")}`,
@@ -268,12 +268,12 @@ test("no files import each other in a circle, not even types", () => {
   assert.deepEqual(circles(files.filter(isConsole).map(({ path, text }) => ({ path: path.replace("console/", ""), text }))), []);
 });
 
-test("a circle of types would be noticed", () => {
+test("a circle of types is reported", () => {
   const one = { path: "src/lib/one.ts", text: 'import type { Two } from "./two.ts";' };
   const two = { path: "src/lib/two.ts", text: 'import type { One } from "./one.ts";' };
   assert.deepEqual(circles([one, two]), [
-    "src/lib/one.ts imports itself by way of lib/two.ts",
-    "src/lib/two.ts imports itself by way of lib/one.ts",
+    "src/lib/one.ts imports itself through lib/two.ts",
+    "src/lib/two.ts imports itself through lib/one.ts",
   ]);
 });
 
@@ -282,22 +282,22 @@ type Sample = readonly [what: string, rule: Rule, path: string, text: string];
 const REFUSED: readonly Sample[] = [
   ["an import upwards", importDirection, "src/lib/id.ts", 'import { x } from "../storage/sql.ts";'],
   ["an import over several lines", importDirection, "src/http/x.ts", 'import {\n  a,\n  b,\n} from "../access/scope.ts";'],
-  ["an import of a neighbour of the same rank", importDirection, "src/usage/x.ts", 'import { x } from "../events/x.ts";'],
+  ["an import from a folder of the same rank", importDirection, "src/usage/x.ts", 'import { x } from "../events/x.ts";'],
   ["a dynamic import upwards", importDirection, "src/lib/x.ts", 'const x = await import("../routes.ts");'],
-  ["an export from above", importDirection, "src/lib/x.ts", 'export * from "../http/codes.ts";'],
-  ["an import for its effects", importDirection, "src/lib/x.ts", 'import "../main.ts";'],
+  ["an export from a higher folder", importDirection, "src/lib/x.ts", 'export * from "../http/codes.ts";'],
+  ["an import for its side effects", importDirection, "src/lib/x.ts", 'import "../main.ts";'],
   ["a feature in api", importDirection, "src/api/server.ts", 'import { x } from "../messages/message.ts";'],
   ["the server in a feature's routes", importDirection, "src/messages/routes.ts", 'import { x } from "../api/server.ts";'],
   ["a page in another page", consoleDirection, "console/src/keys/x.tsx", 'import { x } from "../usage/x.ts";'],
-  ["a page in what pages are made of", consoleDirection, "console/src/ui/x.tsx", 'import { x } from "../keys/x.ts";'],
-  ["a room without a rank", importDirection, "src/attic/x.ts", ""],
+  ["a page in the shared code of pages", consoleDirection, "console/src/ui/x.tsx", 'import { x } from "../keys/x.ts";'],
+  ["a folder without a rank", importDirection, "src/attic/x.ts", ""],
   ["the configuration in a feature", configReaders, "src/messages/accept.ts", 'import { readConfig } from "../config.ts";'],
-  ["the configuration by its type alone", configReaders, "src/api/server.ts", 'import type { Config } from "../config.ts";'],
+  ["only the type of the configuration", configReaders, "src/api/server.ts", 'import type { Config } from "../config.ts";'],
   ["another's queries", privateQueries, "src/messages/accept.ts", 'import { x } from "../access/queries.ts";'],
-  ["a folder of utils", goodNames, "src/utils/x.ts", ""],
-  ["a file of types", goodNames, "src/messages/types.ts", ""],
+  ["a folder named utils", goodNames, "src/utils/x.ts", ""],
+  ["a file named types", goodNames, "src/messages/types.ts", ""],
   ["a barrel", goodNames, "src/messages/index.ts", ""],
-  ["a folder in a folder", depth, "src/messages/sms/x.ts", ""],
+  ["a nested folder", depth, "src/messages/sms/x.ts", ""],
   ["process.env", environmentReader, "src/cli/x.ts", "const x = process.env;"],
   ["process['env']", environmentReader, "src/cli/x.ts", 'const x = process["env"];'],
   ["a long file", length, "src/lib/x.ts", "x\n".repeat(401)],
@@ -314,7 +314,7 @@ const REFUSED: readonly Sample[] = [
 ];
 
 for (const [what, rule, path, text] of REFUSED) {
-  test(`${what} would be noticed`, () => {
+  test(`${what} is reported`, () => {
     const [message, ...more] = rule({ path, text });
     assert.ok(message?.startsWith(path), `said: ${message}`);
     assert.deepEqual(more, []);
@@ -323,13 +323,13 @@ for (const [what, rule, path, text] of REFUSED) {
 
 const FINE: readonly Sample[] = [
   ["an import downwards", importDirection, "src/messages/x.ts", 'import { x } from "../lib/id.ts";'],
-  ["a message on the send page", consoleDirection, "console/src/send/x.tsx", 'import { x } from "../messages/x.ts";'],
-  ["a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
-  ["a test that reaches across", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
+  ["an import of messages on the send page", consoleDirection, "console/src/send/x.tsx", 'import { x } from "../messages/x.ts";'],
+  ["an import of a package", importDirection, "src/lib/x.ts", 'import pino from "pino";'],
+  ["a test that imports another feature", importDirection, "src/messages/x.test.ts", 'import { compile } from "../http/validate.ts";'],
   ["a migration", depth, "src/storage/migrations/0001_x.sql", ""],
   ["a provider's folder", depth, "src/providers/smpp/session.ts", ""],
-  ["a skip with its reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],
+  ["a skip with a reason", reasonedSkips, "test/x.test.ts", 'test("x", { skip: "until the link is there" }, () => {});'],
   ["isTTY", environmentReader, "src/cli/x.ts", "process.stdout.isTTY;"],
 ];
 
-for (const [what, rule, path, text] of FINE) test(`${what} is fine`, () => assert.deepEqual(rule({ path, text }), []));
+for (const [what, rule, path, text] of FINE) test(`${what} is permitted`, () => assert.deepEqual(rule({ path, text }), []));
