@@ -1,4 +1,4 @@
-/** Announcements of new work while the database is away. */
+/** Announcements of new work while the database is unavailable. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -8,7 +8,7 @@ import { Database } from "../../src/storage/database.ts";
 import { until } from "../support/expect.ts";
 import { keepLines } from "../support/log-lines.ts";
 
-test("a database that is away is logged once for listening, and once for notifying", async () => {
+test("an unavailable database is logged once for listening and once for notifying", async () => {
   let connections = 0;
   const refusing = createServer((socket) => {
     connections += 1;
@@ -27,7 +27,7 @@ test("a database that is away is logged once for listening, and once for notifyi
     await isRefused(round);
   }
   announcer.hear(() => undefined);
-  // The first, and one after the pause.
+  // The first connection, and one after the pause.
   await isRefused(5);
   await announcer.stop();
   await db.close();

@@ -1,5 +1,5 @@
-/** Batches on two nodes, through `kill -9`, and over a wire that is cut: all messages of a batch or none, one batch for a key, and
- *  its end told once. */
+/** Batches on two nodes, through `kill -9`, and over a wire that is cut: all messages of a batch or none, one batch per key, and
+ *  one event about its end. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -37,7 +37,7 @@ describe("two nodes", () => {
     await Promise.all([nodeA.stop(), nodeB.stop()]);
   });
 
-  test("with one key, asked many times at once, make one batch", async () => {
+  test("create one batch for many concurrent requests with one key", async () => {
     for (let round = 0; round < 3; round += 1) {
       const options = { idempotencyKey: randomUUID() };
       const body = { defaults: DEFAULTS, items: items(260) };
@@ -53,7 +53,7 @@ describe("two nodes", () => {
     assert.deepEqual([batches, messages], [3, 780]);
   });
 
-  test("while one is in the midst of it, the other answers that it runs; and replays it when it is done", async () => {
+  test("respond with a conflict while one of them runs the request, and with a replay afterwards", async () => {
     await using hold = await holdAccepts(nodeA.databaseUrl);
     const options = { idempotencyKey: randomUUID() };
     const body = { defaults: DEFAULTS, items: items(300, (index) => (index === 299 ? { body: HELD_BODY } : {})) };
@@ -66,7 +66,7 @@ describe("two nodes", () => {
     assertReplayOf(first, await there.batches.post(body, options));
   });
 
-  test("both taking batches with the same recipients at once wait for nobody in a circle", async () => {
+  test("accept concurrent batches with the same recipients without a deadlock", async () => {
     const list = items(500);
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -81,7 +81,7 @@ describe("two nodes", () => {
 });
 
 describe("the end of batches on two nodes", () => {
-  test("is told once each, however many look", async () => {
+  test("causes one event per batch, however many nodes check", async () => {
     await using hook = await Hook.listen();
     await using nodeA = await startGodwit(WITH_WEBHOOKS);
     await using nodeB = await startGodwit({ ...WITH_WEBHOOKS, databaseUrl: nodeA.databaseUrl });
@@ -91,7 +91,7 @@ describe("the end of batches on two nodes", () => {
     const made = await Promise.all(
       Array.from({ length: 30 }, (_, index) => {
         const client = clients[index % 2 === 0 ? 0 : 1];
-        // Some have nothing that is accepted, some wait a moment longer than the others.
+        // Some have no accepted message, and some end a moment later than the others.
         const fields = (at: number): object =>
           index % 5 === 4 ? { recipient: "x" } : at === 0 && index % 5 === 3 ? { send_at: afterSeconds(2) } : {};
         return client.batches.send(items(1 + index, fields));
@@ -99,21 +99,23 @@ describe("the end of batches on two nodes", () => {
     );
     for (const { id } of made) await clients[0].batches.completed(id);
     await endpoint.heard(30);
-    // Whoever looks at open batches looks again at least once more: none of these is open.
+    // The check for open batches runs at least once more and finds none.
     const probe = await clients[1].batches.send(items(1));
     await clients[1].batches.completed(probe.id);
     await endpoint.heard(31);
     await endpoint.test();
-    const told = endpoint.calls.filter(({ event }) => event.type === "batch.completed").map(({ event }) => event.data["batch"] as Json);
-    assert.deepEqual(told.map(({ id }) => String(id)).toSorted(), [...made, probe].map(({ id }) => id).toSorted());
-    for (const { total, accepted, refused, statuses } of told) {
+    const completed = endpoint.calls
+      .filter(({ event }) => event.type === "batch.completed")
+      .map(({ event }) => event.data["batch"] as Json);
+    assert.deepEqual(completed.map(({ id }) => String(id)).toSorted(), [...made, probe].map(({ id }) => id).toSorted());
+    for (const { total, accepted, refused, statuses } of completed) {
       assert.equal(total, Number(accepted) + Number(refused));
       assert.deepEqual(statuses, accepted === 0 ? {} : { delivered: accepted });
     }
   });
 });
 
-/** One batch that was asked for. */
+/** One requested batch. */
 type Asked = { key: string; size: number; reply: Reply | undefined };
 
 const bodyOf = ({ key, size }: Pick<Asked, "key" | "size">): object => ({
@@ -141,7 +143,7 @@ async function loadUntilGone(client: Client, random: () => number): Promise<Aske
   return all;
 }
 
-/** Of every batch all messages are there, and no message is of a batch that is not. */
+/** Checks that every batch has all its messages, and that every message of a batch has its batch. */
 async function assertWhole(node: Godwit): Promise<void> {
   const broken = await node.rows(
     `select coalesce(b.id, m.batch_id) as id, b.accepted, m.messages, m.events, m.queued
@@ -159,8 +161,8 @@ async function assertWhole(node: Godwit): Promise<void> {
 const batchesUnder = async (node: Godwit, key: string): Promise<{ batch: string; messages: number }[]> =>
   node.rows("select batch_id::text as batch, count(*)::integer as messages from messages where client_reference = $1 group by 1", [key]);
 
-describe("a service that is killed in the midst of batches", () => {
-  test("leaves all messages of a batch or none, and a retry under the key makes exactly one batch", async (context) => {
+describe("a service that is killed during batches", () => {
+  test("leaves all messages of a batch or none, and a retry with the key creates exactly one batch", async (context) => {
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const all: Asked[] = [];
@@ -170,7 +172,7 @@ describe("a service that is killed in the midst of batches", () => {
       await node.unlimited();
       apiKey ??= await node.key();
       const load = loadUntilGone(clientOf(node, apiKey), random);
-      // Any moment will do, once there is traffic.
+      // At any moment after traffic has started.
       const already = Number((await rowCounts(node))["batches"]);
       await until("batches to be stored", async () => (Number((await rowCounts(node))["batches"]) > already ? true : undefined));
       await sleep(random() * 400);
@@ -183,7 +185,7 @@ describe("a service that is killed in the midst of batches", () => {
     await assertWhole(node);
     const answered = all.filter(({ reply }) => reply !== undefined);
     const cut = all.filter(({ reply }) => reply === undefined);
-    assert.ok(answered.length > 0 && cut.length > 0, "the kills came into the traffic");
+    assert.ok(answered.length > 0 && cut.length > 0, "the kills happened during the traffic");
     let stored = 0;
     for (const { key, size, reply } of answered) {
       assert.ok(reply?.status === 202, reply?.text);
@@ -209,7 +211,7 @@ describe("a service that is killed in the midst of batches", () => {
     context.diagnostic(`${all.length} batches, ${cut.length} cut off, ${stored} of these stored`);
   });
 
-  test("loses nothing of a batch that it answered with 202: another node brings all of it to its end, and tells it once", async () => {
+  test("loses no message of a batch that got a 202: another node finishes the batch, with one event", async () => {
     const databaseUrl = await createDatabase();
     const doomed = await startGodwit({ asProcess: true, databaseUrl });
     const apiKey = await doomed.key();
@@ -224,27 +226,27 @@ describe("a service that is killed in the midst of batches", () => {
     assert.equal((await client.batches.completions(id)).length, 1);
   });
 
-  test("and that delivers: what had not left is sent by another, what may have is told so, and the end comes once", async (context) => {
+  test("and delivers leaves unsent messages to another node and unknown outcomes as such, and the batch ends once", async (context) => {
     const databaseUrl = await createDatabase();
     const doomed = await startGodwit({ asProcess: true, databaseUrl, ...delivering });
     const apiKey = await doomed.key();
     await doomed.unlimited();
     const { id } = await clientOf(doomed, apiKey).batches.send(items(1_000));
-    await until("some to have left", async () => {
+    await until("some messages to have left", async () => {
       const rows = await doomed.rows("select from messages where status in ('sent', 'delivered') limit 1");
       return rows.length > 0 ? true : undefined;
     });
     await doomed.stop("SIGKILL");
     await using node = await startGodwit({ databaseUrl, ...delivering, args: ["--receipt-wait", "5"] });
     const client = clientOf(node, apiKey);
-    // What the dead carrier had taken never gets its receipt; with the time of the first node's wait it would be days.
+    // Messages of the dead carrier never get their receipts. The wait of the first node would be days.
     await node.rows("update provider_references set expires_at = now() where expires_at > now() + interval '1 hour'");
     const { statuses } = await client.batches.completed(id);
     const messages = await client.batches.messages(id);
     assert.equal(messages.length, 1_000);
     const tally = Map.groupBy(messages, ({ status, error }) => `${String(status)} ${(error as { code: string } | null)?.code ?? ""}`);
     context.diagnostic(Array.from(tally, ([what, list]) => `${what}: ${list.length}`).join(", "));
-    // A receipt that comes after its time is the truth all the same.
+    // A late receipt still sets the status.
     const ends = new Set(["delivered ", "delivered no_receipt", "failed outcome_unknown", "expired no_receipt"]);
     for (const what of tally.keys()) assert.ok(ends.has(what), what);
     assert.ok((tally.get("delivered ")?.length ?? 0) > 0);
@@ -255,7 +257,7 @@ describe("a service that is killed in the midst of batches", () => {
 
 describe("a connection cut while a batch is stored", () => {
   const COMMIT = "commit\0";
-  const STORE_ANSWER = "insert into idempotency_keys (account_id";
+  const STORE_RESPONSE = "insert into idempotency_keys (account_id";
   const INSERT_BATCH = "insert into batches";
   let wire: DatabaseWire;
   let direct: Godwit;
@@ -275,7 +277,7 @@ describe("a connection cut while a batch is stored", () => {
     await direct.stop();
   });
   beforeEach(async () => {
-    // Its connections are new, so every statement's text is still on its way to the database.
+    // The connections are new, so every statement is still sent with its text.
     cut = await startGodwit({ databaseUrl: wire.url });
     near = clientOf(cut, apiKey);
   });
@@ -299,13 +301,13 @@ describe("a connection cut while a batch is stored", () => {
 
   const NOTHING_DONE: readonly (readonly [what: string, moment: "asked" | "answered", mark: (key: string) => string])[] = [
     ["before the first messages reach the database", "asked", (key) => key],
-    ["after its messages, before the batch is written", "asked", () => INSERT_BATCH],
-    ["after the batch was written, before its answer is stored", "answered", () => INSERT_BATCH],
-    ["before its answer is stored", "asked", () => STORE_ANSWER],
-    ["after its answer was stored, before its end", "answered", () => STORE_ANSWER],
+    ["after the messages, before the batch is written", "asked", () => INSERT_BATCH],
+    ["after the batch is written, before the response is stored", "answered", () => INSERT_BATCH],
+    ["before the response is stored", "asked", () => STORE_RESPONSE],
+    ["after the response is stored, before the commit", "answered", () => STORE_RESPONSE],
   ];
   for (const [what, moment, mark] of NOTHING_DONE) {
-    test(`${what}: 503, nothing was done, and a retry makes one batch`, async () => {
+    test(`${what}: 503, nothing is stored, and a retry creates one batch`, async () => {
       const { key, body } = request();
       wire.cutNext(moment, mark(key));
       const reply = await near.batches.post(body, { idempotencyKey: key });
@@ -320,7 +322,7 @@ describe("a connection cut while a batch is stored", () => {
   }
 
   for (const moment of ["answered", "ended"] as const) {
-    test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
+    test(`after the commit, its result ${moment === "answered" ? "lost" : "received"}: the outcome is returned, and the batch is stored once`, async () => {
       await using hold = await holdAccepts(direct.databaseUrl);
       const { key, body } = request({ body: HELD_BODY });
       const running = near.batches.post(body, { idempotencyKey: key });
@@ -334,7 +336,7 @@ describe("a connection cut while a batch is stored", () => {
     });
   }
 
-  test("in its end, without a key: the outcome is told all the same", async () => {
+  test("after the commit, without a key: the outcome is returned as well", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
     const running = near.batches.post(body);
@@ -347,7 +349,7 @@ describe("a connection cut while a batch is stored", () => {
     await once(key);
   });
 
-  test("while its last messages wait: 503, nothing of it runs on, and a retry makes one batch", async () => {
+  test("while its last messages wait: 503, nothing continues, and a retry creates one batch", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const { key, body } = request({ body: HELD_BODY });
     const running = near.batches.post(body, { idempotencyKey: key });
@@ -357,7 +359,7 @@ describe("a connection cut while a batch is stored", () => {
     assert.equal(reply.status, 503, reply.text.slice(0, 500));
     await hold.release();
     assert.deepEqual(await batchesUnder(direct, key), []);
-    const first = await until("the key is free again", async () => {
+    const first = await until("the key to be free again", async () => {
       const again = await near.batches.post(body, { idempotencyKey: key });
       return again.status === 202 ? again : undefined;
     });

@@ -1,5 +1,5 @@
-/** `kill -9` of the service, of its embedded database and of both, and a graceful stop, all of them under load: what was
- *  answered with 202 is there, once, and what was not can be repeated; and it is delivered, or told to be of unknown outcome. */
+/** `kill -9` of the service, of its embedded database and of both, and a graceful stop, all of them under load: messages with a
+ *  202 are stored once, other requests can be repeated, and each message is delivered or has an unknown outcome. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -34,7 +34,7 @@ const STOP_LIMIT_MS = 60_000;
 
 const withStatus = (sent: readonly Sent[], status: number | undefined): Sent[] => sent.filter((one) => one.status === status);
 
-/** Load while the work goes on, which begins when messages are accepted; everything that was sent. */
+/** Sends load during the work, which starts when messages are accepted. Returns all requests. */
 async function loadWhile(godwit: Godwit, apiKey: string, work: () => Promise<unknown>): Promise<Sent[]> {
   const stop = new AbortController();
   let isUnderWay = false;
@@ -48,7 +48,7 @@ async function loadWhile(godwit: Godwit, apiKey: string, work: () => Promise<unk
   return load;
 }
 
-/** Load until the service is killed after that moment, and every connection has broken; everything that was sent. */
+/** Sends load until the service is killed at that moment and every connection has broken. Returns all requests. */
 const loadUntilKilled = (godwit: Godwit, apiKey: string, moment: () => Promise<unknown>): Promise<Sent[]> =>
   loadWhile(godwit, apiKey, async () => {
     await moment();
@@ -57,7 +57,7 @@ const loadUntilKilled = (godwit: Godwit, apiKey: string, moment: () => Promise<u
 
 const query = (text: string, values: readonly unknown[] = []) => ({ name: `crash_${randomUUID()}`, text, values });
 
-/** Some moment in the midst of the traffic: messages are delivered, and more come all the time. */
+/** A moment during the traffic: messages are delivered, and more arrive all the time. */
 async function inTraffic(db: Database | undefined, random: () => number): Promise<void> {
   assert.ok(db !== undefined);
   const count = async (): Promise<number> => (await db.rows(query("select from messages where status = 'delivered'"))).length;
@@ -67,28 +67,28 @@ async function inTraffic(db: Database | undefined, random: () => number): Promis
 }
 
 const simulatorSpeed = 20;
-// What a dead node had in hand is another's when its lease is over. What may have left is then held for three seconds, at twenty times the
-// simulator's speed.
+// Another node takes the messages of a dead one when their lease has expired. Messages that may have left are then held for
+// three seconds, at twenty times the simulator's speed.
 const delivering = { roles: "api,dispatch", simulatorSpeed, timings: { queueLeaseMs: 3_000 } };
 
-// Thousands of messages, on a busy machine.
+// Enough for thousands of messages on a busy machine.
 const SETTLE_MS = 240_000;
-// A node's idea of the database's time.
+// The difference between the clocks of a node and the database.
 const CLOCK_MARGIN_MS = 100;
 
-/** Waits until everything has come as far as it can. The simulated carrier of a process dies with it: what that one had taken
- *  stays `sent`, and nothing that was sent later does. */
+/** Waits until every message has its last possible status. The simulator of a process dies with it: messages that it had accepted
+ *  stay `sent`, and messages that were sent later do not. */
 async function settledAfter(db: Database, diedAtMs: number): Promise<void> {
   const isNone = async (text: string, ...values: unknown[]): Promise<true | undefined> =>
     (await db.rows(query(`${text} limit 1`, values))).length === 0 || undefined;
-  // A row is held from the moment it is known that nobody knows.
-  await until("everything to be taken up", () => isNone("select from delivery_queue where state = 0"), SETTLE_MS);
-  await until("what is held to come to its end", () => isNone("select from delivery_queue"), SETTLE_MS);
+  // A row is held as soon as its unknown outcome is stored.
+  await until("every waiting message to be taken", () => isNone("select from delivery_queue where state = 0"), SETTLE_MS);
+  await until("every held message to end", () => isNone("select from delivery_queue"), SETTLE_MS);
   const since = new Date(diedAtMs + CLOCK_MARGIN_MS);
   await until("the receipts of living carriers", () => isNone("select from messages where status = 'sent' and sent_at > $1", since));
 }
 
-/** Every key has its first answer still, which is not what became of the message. */
+/** Checks that every key still has its first response, which does not show the current status of the message. */
 async function assertKeysReplay(godwit: Godwit, apiKey: string, sent: readonly Sent[]): Promise<void> {
   const some = sent.filter((_, index) => index % Math.ceil(sent.length / 100) === 0);
   for (const { key, id } of some) {
@@ -99,7 +99,7 @@ async function assertKeysReplay(godwit: Godwit, apiKey: string, sent: readonly S
 }
 
 describe("a service that is killed under load", () => {
-  test("loses nothing that it answered, and leaves nothing half done", async (context) => {
+  test("loses no message with a 202, and leaves no partial message", async (context) => {
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
@@ -109,7 +109,7 @@ describe("a service that is killed under load", () => {
       const apiKey = await godwit.key();
       const sent = await loadUntilKilled(godwit, apiKey, () => sleep(random() * 1_200));
       all.push(...sent);
-      assert.ok(withStatus(sent, 202).length > 0, "there was load");
+      assert.ok(withStatus(sent, 202).length > 0, "requests were accepted");
       assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([202, undefined]));
     }
     await using godwit = await startGodwit({ databaseUrl });
@@ -122,9 +122,9 @@ describe("a service that is killed under load", () => {
   });
 });
 
-// Most of their time is the waiting for leases to run out: they wait together.
+// The tests mostly wait for leases to expire, so they wait together.
 describe("a service that is killed while it delivers", { concurrency: 2 }, () => {
-  test("again and again, loses nothing, tells every step, and hands nothing over twice", async (context) => {
+  test("repeatedly loses nothing, records every transition, and submits nothing twice", async (context) => {
     const random = seeded(context);
     const databaseUrl = await createDatabase();
     const all: Sent[] = [];
@@ -133,7 +133,7 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
       await godwit.unlimited();
       const sent = await loadUntilKilled(godwit, await godwit.key(), () => inTraffic(godwit.db, random));
       all.push(...sent);
-      assert.ok(withStatus(sent, 202).length > 0, "there was load");
+      assert.ok(withStatus(sent, 202).length > 0, "requests were accepted");
     }
     const diedAtMs = Date.now();
     await using godwit = await startGodwit({ databaseUrl, ...delivering });
@@ -147,7 +147,7 @@ describe("a service that is killed while it delivers", { concurrency: 2 }, () =>
     context.diagnostic(`${all.length} requests, ${withStatus(all, undefined).length} cut off; ${tallyOf(journeys)}`);
   });
 
-  test("beside another node, leaves it everything that had not left", async (context) => {
+  test("next to another node leaves it every message that was not submitted", async (context) => {
     const random = seeded(context);
     await using doomed = await startGodwit({ asProcess: true, ...delivering });
     await using other = await startGodwit({ databaseUrl: doomed.databaseUrl, ...delivering });
@@ -187,7 +187,7 @@ describe("a service with its embedded database", () => {
     godwit.child.kill("SIGKILL");
     await gone;
   };
-  /** Of everything that was ever sent to this directory. */
+  /** Checks all requests that were ever sent to this directory. */
   const assertKept = async (sent: readonly Sent[]): Promise<void> => {
     await assertEachOnce(db, withStatus(all, 202));
     all.push(...(await retryUnanswered(godwit, apiKey, sent)));
@@ -197,7 +197,7 @@ describe("a service with its embedded database", () => {
 
   before(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "godwit-crash-"));
-    // The database's user has to get in.
+    // The user of the database needs access.
     chmodSync(dataDir, 0o755);
     await start();
     const url = `postgres://godwit@/postgres?host=${encodeURIComponent(socketDir(dataDir))}`;
@@ -209,13 +209,13 @@ describe("a service with its embedded database", () => {
   after(async () => {
     await db.close();
     await godwit.stop();
-    // Only a failed test leaves its database behind.
+    // Only a failed test leaves its database running.
     const pidFile = join(dataDir, "postgres", "postmaster.pid");
     if (existsSync(pidFile) && commandOf(postmaster()).includes(dataDir)) process.kill(postmaster(), "SIGQUIT");
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test("loses nothing when the service is killed, and its database lives on without it", async (context) => {
+  test("loses nothing when only the service is killed and its database continues", async (context) => {
     const random = seeded(context);
     const sent = await loadWhile(godwit, apiKey, async () => {
       await sleep(random() * 700);
@@ -239,7 +239,7 @@ describe("a service with its embedded database", () => {
     await assertKept(sent);
   });
 
-  /** Load while the database is killed at that moment, until it is back. */
+  /** Sends load while the database is killed at that moment, until it is available again. */
   const loadThroughDatabaseLoss = async (moment: () => Promise<unknown>): Promise<Sent[]> => {
     const killed = postmaster();
     const stop = new AbortController();
@@ -248,8 +248,8 @@ describe("a service with its embedded database", () => {
     let isUnderWay = false;
     let refused = 0;
     let taken = 0;
-    // After a refusal each connection may still have an earlier success to tell; one more is of a database that is back. The
-    // time limit is that of a broken recovery.
+    // After a refusal each connection may still return an earlier success. One more success proves that the database is available. The
+    // time limit only stops a broken recovery.
     const load = sendUntil(
       AbortSignal.any([stop.signal, AbortSignal.timeout(SETTLE_MS)]),
       { godwit, apiKey, connections },
@@ -270,7 +270,7 @@ describe("a service with its embedded database", () => {
     return sent;
   };
 
-  test("answers 503 or 500 while its database is killed, brings it back by itself, and loses nothing", async (context) => {
+  test("responds with 503 or 500 while its database is killed, restarts it, and loses nothing", async (context) => {
     const random = seeded(context);
     const sent = await loadThroughDatabaseLoss(() => sleep(random() * 700));
     for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
@@ -282,13 +282,13 @@ describe("a service with its embedded database", () => {
     );
   });
 
-  test("delivers all of it in the end, also when its database is killed meanwhile", async (context) => {
+  test("delivers all messages, also when its database is killed meanwhile", async (context) => {
     const random = seeded(context);
     assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0, godwit.output.join("\n"));
     await start("api,dispatch");
     const sent = await loadThroughDatabaseLoss(() => inTraffic(db, random));
     all.push(...(await retryUnanswered(godwit, apiKey, sent)));
-    // No carrier died: every one of them is heard.
+    // No carrier died, so every receipt arrives.
     await settledAfter(db, 0);
     const journeys = await journeysOf(db);
     assertTravelled(journeys, all);
@@ -296,13 +296,13 @@ describe("a service with its embedded database", () => {
     context.diagnostic(`${journeys.length} messages; ${tallyOf(journeys)}`);
   });
 
-  test("stops gracefully after all that", async () => {
+  test("stops gracefully after these crashes", async () => {
     assert.equal(await within(godwit.stop(), STOP_LIMIT_MS), 0, godwit.output.join("\n"));
   });
 });
 
 describe("a graceful stop", () => {
-  test("under load: everything answered 202 is there, all else can be repeated elsewhere", async (context) => {
+  test("under load keeps every message with a 202, and other requests can be repeated on another node", async (context) => {
     const random = seeded(context);
     const godwit = await startGodwit({ asProcess: true });
     await using other = await startGodwit({ databaseUrl: godwit.databaseUrl });
@@ -321,9 +321,9 @@ describe("a graceful stop", () => {
     await assertNothingHalfDone(other.db);
   });
 
-  test("while it delivers: nothing is of unknown outcome, and another node has the rest at once", async (context) => {
+  test("during delivery leaves no unknown outcome, and another node takes the rest immediately", async (context) => {
     const random = seeded(context);
-    // What it does not give back stays with it for longer than this test takes.
+    // A message that is not returned stays leased for longer than this test takes.
     const lasting = { ...delivering, timings: { queueLeaseMs: NEVER_MS } };
     await using godwit = await startGodwit({ asProcess: true, ...lasting });
     await using other = await startGodwit({ databaseUrl: godwit.databaseUrl, ...lasting });
@@ -341,20 +341,20 @@ describe("a graceful stop", () => {
     assert.deepEqual(new Set(journeys.map(({ status }) => status)), new Set(["delivered"]), tallyOf(journeys));
   });
 
-  test("waits for a request under way, and answers it", async () => {
+  test("waits for a running request and responds to it", async () => {
     const godwit = await startGodwit();
     const apiKey = await godwit.key();
     await using hold = await holdAccepts(godwit.databaseUrl);
     const running = godwit.send(apiKey, { body: HELD_BODY });
     await hold.waiting();
     const stopped = godwit.stop();
-    assert.equal(await within(stopped, 500), undefined, "it waits");
+    assert.equal(await within(stopped, 500), undefined, "the stop waits");
     await hold.release();
     assertFirst(await running);
     assert.equal(await within(stopped, STOP_LIMIT_MS), 0);
   });
 
-  test("is not held up by clients that hung up earlier", async () => {
+  test("is not delayed by clients that disconnected earlier", async () => {
     const godwit = await startGodwit();
     const apiKey = await godwit.key();
     const { hostname, port } = new URL(godwit.url);
@@ -370,7 +370,7 @@ describe("a graceful stop", () => {
     }
     assertFirst(await godwit.send(apiKey));
     assert.deepEqual(await effectCount(godwit, body), NEVER);
-    // Nothing runs any more, so there is nothing to wait for.
+    // No request runs any more, so the stop waits for nothing.
     assert.equal(await within(godwit.stop(), 12_000), 0);
   });
 });

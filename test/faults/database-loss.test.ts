@@ -1,5 +1,5 @@
-/** The database goes away, for a moment or for longer: a 202 is there, a 503 means that nothing was done, and the service
- *  comes back without a restart. */
+/** The database is lost for a moment or for longer: a message with a 202 is stored, a 503 means that nothing was stored, and the service
+ *  recovers without a restart. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { assertEachOnce, assertNothingDone, assertNothingHalfDone, retryUnanswer
 const postTo = (node: Godwit, apiKey: string, idempotencyKey: string, body: unknown): Promise<Reply> =>
   node.request("POST", "/v1/messages", { key: apiKey, idempotencyKey, body });
 
-/** A process of this machine that may be stopped and continued. */
+/** A process of this machine that can be stopped and continued. */
 const isLocalPostgres = (pid: number): boolean =>
   existsSync(`/proc/${pid}/comm`) && readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
 
@@ -29,8 +29,8 @@ function assertUnavailable(reply: Reply): void {
   assert.match(reply.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
 }
 
-describe("connections cut under load", () => {
-  test("each answer is 202, 503 or 500; a 202 is there once, a 503 did nothing, and retries end in one message", async (context) => {
+describe("connections that are cut under load", () => {
+  test("get 202, 503 or 500: a 202 is stored once, a 503 stored nothing, and retries result in one message", async (context) => {
     const random = seeded(context);
     await using godwit = await startGodwit();
     const { db } = godwit;
@@ -48,7 +48,7 @@ describe("connections cut under load", () => {
     const answered = (status: number) => sent.filter((one) => one.status === status);
     context.diagnostic(`${answered(202).length} times 202, ${answered(503).length} times 503, ${answered(500).length} times 500`);
     for (const { status } of sent) assert.ok([202, 500, 503].includes(status ?? 0), `answered ${status}`);
-    assert.equal((await godwit.request("GET", "/livez")).status, 200, "the service lives on");
+    assert.equal((await godwit.request("GET", "/livez")).status, 200, "the service still runs");
     await assertNothingDone(db, answered(503));
     await assertEachOnce(db, answered(202));
     await assertEachOnce(db, await retryUnanswered(godwit, apiKey, sent));
@@ -56,7 +56,7 @@ describe("connections cut under load", () => {
   });
 });
 
-test("every session has a name of its own, whatever the URL says: by it a lost one is ended, and no other", async () => {
+test("every session has a unique name, whatever the URL contains, by which only a lost session is ended", async () => {
   const url = await createDatabase();
   await using godwit = await startGodwit({ databaseUrl: `${url}${url.includes("?") ? "&" : "?"}application_name=shared` });
   const rows = await godwit.rows<{ name: string }>(
@@ -68,13 +68,13 @@ test("every session has a name of its own, whatever the URL says: by it a lost o
   for (const name of names) assert.match(name, /^godwit \w+ \d+$/);
 });
 
-describe("a connection cut in mid-statement", () => {
+describe("a connection that is cut during a statement", () => {
   let wire: DatabaseWire;
   let godwit: Godwit;
   let direct: Godwit;
   let apiKey: string;
   before(async () => {
-    // One service beside the wire, through which the test looks at the database.
+    // One service without the wire, through which the test reads the database.
     direct = await startGodwit();
     wire = await DatabaseWire.to(direct.databaseUrl as string);
     await direct.unlimited();
@@ -91,7 +91,7 @@ describe("a connection cut in mid-statement", () => {
     assert.equal(await godwit.stop(), 0, godwit.output.join("\n"));
   });
 
-  test("before the statement arrives: 503, nothing was done, and a retry is executed", async () => {
+  test("before the statement arrives: 503, nothing is stored, and a retry is executed", async () => {
     const key = randomUUID();
     const body = unique();
     wire.cutNext("asked", String(body["client_reference"]));
@@ -101,7 +101,7 @@ describe("a connection cut in mid-statement", () => {
     assert.deepEqual(await effectCount(direct, body), ONCE);
   });
 
-  test("after the commit: the outcome is looked up, and the answer is the 202", async () => {
+  test("after the commit: the outcome is looked up, and the response is the 202", async () => {
     const key = randomUUID();
     const body = unique();
     wire.cutNext("answered", String(body["client_reference"]));
@@ -112,7 +112,7 @@ describe("a connection cut in mid-statement", () => {
     assertReplayOf(first, await postTo(direct, apiKey, key, body));
   });
 
-  test("together with the answer: it is the 202, and the service lives on", async () => {
+  test("together with the result: the response is the 202, and the service still runs", async () => {
     const key = randomUUID();
     const body = unique();
     wire.cutNext("ended", String(body["client_reference"]));
@@ -122,13 +122,13 @@ describe("a connection cut in mid-statement", () => {
     assert.deepEqual(await effectCount(direct, body), ONCE);
   });
 
-  test("after the commit of a refusal: the answer is the refusal", async () => {
+  test("after the commit of a refusal: the response is the refusal", async () => {
     const key = randomUUID();
     const body = unique({ body: "x".repeat(500), max_segments: 1 });
-    // A refusal has no message: its answer, which names the fault, is what the statement carries.
+    // A refusal has no message. The statement contains its response, which names the fault.
     wire.cutNext("answered", "max_segments_exceeded");
     const first = await postTo(godwit, apiKey, key, body);
-    // It is committed: a 503 would say that nothing was done, and that the key is free.
+    // The refusal is committed. A 503 would mean that nothing was stored and that the key is free.
     assert.equal(first.status, 422, first.text);
     const again = await postTo(godwit, apiKey, key, body);
     assert.equal(again.status, 422);
@@ -144,13 +144,13 @@ describe("a connection cut in mid-statement", () => {
     for (const { body } of requests) assert.deepEqual(await effectCount(direct, body), ONCE);
   });
 
-  test("while the statement runs: it is ended before the answer, so that a 503 stays true", async () => {
+  test("while the statement runs: it is ended before the response, so that a 503 stays true", async () => {
     await using hold = await holdAccepts(direct.databaseUrl);
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     wire.cutNext("running", String(body["client_reference"]));
     assertUnavailable(await postTo(godwit, apiKey, key, body));
-    assert.equal((await hold.waiters()).length, 0, "nothing of it runs any more");
+    assert.equal((await hold.waiters()).length, 0, "the statement does not run any more");
     await hold.release();
     assert.equal(await isStored(direct, key), false);
     assert.deepEqual(await effectCount(direct, body), NEVER);
@@ -160,8 +160,8 @@ describe("a connection cut in mid-statement", () => {
   });
 });
 
-describe("a connection cut whose session cannot be ended", () => {
-  test("is a 500, since it may still commit; a 503 would say that nothing was done", async (context) => {
+describe("a cut connection whose session cannot be ended", () => {
+  test("causes a 500, because the session may still commit and a 503 would mean that nothing was stored", async (context) => {
     await using direct = await startGodwit();
     const wire = await DatabaseWire.to(direct.databaseUrl as string);
     const godwit = await startGodwit({ databaseUrl: wire.url });
@@ -186,8 +186,8 @@ describe("a connection cut whose session cannot be ended", () => {
   });
 });
 
-describe("a database that is away", () => {
-  test("is a 503 for requests and for readiness, and both come back with it", async () => {
+describe("an unavailable database", () => {
+  test("causes a 503 for requests and readiness, and both recover with it", async () => {
     await using godwit = await startGodwit();
     await godwit.unlimited();
     const apiKey = await godwit.key();
@@ -209,7 +209,7 @@ describe("a database that is away", () => {
       return reply.status === 503 ? undefined : reply;
     };
     const first = await poll(ask, { timeoutMs: LIMIT_MS, everyMs: 50 });
-    assert.ok(first !== undefined, "it did not come back");
+    assert.ok(first !== undefined, "the service did not recover");
     assertFirst(first);
     assert.ok(await poll(() => readiness(200), { timeoutMs: LIMIT_MS, everyMs: 50 }), "ready again");
     assert.deepEqual(await effectCount(godwit, body), ONCE);

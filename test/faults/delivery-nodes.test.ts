@@ -1,4 +1,4 @@
-/** Several processes on one database: each message is handed over once, whoever dies, is slow, or hears nothing. */
+/** Several processes on one database: each message is submitted once, whichever process dies, is slow, or gets no notifications. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type pg from "pg";
@@ -18,10 +18,10 @@ import { queueOnly } from "../support/engine.ts";
 import { NEVER_MS, until } from "../support/expect.ts";
 import { accepted, receipt, ScriptedCarrier } from "../support/scripted-carrier.ts";
 
-/** Takes what is due, as a process does that then says nothing more. */
+/** Claims due messages, like a process that is silent afterwards. */
 const claimAndDie = (rig: Rig) => claimDue(rig.db, { lane: LINK, most: [50, 50, 50], leaseMs: 15_000, after: [NO_ID, NO_ID, NO_ID] });
 
-/** On record as handed over, by a process of which nothing more is heard. */
+/** A message with a stored attempt of a process that is silent afterwards. */
 async function writeAndDie(rig: Rig, message: Message): Promise<Message> {
   await claimAndDie(rig);
   const written = changeBy(message, sendingSignal(message, linkTo(LINK)), rig.clock.now());
@@ -34,7 +34,7 @@ const second = (rig: Rig, carrier: ScriptedCarrier, options: object = {}) =>
   rig.deliver({ [LINK]: carrier }, { node: "node-2", db: rig.connect("node-2"), ...options });
 
 describe("two processes", () => {
-  test("hand each of five hundred messages over once, and all are delivered", async () => {
+  test("submit each of five hundred messages once, and all are delivered", async () => {
     await using rig = await Rig.open();
     const carriers = [new ScriptedCarrier({ window: 20 }), new ScriptedCarrier({ window: 20 })] as const;
     const names = new Map<string, string>();
@@ -53,8 +53,8 @@ describe("two processes", () => {
     assert.equal(sends.length, 500);
     assert.equal(new Set(sends.map(({ id }) => id)).size, 500);
     assert.ok(sends.every(({ attempt }) => attempt === 1));
-    for (const carrier of carriers) assert.ok(carrier.sends.length > 50, `one of them did ${carrier.sends.length} of 500`);
-    // Each receipt at the one that did not send the message, and at the other as well.
+    for (const carrier of carriers) assert.ok(carrier.sends.length > 50, `one process sent ${carrier.sends.length} of 500`);
+    // Each receipt arrives at the process that did not send the message, and also at the other.
     const receipts = Array.from(names.keys(), (name) => receipt(name, "delivered"));
     await Promise.all(carriers.map((carrier) => carrier.receive(receipts)));
     assert.equal(await rig.count("delivered"), 500);
@@ -64,11 +64,11 @@ describe("two processes", () => {
     assert.deepEqual(doubled, []);
   });
 
-  test("hear of each other's messages long before they would look for themselves", async () => {
+  test("are notified of each other's messages long before their next poll", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     await rig.deliver({ [LINK]: carrier }, { pollMs: NEVER_MS });
-    await until("it to listen", async () => {
+    await until("the process to listen", async () => {
       const [row] = await rig.rows<{ count: number }>(
         "select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'",
       );
@@ -78,13 +78,13 @@ describe("two processes", () => {
     const handover = announcingHandover(announcer);
     for (let index = 0; index < 9; index += 1) {
       await rig.accept({ recipient: recipientNo(index) }, { handover });
-      await until("it to be handed over", () => carrier.sendsTo(recipientNo(index))[0]);
+      await until("the message to be submitted", () => carrier.sendsTo(recipientNo(index))[0]);
     }
     await announcer.stop();
   });
 
   for (const what of ["connection", "listening"] as const) {
-    test(`that are refused a ${what} of their own look for work once a second`, async () => {
+    test(`that cannot have their own ${what} poll for work once a second`, async () => {
       await using rig = await Rig.open();
       let open = 0;
       class Deaf extends Database {
@@ -111,7 +111,7 @@ describe("two processes", () => {
 });
 
 describe("a process that died", () => {
-  test("before anything was on record leaves a message that another sends", async () => {
+  test("before its attempt was stored leaves a message that another process sends", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await rig.accept();
@@ -120,20 +120,20 @@ describe("a process that died", () => {
     const marker = await rig.accept({ recipient: recipientNo(1) });
     carrier.changed();
     await rig.untilStatus(marker, "sent");
-    assert.equal(carrier.sendsTo(RECIPIENT).length, 0, "not while its lease lasts");
+    assert.equal(carrier.sendsTo(RECIPIENT).length, 0, "not before its lease expires");
     await rig.makeDue(message);
     carrier.changed();
     assert.equal((await rig.untilStatus(message, "sent")).attempts, 1);
     assert.equal(carrier.sendsTo(RECIPIENT).length, 1);
   });
 
-  test("after it was on record leaves one that is held and fails, and is never sent again", async () => {
+  test("after its attempt was stored leaves a message that is held and fails, and is never sent again", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await writeAndDie(rig, await rig.accept());
     await rig.makeDue(message);
     await rig.deliver({ [LINK]: carrier }, { links: [linkTo(LINK, { holdMs: 400, policy: "fail" })] });
-    await until("it to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    await until("the message to be held", async () => (await rig.queueRow(message))?.state === 1 || undefined);
     const held = (await rig.timeline(message)).at(-1);
     assert.equal(held?.type, "attempt.unknown");
     assert.equal(held.detail?.attempt?.["detail"], "the process that handed it over ended before the answer came");
@@ -143,12 +143,12 @@ describe("a process that died", () => {
     const marker = await rig.accept({ recipient: recipientNo(1) });
     await rig.untilStatus(marker, "sent");
     assert.equal(carrier.sendsTo(RECIPIENT).length, 0);
-    // A receipt that comes now is the truth.
+    // A receipt that arrives now sets the status.
     await carrier.receive([receipt("7", "delivered", { reference: publicId(message) })]);
     assert.equal((await rig.message(message)).status, "delivered");
   });
 
-  test("after it was on record leaves one that is sent again where the link says so", async () => {
+  test("after its attempt was stored leaves a message that is sent again where the policy is resend", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const message = await writeAndDie(rig, await rig.accept());
@@ -163,7 +163,7 @@ describe("a process that died", () => {
 });
 
 describe("a process that lost its lease", () => {
-  test("does not send what another has sent meanwhile", async () => {
+  test("does not send a message that another process has sent meanwhile", async () => {
     await using rig = await Rig.open();
     const [slow, other] = [new ScriptedCarrier({ window: 1 }), new ScriptedCarrier()];
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
@@ -171,28 +171,28 @@ describe("a process that lost its lease", () => {
     const first = await rig.accept({ recipient: recipientNo(0) });
     const ownedCount = await rig.accept({ recipient: recipientNo(1) });
     const delivery = await rig.deliver({ [LINK]: slow });
-    await until("both to be in its hands", () => (slow.sends.length === 1 && delivery.lanes.get(LINK)?.ownedCount === 2) || undefined);
+    await until("both messages to be claimed", () => (slow.sends.length === 1 && delivery.lanes.get(LINK)?.ownedCount === 2) || undefined);
     await rig.makeDue(ownedCount);
     await second(rig, other);
     await rig.untilStatus(ownedCount, "sent");
     resolve(accepted());
     await rig.untilStatus(first, "sent");
-    await until("its hands to be empty", () => delivery.lanes.get(LINK)?.ownedCount === 0 || undefined);
+    await until("no message to be claimed", () => delivery.lanes.get(LINK)?.ownedCount === 0 || undefined);
     assert.deepEqual([slow.sendsTo(recipientNo(1)).length, other.sendsTo(recipientNo(1)).length], [0, 1]);
     assert.equal((await rig.message(ownedCount)).attempts, 1);
   });
 
-  test("in the middle of a try still has its answer counted, and nobody sends it again", async () => {
+  test("during an attempt still has its response stored, and no process sends the message again", async () => {
     await using rig = await Rig.open();
     const [slow, other] = [new ScriptedCarrier(), new ScriptedCarrier()];
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();
     slow.otherwise = () => promise;
     const message = await rig.accept();
     await rig.deliver({ [LINK]: slow });
-    await until("it to be at the carrier", () => slow.sends[0]);
+    await until("the message to be at the carrier", () => slow.sends[0]);
     await rig.makeDue(message);
     await second(rig, other);
-    await until("the other to hold it", async () => (await rig.queueRow(message))?.state === 1 || undefined);
+    await until("the other process to hold the message", async () => (await rig.queueRow(message))?.state === 1 || undefined);
     resolve(accepted("7"));
     const sent = await rig.untilStatus(message, "sent");
     assert.deepEqual([sent.provider?.messageId, sent.attempts], ["7", 1]);
@@ -206,7 +206,7 @@ describe("a process that lost its lease", () => {
 });
 
 describe("a lease", () => {
-  test("is renewed for what is in hand, given back for what is not, and left alone where it is held or gone", async () => {
+  test("is renewed for claimed messages, returned for others, and unchanged for held or finished ones", async () => {
     await using rig = await Rig.open();
     const [mine, back, held, gone] = await rig.acceptMany(4, (index) => ({ recipient: recipientNo(index) }));
     assert.ok(mine !== undefined && back !== undefined && held !== undefined && gone !== undefined);
@@ -225,7 +225,7 @@ describe("a lease", () => {
     assert.deepEqual([taken?.message.id, more.length], [back.id, 0]);
   });
 
-  test("keeps two that claim at the same time from taking the same row", async () => {
+  test("prevents two concurrent claims from taking the same row", async () => {
     await using rig = await Rig.open();
     await rig.acceptMany(200, () => ({}));
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimAndDie(rig)));

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL: made, found again, shared with the command line, and every reason not to start in a sentence. */
+/** The embedded PostgreSQL: created, reused, shared with the command line, and every reason not to start as one sentence. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
@@ -39,7 +39,7 @@ function temporaryFolder(mode = 0o755): string {
 
 let served: Promise<string> | undefined;
 
-/** A data directory that was served once and stopped, at a path of its own or at the given one. Made once: a new database takes seconds. */
+/** A data directory that was served and stopped, at a new or the given path. Created once, because a new database takes seconds. */
 async function servedFolder(dataDir = join(temporaryFolder(), "data")): Promise<string> {
   served ??= (async () => {
     const made = join(temporaryFolder(), "data");
@@ -61,14 +61,14 @@ const createKey = async (dataDir: string): Promise<string> => {
   return (JSON.parse(stdout) as { key: string }).key;
 };
 
-/** The one sentence of a start that must fail, and its exit code. */
+/** The error sentence and the exit code of a start that must fail. */
 async function refusal(env: Record<string, string>, args: readonly string[] = []): Promise<{ code: number | null; text: string }> {
   const run = spawnGodwit(["serve", ...args], { GODWIT_PORT: "0", GODWIT_LOG: "json", ...env });
   const code = await run.exit;
   return { code, text: run.output.filter((line) => line.startsWith("godwit:") || line.startsWith("    at ")).join("\n") };
 }
 
-test("the first start makes a database and prints a key and a curl that work; the second finds the message", async () => {
+test("the first start creates a database and prints a working key and curl command, and the second start finds the message", async () => {
   const env = { GODWIT_DATA_DIR: join(temporaryFolder(), "data") };
   let id = "";
   {
@@ -86,7 +86,7 @@ test("the first start makes a database and prints a key and a curl that work; th
   assert.equal(read.status, 200);
 });
 
-test("keys are created on a data directory that nobody serves, that was never served, and that is being served", async () => {
+test("keys can be created on a data directory that is stopped, new, or in use by a service", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const before = await createKey(dataDir);
   await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
@@ -94,7 +94,7 @@ test("keys are created on a data directory that nobody serves, that was never se
   for (const key of [before, during]) assert.equal((await godwit.send(key)).status, 202);
 });
 
-test("a second godwit on the same directory is told so in one sentence", async () => {
+test("a second start on the same directory is refused in one sentence", async () => {
   const env = { GODWIT_DATA_DIR: await servedFolder() };
   await using godwit = await startGodwit({ asProcess: true, env });
   const { code, text } = await refusal(env);
@@ -107,9 +107,9 @@ test("a second godwit on the same directory is told so in one sentence", async (
   );
 });
 
-test("what a crash leaves behind does not keep the next start from starting", async () => {
+test("the remains of a crash do not prevent the next start", async () => {
   const env = { GODWIT_DATA_DIR: await servedFolder() };
-  // A lock of a process that is gone, and a pid file whose number belongs to some other program: ours.
+  // A lock of a process that has ended, and a pid file with the number of another program: this test.
   const lock = { pid: 999_999, host: "elsewhere", boot: "", startedAt: "1", command: "serve" };
   writeFileSync(
     join(env.GODWIT_DATA_DIR, "godwit.lock"),
@@ -127,7 +127,7 @@ test("what a crash leaves behind does not keep the next start from starting", as
   assert.equal((await godwit.request("GET", "/readyz")).status, 200);
 });
 
-test("a folder that is no cluster is refused and left as it is", async () => {
+test("a folder that is not a cluster is refused and not changed", async () => {
   const dataDir = join(temporaryFolder(), "data");
   mkdirSync(join(dataDir, "postgres"), { recursive: true });
   writeFileSync(join(dataDir, "postgres", "precious"), "do not delete");
@@ -137,7 +137,7 @@ test("a folder that is no cluster is refused and left as it is", async () => {
   assert.equal(readFileSync(join(dataDir, "postgres", "precious"), "utf8"), "do not delete");
 });
 
-test("a pid file that names another godwit's PostgreSQL does not stop that one", async () => {
+test("a pid file that names the PostgreSQL of another service does not stop it", async () => {
   const other = { GODWIT_DATA_DIR: await servedFolder() };
   await using neighbour = await startGodwit({ asProcess: true, env: other });
   const pid = Number(readFileSync(join(other.GODWIT_DATA_DIR, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
@@ -147,13 +147,13 @@ test("a pid file that names another godwit's PostgreSQL does not stop that one",
   for (const each of [neighbour, godwit]) assert.equal((await each.request("GET", "/readyz")).status, 200);
 });
 
-test("two commands at once on a stopped directory both do their work", async () => {
+test("two concurrent commands on a stopped directory both succeed", async () => {
   const dataDir = await servedFolder();
   const keys = await Promise.all([createKey(dataDir), createKey(dataDir)]);
   assert.equal(new Set(keys).size, 2);
 });
 
-test("a key file that was cut short is refused", async () => {
+test("a truncated key file is refused", async () => {
   const env = { GODWIT_DATA_DIR: await servedFolder() };
   writeFileSync(join(env.GODWIT_DATA_DIR, "secret.key"), "");
   const { code, text } = await refusal(env);
@@ -161,7 +161,7 @@ test("a key file that was cut short is refused", async () => {
   assert.match(text, /secret\.key does not hold 32 bytes/);
 });
 
-test("doctor looks at an empty directory and at an old schema, and changes neither", async () => {
+test("doctor checks an empty directory and an old schema, and changes neither", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const nothing = await runGodwit(["doctor", "--json"], { GODWIT_DATA_DIR: dataDir });
   assert.match(nothing.stdout, /the first start makes it/);
@@ -170,13 +170,13 @@ test("doctor looks at an empty directory and at an old schema, and changes neith
   assert.match(empty.stdout, /version 0, this godwit brings/);
 });
 
-test("the same signal twice at once, as npm passes it on, is one graceful stop", async () => {
+test("the same signal twice, as npm passes it on, is one graceful stop", async () => {
   const godwit = await startGodwit({ asProcess: true });
   godwit.child.kill("SIGINT");
   assert.equal(await godwit.stop("SIGINT"), 0);
 });
 
-test("a database of a newer godwit is refused", async () => {
+test("a database of a newer version is refused", async () => {
   const databaseUrl = await createDatabase();
   const first = await startGodwit({ databaseUrl });
   await first.rows("insert into schema_migrations (version, name) values (999, 'from the future')");
@@ -193,7 +193,7 @@ test("two nodes that start together on an empty database migrate it once and bot
   const databaseUrl = await createEmptyDatabase();
   const nodes = await Promise.all([startGodwit({ asProcess: true, databaseUrl }), startGodwit({ asProcess: true, databaseUrl })]);
   const [one, two] = nodes;
-  assert.equal(nodes.filter(({ output }) => /gw_test_/.test(output.join("\n"))).length, 1, "one of them shows the first key");
+  assert.equal(nodes.filter(({ output }) => /gw_test_/.test(output.join("\n"))).length, 1, "one of the nodes shows the first key");
   const key = await one.key();
   const sent = await one.send(key);
   assert.equal((await two.request("GET", `/v1/messages/${String(sent.json["id"])}`, { key })).status, 200);
@@ -208,14 +208,14 @@ test("a node with another secret key is refused", async () => {
   assert.match(text, /the secret key differs/);
 });
 
-test("a database that cannot be reached is told in one sentence without its password", async () => {
+test("an unreachable database is reported in one sentence without its password", async () => {
   const { code, text } = await refusal({ DATABASE_URL: "postgres://someone:pa55word@127.0.0.1:1/godwit", GODWIT_SECRET_KEY: SECRET_KEY });
   assert.equal(code, 1);
   assert.match(text, /^godwit: the database of DATABASE_URL cannot be used: .*ECONNREFUSED/);
   assert.doesNotMatch(text, /pa55word/);
 });
 
-test("a port that is taken is named", async () => {
+test("a port that is in use is named", async () => {
   await using godwit = await startGodwit();
   const { code, text } = await refusal({
     DATABASE_URL: godwit.databaseUrl ?? "",
@@ -226,13 +226,13 @@ test("a port that is taken is named", async () => {
   assert.match(text, /^godwit: port \d+ on 127\.0\.0\.1 is in use/);
 });
 
-test("a data directory with a path too long for a socket gets its socket elsewhere", async () => {
+test("a data directory with a path too long for a socket has its socket elsewhere", async () => {
   const dataDir = await servedFolder(join(temporaryFolder(), "a-rather-long-name-that-fills-the-path-of-a-unix-socket".repeat(2), "data"));
   await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
   assert.equal((await godwit.send(await createKey(dataDir))).status, 202);
 });
 
-test("a full disk is told in one sentence, at the first start and at a later one", { skip: rootOnly }, async (context) => {
+test("a full disk is reported in one sentence, at the first start and at a later one", { skip: rootOnly }, async (context) => {
   const mount = temporaryFolder();
   if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "tmpfs", mount]).status !== 0)
     return context.skip("no file system can be mounted here");
@@ -247,7 +247,7 @@ test("a full disk is told in one sentence, at the first start and at a later one
   assert.deepEqual(await refusal(env), { code: 1, text: `godwit: the disk that holds ${env.GODWIT_DATA_DIR} is full` });
 });
 
-test("a read-only disk is told in one sentence", { skip: rootOnly }, async (context) => {
+test("a read-only disk is reported in one sentence", { skip: rootOnly }, async (context) => {
   const mount = temporaryFolder();
   if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m,ro", "tmpfs", mount]).status !== 0)
     return context.skip("no file system can be mounted here");
@@ -256,7 +256,7 @@ test("a read-only disk is told in one sentence", { skip: rootOnly }, async (cont
   assert.deepEqual(await refusal({ GODWIT_DATA_DIR: dataDir }), { code: 1, text: `godwit: ${dataDir} is on a read-only file system` });
 });
 
-test("an ordinary user runs it in a directory of their own", { skip: rootOnly }, async () => {
+test("an unprivileged user can run the service in a directory of their own", { skip: rootOnly }, async () => {
   const home = temporaryFolder();
   chownSync(home, NOBODY, NOBODY);
   const run = spawnGodwit(
@@ -271,12 +271,12 @@ test("an ordinary user runs it in a directory of their own", { skip: rootOnly },
 });
 
 test(
-  "root with a checkout and a home of mode 0700 runs it from a place that the database's user can reach",
+  "root with a checkout and a home of mode 0700 runs the database from a folder that its user can access",
   { skip: rootOnly },
   async (context) => {
     const home = temporaryFolder(0o700);
     const checkout = join(import.meta.dirname, "..", "..");
-    // A checkout of its own, in which the PostgreSQL programs are real files behind the closed door.
+    // A separate checkout, in which the PostgreSQL programs are real files in a closed folder.
     cpSync(join(checkout, "src"), join(home, "src"), { recursive: true });
     cpSync(join(checkout, "package.json"), join(home, "package.json"));
     mkdirSync(join(home, "node_modules"));
@@ -317,7 +317,7 @@ test(
 );
 
 test(
-  "the same code runs on the distribution's PostgreSQL",
+  "the service runs on the distribution's PostgreSQL",
   { skip: debianServer() === undefined && "no other PostgreSQL is installed" },
   async (context) => {
     const folder = temporaryFolder();

@@ -1,4 +1,4 @@
-/** Fallbacks on several nodes, in races with receipts, and when a node is killed: a step begins once, or not at all. */
+/** Fallbacks on several nodes, in races with receipts, and when a node is killed: a step starts once, or not at all. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const STEPS = { fallback: [...FALLBACK] };
 
 type Family = { id: Buffer; status: string; children: number; started: number; statuses: string[] };
 
-/** Each message with a fallback: how many were sent in its place, how often that was told, and what it was then. */
+/** Each message with a fallback: the number of its fallback messages and of their events, and its status then. */
 const familiesOf = ({ rows }: { rows: Rig["rows"] }): Promise<Family[]> =>
   rows<Family>(
     `select m.id, m.status,
@@ -33,15 +33,15 @@ const familiesOf = ({ rows }: { rows: Rig["rows"] }): Promise<Family[]> =>
   );
 const families = (node: Rig | Godwit): Promise<Family[]> => familiesOf({ rows: (text, values) => node.rows(text, values) });
 
-/** Nothing is left to be begun. */
+/** Waits until no step is left. */
 const workedOff = (node: Rig | Godwit): Promise<true> =>
-  until("all fallbacks to be worked off", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
+  until("all fallbacks to be processed", async () => ((await node.rows("select from fallbacks")).length === 0 ? true : undefined));
 
 const hurry = (node: Rig | Godwit): Promise<unknown> => node.rows("update fallbacks set due_at = now()");
 
 const nameOf = ({ provider }: Message): string => provider?.messageId ?? "";
 
-/** Two processes at two carriers, which take everything but what a test says otherwise. */
+/** Two processes at two carriers, which accept every message unless a test changes that. */
 async function twoNodes(rig: Rig): Promise<[ScriptedCarrier, ScriptedCarrier]> {
   const carriers: [ScriptedCarrier, ScriptedCarrier] = [new ScriptedCarrier(), new ScriptedCarrier()];
   await rig.deliver({ [LINK]: carriers[0] });
@@ -49,7 +49,7 @@ async function twoNodes(rig: Rig): Promise<[ScriptedCarrier, ScriptedCarrier]> {
   return carriers;
 }
 
-/** Messages that are with a carrier. */
+/** Messages that a carrier has accepted. */
 async function sentMessages(rig: Rig, count: number): Promise<Message[]> {
   const messages = await rig.acceptMany(count, (index) => ({ ...STEPS, recipient: recipientNo(index), body: "First" }));
   await until("all to be sent", async () => ((await rig.count("sent")) >= count ? true : undefined));
@@ -57,7 +57,7 @@ async function sentMessages(rig: Rig, count: number): Promise<Message[]> {
 }
 
 describe("two nodes", () => {
-  test("begin one step for each of two hundred messages that end badly", async () => {
+  test("start one step for each of two hundred failed messages", async () => {
     await using rig = await Rig.open();
     const carriers = await twoNodes(rig);
     for (const carrier of carriers) carrier.otherwise = ({ message: { body } }) => (body === "First" ? refused(true) : accepted());
@@ -71,24 +71,24 @@ describe("two nodes", () => {
     assert.equal(new Set(seconds.map(({ message: { recipient } }) => recipient)).size, 200);
   });
 
-  test("that begin the same step at the same time begin it once", async () => {
+  test("that start the same step concurrently start it once", async () => {
     await using rig = await Rig.open();
     const nodes: readonly [Database, Database] = [rig.db, rig.connect("node-2")];
     const composer = composerOf(rig, new LinkChooser(linkTo(SIMULATOR_LINK)));
     const parts = { composer, box: new SecretBox(Buffer.alloc(32)), nowMs: rig.clock.now() };
     for (let round = 0; round < 10; round += 1) {
       const message = await rig.accept({ ...STEPS, recipient: recipientNo(round) });
-      const begun = await Promise.all(
+      const started = await Promise.all(
         Array.from({ length: 10 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].transaction((tx) => startFallback(tx, parts, message))),
       );
-      assert.equal(begun.filter((each) => each !== undefined).length, 1);
+      assert.equal(started.filter((each) => each !== undefined).length, 1);
     }
     for (const { children, started } of await families(rig)) assert.deepEqual([children, started], [1, 1]);
   });
 });
 
-describe("at the moment a step is due", () => {
-  test("a receipt of delivery is in time, and there is no step, or late, and there is one", async (context) => {
+describe("when a step becomes due", () => {
+  test("a delivery receipt is in time and no step starts, or it is late and one step starts", async (context) => {
     await using rig = await Rig.open();
     const [carrier] = await twoNodes(rig);
     const random = seeded(context);
@@ -109,15 +109,15 @@ describe("at the moment a step is due", () => {
       assert.equal(status, "delivered");
       assert.ok(children <= 1);
       assert.equal(started, children);
-      // What began did so on a message that was not delivered by then.
+      // A step started only for a message that was not delivered by then.
       for (const then of statuses) assert.equal(then, "sent");
     }
-    const begun = all.filter(({ children }) => children === 1).length;
-    context.diagnostic(`begun: ${begun} of ${all.length}`);
-    assert.ok(begun > 0 && begun < 200, "both came about");
+    const started = all.filter(({ children }) => children === 1).length;
+    context.diagnostic(`started: ${started} of ${all.length}`);
+    assert.ok(started > 0 && started < 200, "both cases happened");
   });
 
-  test("a bad end brings it on no second time", async (context) => {
+  test("a failure of the message does not start the step a second time", async (context) => {
     await using rig = await Rig.open();
     const carriers = await twoNodes(rig);
     const random = seeded(context);
@@ -138,26 +138,26 @@ describe("at the moment a step is due", () => {
 });
 
 describe("a node that is killed", () => {
-  test("in the middle of it leaves each step begun once, or for the next node to begin", async (context) => {
+  test("in between leaves each step started once, or for the next node to start", async (context) => {
     await using api = await startGodwit();
     await api.unlimited();
     const key = await api.key();
     const count = 160;
     for (let from = 0; from < count; from += 40)
       await Promise.all(Array.from({ length: 40 }, () => api.send(key, { recipient: "+15005550002", body: "First", ...STEPS })));
-    const begun = async (): Promise<number> => (await families(api)).filter(({ children }) => children > 0).length;
+    const startedCount = async (): Promise<number> => (await families(api)).filter(({ children }) => children > 0).length;
     const counts: number[] = [];
     for (const enough of [20, 60, 100]) {
       const node = await startGodwit({ asProcess: true, databaseUrl: api.databaseUrl, roles: "dispatch" });
-      // What the node before had in its hands, it had for some seconds.
+      // The previous node had leased its steps for some seconds.
       await api.rows("update delivery_queue set due_at = now() where due_at > now()");
       await hurry(api);
-      await until(`${enough} to have begun`, async () => ((await begun()) >= enough ? true : undefined));
+      await until(`${enough} steps to have started`, async () => ((await startedCount()) >= enough ? true : undefined));
       await node.stop("SIGKILL");
-      counts.push(await begun());
+      counts.push(await startedCount());
     }
-    context.diagnostic(`begun before each kill: ${counts.join(", ")}`);
-    assert.ok((counts[0] ?? count) < count, "it was killed in the middle");
+    context.diagnostic(`started before each kill: ${counts.join(", ")}`);
+    assert.ok((counts[0] ?? count) < count, "the node was killed before all steps had started");
     await using last = await startGodwit({ databaseUrl: api.databaseUrl, roles: "dispatch" });
     await api.rows("update delivery_queue set due_at = now() where due_at > now()");
     await hurry(api);
@@ -169,7 +169,7 @@ describe("a node that is killed", () => {
     assert.equal(total?.count, 2 * count);
   });
 
-  test("with a step in its hands leaves it to another when its lease has run out, and not before", async () => {
+  test("with a claimed step leaves it to another node when its lease has expired, and not before", async () => {
     await using rig = await Rig.open();
     const [message] = await rig.acceptMany(1, () => STEPS);
     assert.ok(message !== undefined);

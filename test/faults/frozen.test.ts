@@ -1,14 +1,14 @@
-/** A process that stands still for longer than its lease, while others take over, and then goes on: its machine was paused, or
- *  ran out of memory. No message leaves twice unless the policy wants it so. A witness outside says what left. */
+/** A process that is frozen for longer than its lease while others take over, and then continues: its machine was paused, or
+ *  ran out of memory. No message leaves twice unless the policy permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, storiesOf, tally, type Story } from "../support/accounted.ts";
 import { gate, Scene, usual } from "../support/dispatching.ts";
 import { until } from "../support/expect.ts";
 
-describe("a process that stands still for longer than its lease", () => {
+describe("a process that is frozen for longer than its lease", () => {
   for (const policy of ["fail", "resend"] as const) {
-    test(`wakes up to find others at its work: nothing leaves twice unless the policy says so (${policy})`, async (context) => {
+    test(`continues after a takeover, and nothing leaves twice unless the policy permits it (${policy})`, async (context) => {
       await using scene = await Scene.open(context, { onUnknown: { policy, holdMs: 500 }, plan: usual, responseTimeoutMs: 1_000 });
       await scene.accept(400);
       const [frozen] = await Promise.all([scene.start(), scene.start()]);
@@ -18,15 +18,15 @@ describe("a process that stands still for longer than its lease", () => {
       await scene.lapse();
       await scene.settle();
       scene.thaw(frozen);
-      await until("it has let go of everything", async () => (await scene.inHand(frozen)) === 0);
+      await until("the process has released everything", async () => (await scene.inHand(frozen)) === 0);
       assert.equal((await scene.stop(frozen)).code, 0);
       await scene.settle();
       const stories = await assertAccounted(scene, 400);
-      context.diagnostic(`${tally(stories)}; ${scene.witness.linesOf(frozen.name).length - seen} left after it woke up`);
+      context.diagnostic(`${tally(stories)}; ${scene.witness.linesOf(frozen.name).length - seen} left after it continued`);
     });
   }
 
-  test("what it hears of its own try does not disturb the next one, which is under way elsewhere", async (context) => {
+  test("receives responses to its own attempts that do not change the next attempts of another process", async (context) => {
     const first = gate();
     const second = gate();
     await using scene = await Scene.open(context, {
@@ -54,19 +54,19 @@ describe("a process that stands still for longer than its lease", () => {
     await scene.freeze(frozen);
     await scene.lapse();
     await scene.start();
-    await until("the second tries are at the carrier", () => witness.lines.length === 48);
+    await until("the second attempts are at the carrier", () => witness.lines.length === 48);
     const before = await storiesOf(scene);
     first.open();
     const refused = witness.lines.filter(({ plan }) => plan.answer === "refused");
     scene.thaw(frozen);
-    await until("it hears that its tries were refused", () => refused.every(({ isHeard }) => isHeard));
-    // And of the others nothing: their connection breaks.
+    await until("the process has received the refusals of its attempts", () => refused.every(({ isHeard }) => isHeard));
+    // The others get no response, because their connection breaks.
     witness.cut(frozen.name);
-    await until("it has let go of everything", async () => (await scene.inHand(frozen)) === 0);
+    await until("the process has released everything", async () => (await scene.inHand(frozen)) === 0);
     const after = await storiesOf(scene);
-    assert.deepEqual(after.map(standing), before.map(standing), "a try that is over moved a message whose next one is under way");
+    assert.deepEqual(after.map(standing), before.map(standing), "an ended attempt changed a message whose next attempt is running");
     const held = await scene.rows("select message_id from delivery_queue where state <> 0");
-    assert.deepEqual(held, [], "the second tries are not of unknown outcome");
+    assert.deepEqual(held, [], "the second attempts have no unknown outcome");
     second.open();
     await scene.settle();
     await assertAccounted(scene, 24);

@@ -1,4 +1,4 @@
-/** Idempotency over two server processes on one database. */
+/** Idempotency across two server processes on one database. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -38,12 +38,12 @@ const postTo = (node: Godwit, idempotencyKey: string, body: unknown, credential 
 
 async function assertAtOnce(answer: Promise<Reply>): Promise<Reply> {
   const reply = await within(answer, LIMIT_MS);
-  assert.ok(reply !== undefined, `no answer for ${LIMIT_MS} ms`);
+  assert.ok(reply !== undefined, `no response for ${LIMIT_MS} ms`);
   return reply;
 }
 
 describe("two nodes", () => {
-  test("a hundred requests with one key, spread over both, are one execution", async () => {
+  test("execute a hundred requests with one key once", async () => {
     for (let round = 0; round < 3; round += 1) {
       const key = randomUUID();
       const body = unique();
@@ -54,7 +54,7 @@ describe("two nodes", () => {
     }
   });
 
-  test("two hundred keys, each sent to both at the same moment, are executed once each", async () => {
+  test("execute two hundred keys once each when each is sent to both at the same time", async () => {
     const requests = Array.from({ length: 200 }, () => ({ key: randomUUID(), body: unique() }));
     await Promise.all(
       requests.map(async ({ key, body }) => {
@@ -65,7 +65,7 @@ describe("two nodes", () => {
     for (const { body } of requests) assert.deepEqual(await effectCount(nodeA, body), ONCE);
   });
 
-  test("a request answered by one is replayed by the other, and refused there for another body", async () => {
+  test("replay each other's responses, and refuse the key for another body", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await postTo(nodeA, key, body);
@@ -74,7 +74,7 @@ describe("two nodes", () => {
     assertReused(await postTo(nodeB, key, { ...body, body: "another" }));
   });
 
-  test("a refusal by one is replayed by the other", async () => {
+  test("replay each other's refusals", async () => {
     const key = randomUUID();
     const body = unique({ body: "x".repeat(500), max_segments: 1 });
     const refused = await postTo(nodeA, key, body);
@@ -82,15 +82,15 @@ describe("two nodes", () => {
     assertReplayOf(refused, await postTo(nodeB, key, body));
   });
 
-  test("a key whose window is over is executed anew once, although both are asked", async () => {
+  test("execute an expired key again once, although both get the request", async () => {
     const key = randomUUID();
     const body = unique();
     const first = await postTo(nodeA, key, body);
     await nodeA.rows("update idempotency_keys set created_at = created_at - interval '24 hours', expires_at = now() where key = $1", [key]);
-    const anew = assertOneExecution(
+    const again = assertOneExecution(
       await Promise.all(Array.from({ length: 20 }, (_, index) => postTo(index % 2 === 0 ? nodeA : nodeB, key, body))),
     );
-    assert.notEqual(anew.json["id"], first.json["id"]);
+    assert.notEqual(again.json["id"], first.json["id"]);
     assert.deepEqual(await effectCount(nodeA, body), { messages: 2, events: 2, queued: 2 });
   });
 });
@@ -102,7 +102,7 @@ describe("while the first request runs on one node", () => {
   });
   afterEach(() => hold.release());
 
-  test("its duplicate gets a conflict at once on both, and the answer when it is done", async () => {
+  test("its duplicate gets a conflict immediately on both, and the response when it has finished", async () => {
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     const running = postTo(nodeA, key, body);
@@ -116,21 +116,21 @@ describe("while the first request runs on one node", () => {
     assert.deepEqual(await effectCount(nodeA, body), ONCE);
   });
 
-  test("the other node goes on with other keys, and with the same key of another account or environment", async () => {
+  test("the other node executes other keys, and the same key of another account or environment", async () => {
     const key = randomUUID();
     const neighbour = await nodeA.key({ account: "neighbour" });
     const running = postTo(nodeA, key, unique({ body: HELD_BODY }));
     await hold.waiting();
     assertFirst(await assertAtOnce(postTo(nodeB, randomUUID(), sms())));
     assertFirst(await assertAtOnce(postTo(nodeB, key, sms(), neighbour)));
-    // Live has no link: its own refusal, and not a word of the key that runs in test.
+    // Live has no link and returns its own refusal, without a conflict with the key that runs in test.
     const inLive = await assertAtOnce(postTo(nodeB, key, sms(), await nodeA.key({ environment: "live" })));
     assert.deepEqual([inLive.status, codeOf(inLive), isReplay(inLive)], [422, "no_route", false]);
     await hold.release();
     assertFirst(await running);
   });
 
-  test("finished keys are replayed all the same", async () => {
+  test("finished keys are still replayed", async () => {
     const finished = { key: randomUUID(), body: unique() };
     const first = await postTo(nodeA, finished.key, finished.body);
     const running = postTo(nodeB, randomUUID(), unique({ body: HELD_BODY }));
@@ -140,7 +140,7 @@ describe("while the first request runs on one node", () => {
     assertFirst(await running);
   });
 
-  test("and that node is killed, a retry on the other ends in one effect", async () => {
+  test("a kill of that node and a retry on the other have one effect", async () => {
     const doomed = await startGodwit({ asProcess: true, databaseUrl: nodeA.databaseUrl });
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
@@ -148,7 +148,7 @@ describe("while the first request runs on one node", () => {
     await hold.waiting();
     await doomed.stop("SIGKILL");
     await broken;
-    // Its session lives on in the database, and so the key does: nobody executes it a second time.
+    // The session still runs in the database and keeps the key, so no node executes it a second time.
     assertConflict(await assertAtOnce(postTo(nodeB, key, body)));
     await hold.release();
     const ask = async (): Promise<Reply | undefined> => {
@@ -161,7 +161,7 @@ describe("while the first request runs on one node", () => {
     assert.equal(isReplay(await postTo(nodeA, key, body)), true);
   });
 
-  test("and its session is ended from outside, nothing was done, and a retry on the other node is executed", async () => {
+  test("a termination of its session undoes everything, and a retry on the other node is executed", async () => {
     const key = randomUUID();
     const body = unique({ body: HELD_BODY });
     const running = postTo(nodeA, key, body);

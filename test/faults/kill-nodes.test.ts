@@ -1,5 +1,5 @@
-/** Several processes deliver from one database, and one of them loses the database or is told to stop: no message leaves twice,
- *  none is lost. A witness outside says what left. */
+/** Several processes deliver from one database, and one of them loses the database or is stopped: no message leaves twice,
+ *  and none is lost. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decodeId } from "../../src/lib/id.ts";
@@ -11,10 +11,10 @@ import { NEVER_MS, until } from "../support/expect.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 
 const WINDOW = 40;
-// A carrier here answers in tenths of a second. On a busy machine its answer comes later, and nobody is to doubt it.
+// A carrier here responds in tenths of a second. On a busy machine its response is later, and must not become an unknown outcome.
 const ANSWER_WITHIN_MS = 20_000;
 
-/** A carrier that always answers, mostly at once; one in five has no receipt. */
+/** A carrier that always responds, mostly immediately. One in five messages has no receipt. */
 const answering =
   (random: () => number): PlanOf =>
   () => ({
@@ -24,17 +24,17 @@ const answering =
     isNamed: random() < 0.5,
   });
 
-/** Each left once, was answered, and nobody ever doubted it. */
+/** Checks that each message left once, got a response, and never had an unknown outcome. */
 function assertUndoubted(stories: readonly Story[]): void {
   for (const story of stories) {
     const { id, lines, timeline, status } = story;
-    assert.equal(lines.length, 1, `${id} was handed over ${lines.length} times`);
+    assert.equal(lines.length, 1, `${id} was submitted ${lines.length} times`);
     assert.equal(status, lines[0]?.plan.receiptAfterMs === null ? "sent" : "delivered", JSON.stringify(story));
-    assert.ok(!timeline.some(isUnknown), `${id} was thought to be of unknown outcome: ${JSON.stringify(story)}`);
+    assert.ok(!timeline.some(isUnknown), `${id} had an unknown outcome: ${JSON.stringify(story)}`);
   }
 }
 
-test("two processes share two thousand messages: the carrier sees each once, and each was on record before it left", async (context) => {
+test("two processes share two thousand messages: the carrier gets each once, and each attempt was stored before it left", async (context) => {
   await using scene = await Scene.open(context, { plan: answering, window: 100, responseTimeoutMs: ANSWER_WITHIN_MS });
   const { witness, random } = scene;
   await scene.accept(2_000);
@@ -49,29 +49,29 @@ test("two processes share two thousand messages: the carrier sees each once, and
   await scene.settle();
   await Promise.all(looks);
   assert.ok(looks.length > 0);
-  assert.deepEqual(unrecorded, [], "these were not on record when their bytes had left");
+  assert.deepEqual(unrecorded, [], "the attempts were not stored when the bytes left");
   const stories = await assertAccounted(scene, 2_000);
   assertUndoubted(stories);
   const shares = nodes.map(({ name }) => witness.linesOf(name).length);
   context.diagnostic(`${tally(stories)}; ${shares.join(" and ")} by the two`);
-  for (const share of shares) assert.ok(share > 0, "both had a part");
+  for (const share of shares) assert.ok(share > 0, "both processes sent messages");
   for (const node of nodes) assert.equal((await scene.stop(node)).code, 0);
 });
 
-/** Cuts all connections of the node to the database, which does not notice; after a while its keepalives would. */
+/** Cuts all connections of the node to the database, which notices only later through its keepalives. */
 async function cutAll(scene: Scene, wire: DatabaseWire, { name }: Node): Promise<void> {
   const sessions = await scene.rows<{ pid: number }>("select pid from pg_stat_activity where application_name like $1", [
     `godwit ${name} %`,
   ]);
   wire.cutAll();
-  await until("the old sessions are over", async () => {
+  await until("the old sessions have ended", async () => {
     const pids = sessions.map(({ pid }) => pid);
     await cutConnections(scene.databaseUrl, `pid = any ('{${pids.join()}}') and state = 'idle'`);
     return (await scene.rows("select from pg_stat_activity where pid = any ($1::integer[])", [pids])).length === 0;
   });
 }
 
-/** What is left when the node has nothing more in hand was claimed by a statement whose answer was lost. */
+/** Messages that are left when the node is idle were claimed by a statement whose result was lost. */
 async function lapseOrphans(scene: Scene, node: Node): Promise<void> {
   const isIdle = async (): Promise<boolean> => (await scene.inHand(node)) === 0;
   await until("the node is idle, or nothing is left", async () => {
@@ -82,7 +82,7 @@ async function lapseOrphans(scene: Scene, node: Node): Promise<void> {
 }
 
 describe("a process that loses the database", () => {
-  test("again and again under load: nothing is sent twice, nothing lost, and no answer of the carrier", async (context) => {
+  test("repeatedly under load sends nothing twice, and loses no message and no response of the carrier", async (context) => {
     await using scene = await Scene.open(context, { plan: answering, responseTimeoutMs: ANSWER_WITHIN_MS });
     const wire = await DatabaseWire.to(scene.databaseUrl);
     try {
@@ -103,7 +103,7 @@ describe("a process that loses the database", () => {
     }
   });
 
-  test("answers and receipts that come while it is away are stored when it is back", async (context) => {
+  test("stores responses and receipts of that time when the database is available again", async (context) => {
     const answers = gate();
     await using scene = await Scene.open(context, {
       window: 80,
@@ -120,9 +120,9 @@ describe("a process that loses the database", () => {
       await allow(false);
       wire.cutAll();
       answers.open();
-      await until("all answers are in its hands", () => witness.lines.every(({ isHeard }) => isHeard));
+      await until("the process has received all responses", () => witness.lines.every(({ isHeard }) => isHeard));
       const away = await storiesOf(scene);
-      assert.deepEqual(new Set(away.map(({ status }) => status)), new Set(["sending"]), "the database was away");
+      assert.deepEqual(new Set(away.map(({ status }) => status)), new Set(["sending"]), "the database was unavailable");
       assert.ok(!witness.lines.some(({ isReceiptTaken }) => isReceiptTaken), "nothing is acknowledged before it is stored");
       await allow(true);
       await scene.settle();
@@ -135,22 +135,25 @@ describe("a process that loses the database", () => {
   });
 });
 
-describe("a process that is told to stop", () => {
-  test("gives back at once what it had only claimed, and waits for what has left", async (context) => {
+describe("a process that is stopped", () => {
+  test("immediately returns messages that are only claimed, and waits for those that have left", async (context) => {
     const answers = gate();
     await using scene = await Scene.open(context, {
       window: WINDOW,
       responseTimeoutMs: ANSWER_WITHIN_MS,
-      // What it does not give back stays with it for longer than this test takes.
+      // A message that is not returned stays leased for longer than this test takes.
       queueLeaseMs: NEVER_MS,
       plan: (random) => (line) => ({ ...prompt(random)(line), ...(line.node === "node1" ? { until: answers.opened } : {}) }),
     });
     const { witness } = scene;
     await scene.accept(200);
     const stopped = await scene.start();
-    await until("it has more in hand than fits", async () => witness.lines.length === WINDOW && (await scene.inHand(stopped)) > WINDOW);
+    await until(
+      "more messages are claimed than the window holds",
+      async () => witness.lines.length === WINDOW && (await scene.inHand(stopped)) > WINDOW,
+    );
     const other = await scene.start();
-    await until("the other has done the rest", async () => {
+    await until("the other has sent the rest", async () => {
       const due = await scene.rows("select from delivery_queue where due_at <= now()");
       return due.length === 0 && (await scene.inHand(other)) === 0;
     });
@@ -159,7 +162,7 @@ describe("a process that is told to stop", () => {
     const askedAt = performance.now();
     const stopping = scene.stop(stopped);
     await until("the other has taken the rest", () => witness.lines.length === 200);
-    context.diagnostic(`${claimed} given back and handed over in ${Math.round(performance.now() - askedAt)} ms`);
+    context.diagnostic(`${claimed} returned and submitted in ${Math.round(performance.now() - askedAt)} ms`);
     answers.open();
     const { code } = await stopping;
     assert.equal(code, 0);
@@ -167,7 +170,7 @@ describe("a process that is told to stop", () => {
     assertUndoubted(await assertAccounted(scene, 200));
   });
 
-  test("under load, one after the other: each ends with 0 in time, and nothing leaves twice", async (context) => {
+  test("under load exits with 0 in time, one process after the other, and nothing leaves twice", async (context) => {
     await using scene = await Scene.open(context);
     await scene.accept(500);
     const other = await scene.start();

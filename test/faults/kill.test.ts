@@ -1,5 +1,5 @@
-/** `kill -9` of processes that deliver, at random moments and under load. Nothing is lost, nothing leaves twice unless the policy
- *  wants it so; what a killed process had sent is known by a witness outside. */
+/** `kill -9` of delivering processes, at random moments and under load. Nothing is lost, and nothing leaves twice unless the policy
+ *  permits it. A separate process records the messages that left. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccounted, isResend, isUnknown, storiesOf, tally, type Story } from "../support/accounted.ts";
@@ -10,7 +10,7 @@ const COUNT = 700;
 const ROUNDS = 3;
 const WINDOW = 40;
 
-/** Lets the node hand over some more, and kills it. What it had in hand is due at once. */
+/** Lets the node submit some more messages, and kills it. Its claimed messages are due immediately. */
 async function killUnderLoad(scene: Scene, node: Node): Promise<void> {
   await scene.moreLines(node, 20 + Math.floor(scene.random() * 180));
   await scene.kill(node);
@@ -20,7 +20,7 @@ async function killUnderLoad(scene: Scene, node: Node): Promise<void> {
 const withResend = (stories: readonly Story[]): Story[] => stories.filter(({ timeline }) => timeline.some(isResend));
 
 describe("processes killed under load", () => {
-  test("one after the other: each message has an end, and the carrier has none twice", async (context) => {
+  test("one after the other finish each message, and the carrier gets none twice", async (context) => {
     await using scene = await Scene.open(context);
     await scene.accept(COUNT);
     for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
@@ -29,10 +29,10 @@ describe("processes killed under load", () => {
     const stories = await assertAccounted(scene, COUNT);
     context.diagnostic(tally(stories));
     const struck = stories.filter(({ timeline }) => timeline.some(isUnknown));
-    assert.ok(struck.length > 0, "the kills came to nothing");
+    assert.ok(struck.length > 0, "no kill interrupted an attempt");
   });
 
-  test("beside one that lives and whose connections break: the same", async (context) => {
+  test("next to a running one whose connections break also finish each message, and the carrier gets none twice", async (context) => {
     await using scene = await Scene.open(context);
     await scene.accept(COUNT);
     const living = await scene.start();
@@ -44,10 +44,10 @@ describe("processes killed under load", () => {
     await scene.settle();
     const stories = await assertAccounted(scene, COUNT);
     context.diagnostic(tally(stories));
-    assert.equal(living.run.child.exitCode, null, "it lives on");
+    assert.equal(living.run.child.exitCode, null, "the other process still runs");
   });
 
-  test("with the policy to resend: seen again only where the timeline says so", async (context) => {
+  test("with the policy resend send a message again only where the timeline shows it", async (context) => {
     await using scene = await Scene.open(context, { onUnknown: { policy: "resend", holdMs: 800 } });
     await scene.accept(COUNT);
     for (let round = 0; round < ROUNDS; round += 1) await killUnderLoad(scene, await scene.start());
@@ -55,7 +55,7 @@ describe("processes killed under load", () => {
     await scene.settle();
     const stories = await assertAccounted(scene, COUNT);
     context.diagnostic(`${tally(stories)}, sent again: ${withResend(stories).length}`);
-    assert.ok(withResend(stories).length > 0, "the kills came to nothing");
+    assert.ok(withResend(stories).length > 0, "no kill interrupted an attempt");
     assert.deepEqual(
       stories.filter(({ status }) => status === "failed"),
       [],
@@ -63,7 +63,7 @@ describe("processes killed under load", () => {
   });
 });
 
-test("killed between the hand-over and the answer: held, told by the receipt where one names it, and never handed over again", async (context) => {
+test("a kill before the response: messages are held, resolved by receipts with our reference, and never submitted again", async (context) => {
   const answers = gate();
   const receipts = new Map<string, boolean>();
   await using scene = await Scene.open(context, {
@@ -79,7 +79,7 @@ test("killed between the hand-over and the answer: held, told by the receipt whe
   });
   await scene.accept(150);
   const doomed = await scene.start();
-  // More is claimed than fits into the window, and nothing is on its way there.
+  // More messages are claimed than the window holds, and none is being submitted.
   await until("the window is full", async () => receipts.size === WINDOW && (await scene.inHand(doomed)) > WINDOW);
   await scene.kill(doomed);
   answers.open();
@@ -90,9 +90,9 @@ test("killed between the hand-over and the answer: held, told by the receipt whe
   const stories = await assertAccounted(scene, 150);
   context.diagnostic(tally(stories));
   for (const { id, status, lines, timeline } of stories) {
-    assert.equal(lines.length, 1, `${id} was handed over ${lines.length} times`);
+    assert.equal(lines.length, 1, `${id} was submitted ${lines.length} times`);
     const isNamed = left.get(id);
-    if (isNamed === undefined) assert.equal(status, "sent", "it was only claimed, and is simply sent by the next");
+    if (isNamed === undefined) assert.equal(status, "sent", "the message was only claimed, and the next process sends it");
     else {
       assert.equal(status, isNamed ? "delivered" : "failed");
       assert.ok(timeline.some(isUnknown));
@@ -100,12 +100,12 @@ test("killed between the hand-over and the answer: held, told by the receipt whe
   }
 });
 
-test("killed with its changes at the database: what is on record and never left is not sent blindly either", async (context) => {
+test("a kill during the storage of attempts: messages with a stored attempt that never left are not resent either", async (context) => {
   await using scene = await Scene.open(context, { window: 100 });
   await scene.accept(300);
   for (let round = 0; round < 3; round += 1) {
     const node = await scene.start();
-    // At the very first line: a hundred more are on their way to be written, or written and not yet handed over.
+    // At the first line, a hundred more attempts are being stored, or stored and not yet submitted.
     await until("a first line", () => scene.witness.linesOf(node.name).length > 0);
     await scene.kill(node);
     await scene.lapse();
@@ -114,7 +114,7 @@ test("killed with its changes at the database: what is on record and never left 
   await scene.start();
   await scene.settle();
   const stories = await assertAccounted(scene, 300);
-  context.diagnostic(`${tally(stories)}; written and never left: ${written.length}`);
+  context.diagnostic(`${tally(stories)}; stored and never left: ${written.length}`);
   const ends = new Map(stories.map((story) => [story.id, story]));
-  for (const { id } of written) assert.equal(ends.get(id)?.lines.length, 0, `${id} was sent blindly`);
+  for (const { id } of written) assert.equal(ends.get(id)?.lines.length, 0, `${id} was sent after an unknown outcome`);
 });

@@ -1,4 +1,4 @@
-/** Two nodes, and a carrier that takes one connection for both: messages go through the one that has it, whoever that is. */
+/** Two nodes and a carrier that accepts one connection in total: messages are sent by the node that has the connection. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../src/providers/provider.ts";
@@ -18,18 +18,18 @@ type State = { link: string; node: string; state: string; reason: string | null;
 const statesIn = (rig: Rig): Promise<State[]> =>
   rig.rows<State>("select link, node, state, reason, in_flight, last_error from link_states order by link, node");
 
-// A busy machine may renew a lease late. Nothing here waits for the end of the owner's.
+// A busy machine may renew a lease late. No test here waits for the end of the owner's lease.
 const LASTING = { linkLeaseMs: 60_000 };
 
 const second = (rig: Rig) => ({ node: "node-2", db: rig.connect("node-2") });
 
 describe("an exclusive link on two nodes", () => {
-  test("is open at one of them, which hands over everything, also what the other accepts", async () => {
+  test("is open on one of them, which submits all messages, also those that the other accepts", async () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1"), new ExclusiveCarrier(exchange, "2")];
     const owner = await rig.deliver({ [LINK]: mine }, LASTING);
-    await until("it to be open", () => exchange.open === 1 || undefined);
+    await until("the link to be open", () => exchange.open === 1 || undefined);
     const other = await rig.deliver({ [LINK]: theirs }, second(rig));
     await Promise.all(
       [owner.handover, other.handover].map((handover) => rig.acceptMany(50, (index) => ({ recipient: recipientNo(index) }), { handover })),
@@ -40,72 +40,72 @@ describe("an exclusive link on two nodes", () => {
     assert.deepEqual([exchange.opened, exchange.highWater], [1, 1]);
   });
 
-  test("goes on at the other when its node stops: nothing is lost, nothing doubled, and never open twice", async () => {
+  test("continues on the other when its node stops: nothing is lost or duplicated, and the link is never open twice", async () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 3 }), new ExclusiveCarrier(exchange, "2", { window: 3 })];
     for (const carrier of [mine, theirs]) carrier.otherwise = ({ message }: Send) => accepted(`name of ${message.id}`);
     const owner = await rig.deliver({ [LINK]: mine }, LASTING);
-    await until("it to be open", () => exchange.open === 1 || undefined);
+    await until("the link to be open", () => exchange.open === 1 || undefined);
     await rig.deliver({ [LINK]: theirs }, second(rig));
     const accepting = rig.acceptMany(300, (index) => ({ recipient: recipientNo(index) }), { handover: owner.handover });
-    await until("it to be in the middle", () => mine.sends.length > 20 || undefined);
+    await until("some messages to be sent", () => mine.sends.length > 20 || undefined);
     const stopping = owner.stop();
     await accepting;
     await stopping;
-    assert.ok(mine.sends.length < 300, "it stopped in the middle");
+    assert.ok(mine.sends.length < 300, "the node stopped before all messages were sent");
     await until("all to be sent", async () => (await rig.count("sent")) === 300 || undefined);
     assert.equal(exchange.sends.length, 300);
     assert.equal(new Set(exchange.sends.map(({ id }) => id)).size, 300);
     assert.deepEqual([mine.opens, theirs.opens, exchange.highWater], [1, 1, 1]);
     assert.ok(theirs.sends.length > 0);
-    // What the first one sent is the second one's to hear of.
+    // The second node receives the receipts for messages of the first.
     await theirs.receive(exchange.sends.map(({ id }) => receipt(`name of ${id}`, "delivered")));
     assert.equal(await rig.count("delivered"), 300);
   });
 
-  test("that a node loses is not kept waiting by what that node had in its hands", async () => {
+  test("that a node loses does not wait for the messages that this node had claimed", async () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1", { window: 1 }), new ExclusiveCarrier(exchange, "2")];
     mine.answers(recipientNo(0), "never");
     const owner = await rig.deliver({ [LINK]: mine });
-    await until("it to be open", () => exchange.open === 1 || undefined);
+    await until("the link to be open", () => exchange.open === 1 || undefined);
     const stuck = await rig.accept({ recipient: recipientNo(0) });
     const ahead = await rig.accept({ recipient: recipientNo(1) });
-    await until("both to be in its hands", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.ownedCount === 2) || undefined);
+    await until("both messages to be claimed", () => (mine.sends.length === 1 && owner.lanes.get(LINK)?.ownedCount === 2) || undefined);
     await rig.rows("update link_leases set node = 'somebody else', expires_at = now() + interval '1 hour'");
     await rig.deliver({ [LINK]: theirs }, second(rig));
-    // Its node would renew the lease of the message for ever.
-    await until("it to be given back", () => owner.lanes.get(LINK)?.ownedCount === 1 || undefined);
-    await until("its connection to be closed", () => exchange.open === 0 || undefined);
+    // The node would otherwise renew the lease of the message for ever.
+    await until("the message to be returned", () => owner.lanes.get(LINK)?.ownedCount === 1 || undefined);
+    await until("the connection to be closed", () => exchange.open === 0 || undefined);
     await rig.rows("update link_leases set expires_at = now()");
     await rig.untilStatus(ahead, "sent");
     assert.equal(exchange.highWater, 1);
     assert.deepEqual(exchange.sends.filter(({ id }) => id === exchange.sends.at(-1)?.id).length, 1);
-    assert.equal((await rig.message(stuck)).status, "sending", "what may have left is not sent again");
+    assert.equal((await rig.message(stuck)).status, "sending", "a message that may have left is not sent again");
   });
 });
 
-describe("what nodes say of their links", () => {
-  test("is said by the one that has it open, with what it has in hand and the last error, and taken back when it stops", async () => {
+describe("the stored state of a link", () => {
+  test("is written by the node that has it open, with its messages in flight and last error, and deleted when the node stops", async () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const [mine, theirs] = [new ExclusiveCarrier(exchange, "1"), new ExclusiveCarrier(exchange, "2")];
     mine.state = { kind: "throttled", reason: "less, please" };
     mine.answers(recipientNo(1), { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true });
     const owner = await rig.deliver({ [LINK]: mine }, LASTING);
-    await until("it to be open", () => exchange.open === 1 || undefined);
+    await until("the link to be open", () => exchange.open === 1 || undefined);
     await rig.deliver({ [LINK]: theirs }, second(rig));
     const message = await rig.accept({ recipient: recipientNo(1) });
     await rig.untilStatus(message, "failed");
-    const told = { link: LINK, node: "node-1", state: "throttled", reason: "less, please", in_flight: 0, last_error: "spam" };
-    await until("it to be told", async () => ((await statesIn(rig))[0]?.last_error === "spam" ? true : undefined));
-    assert.deepEqual(await statesIn(rig), [told]);
+    const expected = { link: LINK, node: "node-1", state: "throttled", reason: "less, please", in_flight: 0, last_error: "spam" };
+    await until("the state to be stored", async () => ((await statesIn(rig))[0]?.last_error === "spam" ? true : undefined));
+    assert.deepEqual(await statesIn(rig), [expected]);
     await owner.stop();
     assert.ok((await statesIn(rig)).every(({ node }) => node !== "node-1"));
-    await until("the other to say it", async () => ((await statesIn(rig))[0]?.node === "node-2" ? true : undefined));
-    assert.deepEqual(await statesIn(rig), [{ ...told, node: "node-2", state: "connected", reason: null, last_error: null }]);
+    await until("the other node to store it", async () => ((await statesIn(rig))[0]?.node === "node-2" ? true : undefined));
+    assert.deepEqual(await statesIn(rig), [{ ...expected, node: "node-2", state: "connected", reason: null, last_error: null }]);
   });
 });
 
@@ -113,9 +113,9 @@ describe("the last error of a link", () => {
   type ErrorRow = { code: string; at: Date; said: Date };
   const errorIn = async (rig: Rig): Promise<ErrorRow> =>
     (await rig.rows<ErrorRow>("select last_error as code, last_error_at as at, updated_at as said from link_states"))[0] ??
-    assert.fail("nothing was said");
+    assert.fail("no state is stored");
 
-  test("has the time at which it came: the same one again is a new one, and to say it again is not", async () => {
+  test("has the time of its occurrence: the same error again is a new one, and a repeated report is not", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.otherwise = { kind: "refused", code: "spam", message: "no", providerCode: null, isPermanent: true };
@@ -125,21 +125,21 @@ describe("the last error of a link", () => {
       await rig.untilStatus(message, "failed");
     };
     await fail(1);
-    const first = await until("it to be told", async () =>
+    const first = await until("the state to be stored", async () =>
       (await rig.rows("select from link_states where last_error = 'spam'")).length > 0 ? errorIn(rig) : undefined,
     );
-    const again = await until("it to be said again", async () => {
+    const again = await until("the state to be stored again", async () => {
       const now = await errorIn(rig);
       return now.said > first.said ? now : undefined;
     });
     assert.deepEqual([again.code, again.at], ["spam", first.at]);
     await fail(2);
-    await until("the second to be told", async () => (await errorIn(rig)).at > first.at || undefined);
+    await until("the second error to be stored", async () => (await errorIn(rig)).at > first.at || undefined);
   });
 });
 
-describe("another plan", () => {
-  test("keeps the connection of what has not changed, closes what is gone, opens what is new", async () => {
+describe("a changed plan", () => {
+  test("keeps the connections of unchanged links, closes removed ones, and opens new ones", async () => {
     await using rig = await Rig.open();
     const exchange = new Exchange();
     const carriers = Object.fromEntries(
@@ -154,16 +154,16 @@ describe("another plan", () => {
     const delivery = await rig.deliver({ ...carriers, simulator }, { linkChooser });
     await until("three to be open", () => ["same", "other", "gone"].every((name) => carriers[name]?.exchange.open === 1) || undefined);
     const lane = delivery.lanes.get("same");
-    // One is in mid-air at the link that goes: it is waited for.
+    // One message is being submitted on the link that is removed. The close waits for it.
     const answer = Promise.withResolvers<ReturnType<typeof accepted>>();
     carriers["gone"]?.answers(RECIPIENT, () => answer.promise);
     const message = await rig.accept({}, { link: "gone" });
     carriers["gone"]?.changed();
-    await until("it to be in mid-air", () => carriers["gone"]?.sends[0]);
+    await until("the message to be at the carrier", () => carriers["gone"]?.sends[0]);
     linkChooser.replace(plan([linkTo("same"), { ...linkTo("other"), settings: { speed: 2 } }, linkTo("new")]), new Map());
-    // Twice at once: a link is opened once all the same.
+    // Two concurrent calls still open a link once.
     const reloads = [delivery.reload(), delivery.reload()];
-    assert.equal(carriers["gone"]?.exchange.open, 1, "not while something is under way");
+    assert.equal(carriers["gone"]?.exchange.open, 1, "not while a message is being submitted");
     answer.resolve(accepted("7"));
     await Promise.all(reloads);
     assert.equal((await rig.message(message)).status, "sent");
@@ -184,7 +184,7 @@ describe("another plan", () => {
     ]);
   });
 
-  test("loses no message that is being stored for a link while that is closed", async () => {
+  test("loses no message that is being stored for a link during its close", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     const linkChooser = new LinkChooser({ ...linkTo("simulator"), provider: "simulator" }, { ...EMPTY_PLAN, links: [linkTo(LINK)] });
@@ -194,7 +194,7 @@ describe("another plan", () => {
       await rig.untilStatus(probe, "sent");
       return delivery.lanes.get(LINK)?.reserve(probe) || undefined;
     });
-    // A place is kept, its message is not stored yet, and the link's settings change.
+    // A place is reserved, its message is not stored yet, and the settings of the link change.
     const message = await rig.accept({ recipient: recipientNo(2) });
     linkChooser.replace({ ...EMPTY_PLAN, links: [{ ...linkTo(LINK), sender: "NEW" }] }, new Map());
     carrier.isReady = false;
@@ -204,14 +204,14 @@ describe("another plan", () => {
     carrier.isClosed = false;
     await reloading;
     carrier.isClosed = false;
-    // Not after a lease of many seconds.
+    // Without waiting for a lease of many seconds.
     await rig.untilStatus(message, "sent");
     assert.equal(carrier.sendsTo(recipientNo(2)).length, 1);
     assert.equal(delivery.lanes.get(LINK)?.link.sender, "NEW");
   });
 });
 
-describe("what is written to a number of ours", () => {
+describe("an inbound message to one of our numbers", () => {
   const OTHER = newId("acct", Date.now());
   const number = (fields: Partial<Sender> = {}): Sender => ({
     number: "+15550001",
@@ -250,7 +250,7 @@ describe("what is written to a number of ours", () => {
   const received = (rig: Rig): Promise<Row[]> =>
     rig.rows<Row>("select account_id, environment, in_reply_to from messages where direction = 'inbound' order by id");
 
-  test("is its owner's, in its environment", async () => {
+  test("belongs to the owner of the number, in its environment", async () => {
     await using rig = await Rig.open();
     outcomes.length = 0;
     await doorOf(rig, [number(), number({ number: "+15550002", account: "other" })]).receive(linkTo(LINK), [
@@ -265,7 +265,7 @@ describe("what is written to a number of ours", () => {
     assert.deepEqual(outcomes, ["received", "received"]);
   });
 
-  test("that nobody has, or that lives on another link, belongs to nobody and is not stored", async () => {
+  test("without an owner, or on another link, is not stored", async () => {
     await using rig = await Rig.open();
     outcomes.length = 0;
     const door = doorOf(rig, [number()]);
@@ -274,7 +274,7 @@ describe("what is written to a number of ours", () => {
     assert.deepEqual([await received(rig), outcomes], [[], ["unowned", "unowned"]]);
   });
 
-  test("answers a message of the same owner, and none of another's", async () => {
+  test("replies to a message of the same owner, and never to one of another", async () => {
     await using rig = await Rig.open();
     outcomes.length = 0;
     const carrier = new ScriptedCarrier();

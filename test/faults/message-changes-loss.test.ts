@@ -1,5 +1,5 @@
-/** A database connection that is cut while a message is changed: a 503 means that nothing was done, anything else is true, and
- *  retries under the key end in one change. */
+/** A database connection that is cut while a message is changed: a 503 means that nothing was stored, other responses are true, and
+ *  retries with the key result in one change. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -15,10 +15,10 @@ import { eventsOf, queueRowOf } from "../support/tables.ts";
 const canceledOf = async (godwit: Godwit, id: unknown): Promise<number> =>
   (await eventsOf(godwit, id)).filter(({ type }) => type === "message.canceled").length;
 
-describe("a connection cut while a message is changed", () => {
-  // The end of a transaction, as the driver asks for it. Upkeep ends some, too; the cut is made while ours is under way.
+describe("a connection that is cut while a message is changed", () => {
+  // The commit as the driver sends it. Background tasks commit, too; the cut is made while our transaction runs.
   const COMMIT = "commit\0";
-  const STORE_ANSWER = "insert into idempotency_keys (account_id";
+  const STORE_RESPONSE = "insert into idempotency_keys (account_id";
   let wire: DatabaseWire;
   let cut: Godwit;
   let direct: Godwit;
@@ -35,7 +35,7 @@ describe("a connection cut while a message is changed", () => {
     await direct.stop();
   });
   beforeEach(async () => {
-    // Its connections are new, so every statement's text is still on its way to the database.
+    // The connections are new, so every statement is still sent with its text.
     cut = await startGodwit({ databaseUrl: wire.url });
     client = clientOf(cut, apiKey);
   });
@@ -48,12 +48,12 @@ describe("a connection cut while a message is changed", () => {
   type Row = readonly [what: string, moment: "asked" | "answered", mark: (message: Json) => string];
   const NOTHING_DONE: readonly Row[] = [
     ["before the change reaches the database", "asked", ({ client_reference: reference }) => String(reference)],
-    ["after the change, before its end", "answered", ({ client_reference: reference }) => String(reference)],
-    ["before its answer is stored", "asked", () => STORE_ANSWER],
-    ["after its answer was stored, before its end", "answered", () => STORE_ANSWER],
+    ["after the change, before the commit", "answered", ({ client_reference: reference }) => String(reference)],
+    ["before the response is stored", "asked", () => STORE_RESPONSE],
+    ["after the response is stored, before the commit", "answered", () => STORE_RESPONSE],
   ];
   for (const [what, moment, mark] of NOTHING_DONE) {
-    test(`${what}: 503, nothing was done, and a retry is executed once`, async () => {
+    test(`${what}: 503, nothing is stored, and a retry is executed once`, async () => {
       const message = await send();
       const { id } = message;
       const idempotencyKey = randomUUID();
@@ -73,7 +73,7 @@ describe("a connection cut while a message is changed", () => {
   }
 
   for (const moment of ["answered", "ended"] as const) {
-    test(`in its end, the answer ${moment === "answered" ? "lost" : "just here"}: what was done is told, and done once`, async () => {
+    test(`after the commit, its result ${moment === "answered" ? "lost" : "received"}: the outcome is returned, and the change is stored once`, async () => {
       const { id } = await send();
       await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
@@ -89,9 +89,9 @@ describe("a connection cut while a message is changed", () => {
     });
   }
 
-  test("before its end is asked for: 503, and a retry is executed once", async () => {
-    // Upkeep may come in between and be cut in its place: then once more.
-    await until("the cut hit the change", async () => {
+  test("before the commit is sent: 503, and a retry is executed once", async () => {
+    // A background task may be cut instead. The test then repeats the cut.
+    await until("the cut to hit the change", async () => {
       const { id } = await send();
       await using hold = await lockMessage(direct.databaseUrl, id);
       const idempotencyKey = randomUUID();
@@ -109,7 +109,7 @@ describe("a connection cut while a message is changed", () => {
     });
   });
 
-  test("while it waits for the message: 503, nothing of it runs on, and a retry is executed once", async () => {
+  test("while it waits for the message: 503, nothing continues, and a retry is executed once", async () => {
     const message = await send();
     const { id } = message;
     const hold = await lockMessage(direct.databaseUrl, id);
@@ -120,7 +120,7 @@ describe("a connection cut while a message is changed", () => {
     const reply = await running;
     assert.equal(reply.status, 503, reply.text);
     await hold.release();
-    const first = await until("the key is free again", async () => {
+    const first = await until("the key to be free again", async () => {
       const again = await client.messages.cancel(id, { idempotencyKey });
       return again.status === 200 ? again : undefined;
     });
@@ -129,7 +129,7 @@ describe("a connection cut while a message is changed", () => {
     assert.equal((await clientOf(direct, apiKey).messages.read(id))["sequence"], 2);
   });
 
-  test("in the end of a refusal, the answer lost: the refusal is told, and remembered", async () => {
+  test("after the commit of a refusal: the refusal is returned and stored", async () => {
     const { id } = await send();
     assertFirst(await clientOf(direct, apiKey).messages.cancel(id), 200);
     await using hold = await lockMessage(direct.databaseUrl, id);

@@ -1,4 +1,4 @@
-/** docs/production.md, tried: the embedded database from a backup, and moved to a server; what was accepted is there, and keys go on working. */
+/** The steps of docs/production.md: the embedded database is restored and moved to a server. Messages are kept and keys still work. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -40,7 +40,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const totals = ({ json }: Reply): string => JSON.stringify(json["totals"]);
 
-/** The message, its key, the idempotency key, the counts and the endpoint's secret are what they were. */
+/** Checks that the message, its key, the idempotency key, the counts and the endpoint's secret are unchanged. */
 async function assertAllThere(godwit: Godwit): Promise<void> {
   const { id } = first.json as { id: string };
   const read = await godwit.request("GET", `/v1/messages/${id}`, { key });
@@ -56,7 +56,7 @@ async function assertAllThere(godwit: Godwit): Promise<void> {
   assert.equal((await godwit.send(key)).status, 202);
 }
 
-test("a copy of the data directory, made while it was stopped, starts with everything in it", async () => {
+test("a copy of a stopped data directory starts with all its data", async () => {
   const restored = join(folder, "restored");
   assert.equal(spawnSync("cp", ["-aL", join(folder, "backup"), restored]).status, 0);
   await using godwit = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: restored, GODWIT_WEBHOOK_ALLOW: "127.0.0.0/8" } });
@@ -73,7 +73,7 @@ test(
     const migrated = await runGodwit(["migrate"], { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: secretKey });
     assert.equal(migrated.code, 0, migrated.stderr);
     {
-      // It answers requests that nobody sends, and keeps PostgreSQL up.
+      // The service gets no requests, and keeps PostgreSQL running.
       await using old = await startGodwit({ asProcess: true, env: { GODWIT_DATA_DIR: dataDir } });
       const source = `host=${realpathSync(join(dataDir, "postgres"))} user=godwit dbname=postgres`;
       const moved = spawnSync("bash", [SCRIPT, source, databaseUrl], { encoding: "utf8" });
@@ -87,15 +87,19 @@ test(
     await using godwit = await startGodwit({ asProcess: true, databaseUrl, env });
     await assertAllThere(godwit);
     const [stray] = await godwit.rows<{ count: number }>("select count(*)::int as count from only messages_default");
-    assert.equal(stray?.count, 0, "every message lies in its week");
+    assert.equal(stray?.count, 0, "every message is in the partition of its week");
   },
 );
 
-test("with another secret key than the database's, nothing starts", { skip: hasPsql ? false : "psql is not on this machine" }, async () => {
-  const dataDir = join(folder, "other");
-  assert.equal(spawnSync("cp", ["-aL", join(folder, "backup"), dataDir]).status, 0);
-  const other = Buffer.alloc(32, 9).toString("base64");
-  const { code, stderr, stdout } = await runGodwit(["serve", "--port", "0"], { GODWIT_DATA_DIR: dataDir, GODWIT_SECRET_KEY: other });
-  assert.notEqual(code, 0, stdout + stderr);
-  assert.match(stderr + stdout, /secret/i);
-});
+test(
+  "the service does not start with another secret key than the database's",
+  { skip: hasPsql ? false : "psql is not on this machine" },
+  async () => {
+    const dataDir = join(folder, "other");
+    assert.equal(spawnSync("cp", ["-aL", join(folder, "backup"), dataDir]).status, 0);
+    const other = Buffer.alloc(32, 9).toString("base64");
+    const { code, stderr, stdout } = await runGodwit(["serve", "--port", "0"], { GODWIT_DATA_DIR: dataDir, GODWIT_SECRET_KEY: other });
+    assert.notEqual(code, 0, stdout + stderr);
+    assert.match(stderr + stdout, /secret/i);
+  },
+);

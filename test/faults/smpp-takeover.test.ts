@@ -1,4 +1,4 @@
-/** Two processes of the real program, one SMSC that takes one bind for both, and the process that has the bind dies or stands still
+/** Two processes of the real program, one SMSC that accepts one bind in total, and the process that has the bind dies or freezes
  *  in the middle of its work. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const SHORT_MS = 12_000;
 
 type Scene = { smsc: Smsc; owner: Godwit; other: Godwit; key: string };
 
-/** The owner has the bind, the other one would like to. */
+/** The owner has the bind, and the other process waits for it. */
 async function withTwo(
   table: Readonly<Record<string, string | number>>,
   linkLeaseMs: number,
@@ -31,7 +31,7 @@ async function withTwo(
     const options = { asProcess: true, roles: "api,dispatch", config, env: PASSWORDS, timings: { linkLeaseMs } };
     await using owner = await startGodwit(options);
     await owner.unlimited();
-    await until("the first to be bound", () => smsc.bound.length === 1 || undefined);
+    await until("the first process to be bound", () => smsc.bound.length === 1 || undefined);
     await using other = await startGodwit({ ...options, databaseUrl: owner.databaseUrl });
     await run({ smsc, owner, other, key: await other.key({ environment: "live" }) });
   } finally {
@@ -43,11 +43,11 @@ const countOf = (texts: readonly string[], text: string): number => texts.filter
 
 /** The other node's bind. */
 const untilTaken = (smsc: Smsc, first: SmscSession): Promise<SmscSession> =>
-  until("the other to be bound", () => smsc.bound.find((session) => session !== first));
+  until("the other process to be bound", () => smsc.bound.find((session) => session !== first));
 
-describe("the process that has the bind, in mid-window,", () => {
+describe("the process that has the bind and a full window", () => {
   for (const policy of ["fail", "resend"] as const)
-    test(`is killed, and the other one goes on: ${policy === "fail" ? "nothing comes twice" : "only what was in doubt comes twice"} (${policy})`, () =>
+    test(`is killed: the other one continues, and ${policy === "fail" ? "no message" : "only an unknown one"} is sent twice (${policy})`, () =>
       withTwo({ on_unknown: policy }, SHORT_MS, async ({ smsc, owner, other, key }) => {
         const named = new Map<string, string>();
         const accept = (submit: Submit, session: SmscSession): void => void named.set(textOf(submit), session.accept(submit));
@@ -55,10 +55,10 @@ describe("the process that has the bind, in mid-window,", () => {
           if (named.size < ANSWERED) accept(submit, session);
         };
         await sendTexts(owner, key, COUNT);
-        await until("the window to be full, unanswered", () => smsc.submits.length === ANSWERED + WINDOW || undefined);
+        await until("the window to be full without responses", () => smsc.submits.length === ANSWERED + WINDOW || undefined);
         const sentOf = `select count(*)::integer as count from messages where status = 'sent'`;
         await until(
-          "the answers to be stored",
+          "the responses to be stored",
           async () => (await other.rows<{ count: number }>(sentOf))[0]?.count === ANSWERED || undefined,
         );
         const first = smsc.session;
@@ -72,7 +72,7 @@ describe("the process that has the bind, in mid-window,", () => {
         assert.deepEqual([smsc.mostBound, first.isClosed], [1, true], "never two binds at a time");
         await expireLeases(other);
         const isOver = ({ status }: { status: string }): boolean => status === "sent" || status === "failed";
-        const stories = await untilAll(other, "all to be over", isOver);
+        const stories = await untilAll(other, "all to be finished", isOver);
 
         const texts = textsAt(smsc);
         for (const { body, status, error_code: code } of stories) {
@@ -84,7 +84,7 @@ describe("the process that has the bind, in mid-window,", () => {
         assert.equal(stories.length, COUNT);
         assert.deepEqual([second.submits.length, smsc.sessions.length], [COUNT - ANSWERED - (policy === "fail" ? WINDOW : 0), 2]);
 
-        // What the first one sent is the second one's to hear of.
+        // The second process receives the receipts for messages of the first.
         for (const id of fromFirst.values()) assert.equal(await second.deliver(receiptSm(id)), STATUS.ok);
         const now = await untilAll(
           other,
@@ -94,34 +94,34 @@ describe("the process that has the bind, in mid-window,", () => {
         assert.equal(now.filter(({ status }) => status === "delivered").length, ANSWERED);
       }));
 
-  test("stands still for longer than its lease: it sends nothing when it goes on, and leaves the carrier", () => standStill());
+  test("is frozen for longer than its lease, sends nothing when it continues, and disconnects", () => freeze());
 });
 
-/** Until the kernel says that it stands still. */
+/** Waits until the kernel reports the process as stopped. */
 const untilFrozen = ({ pid }: Godwit["child"]): Promise<true> =>
-  until("it to stand still", () => / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")) || undefined);
+  until("the process to be stopped", () => / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8")) || undefined);
 
-const standStill = (): Promise<void> =>
-  // So slow that most of what it has in hand waits for its turn.
+const freeze = (): Promise<void> =>
+  // So slow that most of the claimed messages wait for the rate.
   withTwo({ rate: 10 }, TIMINGS.linkLeaseMs, async ({ smsc, owner, other, key }) => {
     await sendTexts(owner, key, 40);
     const first = smsc.session;
-    await until("it to be in the middle", () => first.submits.length >= 8 || undefined);
+    await until("some messages to be sent", () => first.submits.length >= 8 || undefined);
     owner.child.kill("SIGSTOP");
     await untilFrozen(owner.child);
     const second = await untilTaken(smsc, first);
     const seen = first.submits.length;
-    assert.ok(seen < 30, `${seen} had left before`);
-    await until("the other to be at work", () => second.submits.length > 0 || undefined);
-    // The carrier cannot tell a client that stands still from one that has nothing to say.
+    assert.ok(seen < 30, `${seen} messages had left before`);
+    await until("the other process to send", () => second.submits.length > 0 || undefined);
+    // The carrier cannot distinguish a frozen client from an idle one.
     assert.equal(smsc.mostBound, 2);
     owner.child.kill("SIGCONT");
-    await until("it to have left the carrier", () => first.isClosed || undefined);
-    assert.equal(first.submits.length, seen, "it has sent nothing since");
+    await until("the process to disconnect", () => first.isClosed || undefined);
+    assert.equal(first.submits.length, seen, "the process has sent nothing since");
     assert.ok(first.heard.some(({ command }) => command === "unbind"));
     await expireLeases(other);
-    await untilAll(other, "all to be over", ({ status }) => status === "sent" || status === "failed");
+    await untilAll(other, "all to be finished", ({ status }) => status === "sent" || status === "failed");
     const texts = textsAt(smsc);
-    assert.equal(new Set(texts).size, texts.length, "nothing came twice");
-    assert.deepEqual([smsc.bound.length, smsc.sessions.length], [1, 2], "and it does not come back");
+    assert.equal(new Set(texts).size, texts.length, "no message is sent twice");
+    assert.deepEqual([smsc.bound.length, smsc.sessions.length], [1, 2], "the process does not reconnect");
   });

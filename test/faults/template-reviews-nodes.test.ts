@@ -1,4 +1,4 @@
-/** Templates and several nodes, several business accounts, several accounts of ours, and carriers in trouble. */
+/** Templates with several nodes, several business accounts, several accounts of ours, and failing carriers. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { clientOf } from "../support/client.ts";
@@ -14,7 +14,7 @@ const at = (rig: ReviewRig, waba: string, name: unknown): GraphTemplate | undefi
   rig.graph.templates.all.find((each) => each.waba === waba && each.name === name);
 
 describe("two nodes", () => {
-  test("hand a template in once, and a call to one of them is seen by the other", async () => {
+  test("submit a template once, and a review update to one of them is seen by the other", async () => {
     await using rig = await ReviewRig.start();
     await using other = await rig.another("api,dispatch");
     await rig.synced();
@@ -27,11 +27,11 @@ describe("two nodes", () => {
     assert.equal(rig.creations("verification_code").length, 1);
   });
 
-  test("go on where one was killed in the middle, and nothing is handed in twice", async () => {
+  test("continue where one was killed, and submit nothing twice", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
     await rig.synced();
     let isHeard = 0;
-    // The first is made, and its answer is lost with the node; the others are still to come.
+    // The first template is created, and its response is lost with the node. The others follow later.
     rig.graph.templates.play = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/message_templates")) return undefined;
       isHeard += 1;
@@ -42,32 +42,32 @@ describe("two nodes", () => {
     };
     await rig.godwit.rows("update template_syncs set due_at = now() + interval '1 hour'");
     const made = [await rig.create(), await rig.create(), await rig.create()];
-    await until("one to be on its way", () => isHeard > 0 || undefined);
+    await until("one submission to arrive", () => isHeard > 0 || undefined);
     rig.godwit.child.kill("SIGKILL");
     const asked = await rig.godwit.rows<{ status: string }>("select status from template_reviews where status = 'asked'");
-    assert.equal(asked.length, 1, "it is on record before it leaves");
+    assert.equal(asked.length, 1, "the submission is stored before it leaves");
     await using other = await rig.another("api,dispatch");
     const [claim] = await rig.godwit.rows<{ isHeld: boolean }>(`select claimed_until > now() as "isHeld" from template_syncs`);
-    assert.equal(claim?.isHeld, true, "the claim of the dead is kept for its time");
+    assert.equal(claim?.isHeld, true, "the claim of the dead node lasts until it expires");
     await rig.godwit.rows("update template_syncs set claimed_until = now()");
     const templates = clientOf(other, rig.key).templates;
     for (const each of made) await rig.handedIn(each);
     rig.graph.webhookUrl = `${other.url}/providers/whatsapp/wa`;
     for (const each of made) rig.graph.decide(rig.graph.templates.find(String(each["name"])) ?? assert.fail(), "APPROVED");
     for (const each of made)
-      await until("it to be approved", async () => (await templates.read(each["id"]))["status"] === "approved" || undefined);
+      await until("the template to be approved", async () => (await templates.read(each["id"]))["status"] === "approved" || undefined);
     for (const each of made) assert.equal(rig.creations(each["name"]).length, 1);
   });
 
-  test("that stop in the middle give the business account back", async () => {
+  test("release the business account when they stop during a sync", async () => {
     await using rig = await ReviewRig.start({ asProcess: true });
     await rig.synced();
     rig.graph.templates.play = () => ({ kind: "is silent" });
     await rig.makeDue();
-    await until("it to be asked", () => rig.graph.templateCalls("GET").length > 1 || undefined);
+    await until("the business account to be read", () => rig.graph.templateCalls("GET").length > 1 || undefined);
     await using other = await rig.another("api");
     rig.godwit.child.kill("SIGTERM");
-    await until("it to be given back", async () => {
+    await until("the business account to be released", async () => {
       const rows = await other.rows("select from template_syncs where claimed_by is null and due_at <= now() and failures = 0");
       return rows.length === 1 || undefined;
     });
@@ -75,32 +75,32 @@ describe("two nodes", () => {
 });
 
 describe("two business accounts", () => {
-  test("both have to approve, and who does not is named", async () => {
+  test("must both approve, and the one that does not is named", async () => {
     await using rig = await ReviewRig.start({ config: twoAccounts });
     const made = await rig.create();
-    const [first, second] = await until("both to have it", () => {
+    const [first, second] = await until("both to have the template", () => {
       const both = [at(rig, "102290129340398", made["name"]), at(rig, SECOND, made["name"])] as const;
       return both[0] !== undefined && both[1] !== undefined ? ([both[0], both[1]] as const) : undefined;
     });
-    // Told by the link of the other: an app has one address.
+    // The review update arrives at the link of the other account, because an app has one webhook URL.
     rig.graph.decide(first, "APPROVED");
     await until(
-      "that to be on record",
+      "the rejection to be stored",
       async () => (await rig.godwit.rows("select from template_reviews where name = $1 and status = 'approved'", [made["name"]]))[0],
     );
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     rig.graph.decide(second, "REJECTED", { reason: "SCAM" });
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "wb: SCAM");
     await rig.templates.edit(made["id"], { status: "pending" });
-    await until("it to be handed in there again", () => second.status === "PENDING" || undefined);
+    await until("the template to be submitted there again", () => second.status === "PENDING" || undefined);
     rig.graph.decide(second, "APPROVED");
     await rig.untilStatus(made["id"], "approved");
-    assert.equal(first.status, "APPROVED", "where it was approved nobody asks again");
+    assert.equal(first.status, "APPROVED", "an approved template is not submitted again");
     rig.graph.decide(first, "PAUSED");
     assert.match(String((await rig.untilStatus(made["id"], "paused"))["status_reason"]), /^wa: /);
   });
 
-  test("with one account of WhatsApp's behind two links are one", async () => {
+  test("are one if two links have the same business account", async () => {
     await using rig = await ReviewRig.start({ config: (url) => waLink({ url }) + waLink({ url, name: "wb" }) });
     await rig.synced();
     const made = await rig.create();
@@ -109,7 +109,7 @@ describe("two business accounts", () => {
     assert.equal((await rig.godwit.rows("select from template_syncs")).length, 1);
   });
 
-  test("a link without a business account asks nobody", async () => {
+  test("do not include a link without one, which makes no requests", async () => {
     await using rig = await ReviewRig.start({ config: (url) => waLink({ url, waba: null }) });
     const made = await rig.create();
     await rig.godwit.send(rig.key, { recipient: "+4915112345679", channel: "whatsapp", body: "hi" });
@@ -121,43 +121,43 @@ describe("two business accounts", () => {
 });
 
 describe("two accounts of ours with one business account", () => {
-  test("share what says the same, and do not write over each other", async () => {
+  test("share equal templates, and do not overwrite each other", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const other = clientOf(rig.godwit, await rig.godwit.key({ account: "other", environment: "live" })).templates;
     const { template, theirs } = await rig.approved();
     const same = await other.create({ ...SHIPPED, name: String(template["name"]) });
-    await until("it to be taken over", async () => (await other.read(same["id"]))["status"] === "approved" || undefined);
+    await until("the approval to be shared", async () => (await other.read(same["id"]))["status"] === "approved" || undefined);
     assert.equal(rig.creations(template["name"]).length, 1);
     const edited = await other.edit(same["id"], { body: "Something else {{name}} {{order}}" });
-    const refused = await until("it to be refused", async () => {
+    const refused = await until("the template to be refused", async () => {
       const now = await other.read(edited["id"]);
       return now["status"] === "rejected" ? now : undefined;
     });
     assert.match(String(refused["status_reason"]), /Another account of this service/);
     assert.equal(theirs.components[1]?.["text"], SHIPPED.body);
-    // The first one's goes, and the other's stays there.
+    // The template of the first account is deleted, and that of the other stays.
     await rig.templates.archive(template["id"]);
     await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(theirs));
     assert.equal(rig.graph.templateCalls("DELETE").length, 0);
   });
 
-  test("a new template under the name of an archived one takes its place there", async () => {
+  test("replace an archived template by a new one with the same name", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const { template, theirs } = await rig.approved();
     await rig.templates.archive(template["id"]);
-    const anew = await rig.create({ body: "Anew {{name}} {{order}}" }, String(template["name"]));
-    await until("it to be in its place", () => theirs.status === "PENDING" || undefined);
+    const next = await rig.create({ body: "Anew {{name}} {{order}}" }, String(template["name"]));
+    await until("the new template to replace it", () => theirs.status === "PENDING" || undefined);
     rig.graph.decide(theirs, "APPROVED");
-    await rig.untilStatus(anew["id"], "approved");
+    await rig.untilStatus(next["id"], "approved");
     assert.equal(rig.graph.templateCalls("DELETE").length, 0);
   });
 });
 
-describe("a carrier in trouble", () => {
-  test("keeps templates as they are, is told of once, and is asked again later", async () => {
+describe("a failing carrier", () => {
+  test("leaves templates unchanged, is reported once, and is asked again later", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const { template } = await rig.approved();
@@ -171,7 +171,7 @@ describe("a carrier in trouble", () => {
       for (let round = 0; round < 2; round += 1) {
         const before = (await rig.sync())?.failures ?? 0;
         await rig.makeDue();
-        await until("it to fail", async () => ((await rig.sync())?.failures ?? 0) > before || undefined);
+        await until("the sync to fail", async () => ((await rig.sync())?.failures ?? 0) > before || undefined);
       }
       assert.match((await rig.sync())?.last_error ?? "", error);
       const [row] = await rig.godwit.rows<{ wait: number }>(
@@ -180,10 +180,10 @@ describe("a carrier in trouble", () => {
       assert.ok((row?.wait ?? 0) > 10, `${row?.wait} s`);
     }
     assert.equal((await rig.templates.read(template["id"]))["status"], "approved");
-    const told = () => rig.godwit.logs.filter(({ event }) => event === "templates.sync_refused").length;
-    await until("three turns to be told", () => told() >= 3 || undefined);
-    assert.equal(told(), 3, "once for each");
-    // A new one does not shorten the wait.
+    const failureLines = () => rig.godwit.logs.filter(({ event }) => event === "templates.sync_refused").length;
+    await until("three failures to be logged", () => failureLines() >= 3 || undefined);
+    assert.equal(failureLines(), 3, "one line for each failure");
+    // A new template does not shorten the wait.
     await rig.templates.edit(waiting["id"], { status: "pending" });
     const [row] = await rig.godwit.rows<{ wait: number }>("select extract(epoch from due_at - now())::float8 as wait from template_syncs");
     assert.ok((row?.wait ?? 0) > 10);
@@ -191,13 +191,15 @@ describe("a carrier in trouble", () => {
     await rig.makeDue();
     await rig.handedIn(waiting);
     await until("the sync to end", async () => (await rig.sync())?.last_error === null || undefined);
-    await until("that to be told", () => rig.godwit.logs.find(({ msg }) => msg === "templates are synced with the carrier again"));
+    await until("the recovery to be logged", () =>
+      rig.godwit.logs.find(({ msg }) => msg === "templates are synced with the carrier again"),
+    );
     const { text } = await rig.godwit.request("GET", "/metrics");
     for (const outcome of ["blocked", "throttled", "unavailable"])
       assert.match(text, new RegExp(`godwit_template_syncs_total\\{link="wa",outcome="${outcome}"\\} 2`));
   });
 
-  test("that takes one and throttles the next goes on later, and is heard on what it has decided", async () => {
+  test("that accepts one template and throttles the next continues later, and its review updates count", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const decided = await rig.create();
@@ -209,19 +211,23 @@ describe("a carrier in trouble", () => {
     const made = [await rig.create(), await rig.create()];
     theirs.status = "APPROVED";
     await rig.makeDue();
-    await until("it to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined);
+    await until("the sync to be throttled", async () => ((await rig.sync())?.failures ?? 0) > 0 || undefined);
     for (const each of made) assert.equal((await rig.templates.read(each["id"]))["status"], "pending");
     assert.equal((await rig.templates.read(decided["id"]))["status"], "approved");
     rig.graph.templates.play = undefined;
     await rig.makeDue();
     for (const each of made) await rig.handedIn(each);
-    assert.equal(rig.creations(made[0]?.["name"]).length + rig.creations(made[1]?.["name"]).length, 3, "the one that was not taken twice");
+    assert.equal(
+      rig.creations(made[0]?.["name"]).length + rig.creations(made[1]?.["name"]).length,
+      3,
+      "only the throttled template is submitted twice",
+    );
     assert.equal(rig.graph.templates.all.filter(({ name }) => made.some((each) => each["name"] === name)).length, 2);
   });
 });
 
-describe("what every environment begins with", () => {
-  test("is handed in as WhatsApp has such templates, sent with its button, and stays sendable when WhatsApp does not take it", async () => {
+describe("the initial template of every environment", () => {
+  test("is submitted in WhatsApp's format, sent with its button, and stays sendable when WhatsApp rejects it", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const [creation] = rig.creations("verification_code");
@@ -238,13 +244,16 @@ describe("what every environment begins with", () => {
     assert.deepEqual(button?.parameters, words?.parameters);
     const theirs = rig.graph.templates.find("verification_code") ?? assert.fail();
     rig.graph.decide(theirs, "REJECTED", { reason: "INCORRECT_CATEGORY" });
-    await until("that to be on record", async () => (await rig.godwit.rows("select from template_reviews where status = 'rejected'"))[0]);
+    await until(
+      "the rejection to be stored",
+      async () => (await rig.godwit.rows("select from template_reviews where status = 'rejected'"))[0],
+    );
     assert.equal((await rig.templates.read("verification_code"))["status"], "approved");
     assert.deepEqual(await rig.templates.events((await rig.templates.read("verification_code"))["id"]), []);
   });
 });
 
-test("a message from before its parts were kept is sent as it would have been then", async () => {
+test("a message from before its components were stored is sent in the old format", async () => {
   await using rig = await ReviewRig.start();
   const { template } = await rig.approved({ header: null, body: "Hello {{2}} and {{1}}", examples: {} });
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();

@@ -1,4 +1,4 @@
-/** Webhooks while processes die, the database goes away and receivers hang: every event arrives, and nobody waits for another. */
+/** Webhooks while processes die, the database is lost and receivers hang: every event arrives, and no endpoint delays another. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test, type TestContext } from "node:test";
@@ -12,13 +12,13 @@ import { readMetrics, seriesOf } from "../support/metrics-text.ts";
 import { allowConnections, cutConnections } from "../support/outage.ts";
 import { Customer, Hook, idsOf, messageOf, OK, verify, WITH_WEBHOOKS, type Endpoint } from "../support/webhook-customer.ts";
 
-/** A node whose messages stay where they are: each is one event, and that is told when a node comes that tells. */
+/** A node that does not deliver messages or webhooks: each message is one event, which a later node delivers. */
 const startAccepting = (): Promise<Godwit> => startGodwit({ ...WITH_WEBHOOKS, roles: "api" });
 
 const startWebhooks = (databaseUrl: string | undefined, timings: StartOptions["timings"] = {}): Promise<Godwit> =>
   startGodwit({ ...WITH_WEBHOOKS, roles: "webhooks", databaseUrl, timings });
 
-// What a node had in hand when it died is another's after seconds.
+// Another node takes the deliveries of a dead one after seconds.
 const SHORT = { webhookLeaseMs: 5_000, webhookCallMs: 3_000, queueLeaseMs: 3_000 };
 
 async function sendMany(customer: Customer, count: number): Promise<string[]> {
@@ -30,7 +30,7 @@ async function sendMany(customer: Customer, count: number): Promise<string[]> {
   return ids;
 }
 
-/** All events of messages that there are. */
+/** All stored events of messages. */
 async function eventsIn(godwit: Godwit): Promise<string[]> {
   const rows = await godwit.rows<{ id: EventId }>(
     "select id from events where record is not null and type like 'message.%' and type <> 'message.redacted' order by id",
@@ -48,7 +48,7 @@ const repeated = ({ calls }: Pick<Endpoint, "calls">): number => calls.length - 
 const attemptsOf = async (node: Godwit, outcome: string): Promise<number> =>
   seriesOf(await readMetrics(node), "godwit_webhook_attempts_total")[`{outcome="${outcome}"}`] ?? 0;
 
-/** Sent after each other, one event each: how long each took to arrive, in the order of length. */
+/** Sends messages one after the other. Returns the times until their events arrived, shortest first. */
 async function sendInTurn(endpoint: Endpoint, count: number): Promise<number[]> {
   const delays: number[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -60,9 +60,9 @@ async function sendInTurn(endpoint: Endpoint, count: number): Promise<number[]> 
   return delays.toSorted((a, b) => a - b);
 }
 
-// Mostly they wait for leases to be over, and that they can do together.
+// The tests mostly wait for leases to expire, so they wait together.
 describe("no event is lost", { concurrency: 3 }, () => {
-  test("when the process is killed in mid-delivery: after a restart every event has arrived, and nothing waits any more", async (context) => {
+  test("when the process is killed during delivery: after a restart every event has arrived, and nothing waits any more", async (context) => {
     await using hook = await Hook.listen();
     const godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, timings: SHORT });
     const { databaseUrl } = godwit;
@@ -70,7 +70,7 @@ describe("no event is lost", { concurrency: 3 }, () => {
     const endpoint = await customer.endpoint(hook);
     hook.behave = () => sleep(5, OK);
     const sending = sendMany(customer, 400).catch(() => []);
-    await until("some to have arrived", () => (hook.calls.length >= 300 ? true : undefined));
+    await until("some events to have arrived", () => (hook.calls.length >= 300 ? true : undefined));
     await godwit.stop("SIGKILL");
     await sending;
     const callsBefore = hook.calls.length;
@@ -87,13 +87,13 @@ describe("no event is lost", { concurrency: 3 }, () => {
     });
     const events = await eventsIn(next);
     context.diagnostic(`${events.length} events, ${callsBefore} calls before the kill, ${repeated(endpoint)} repeated`);
-    assert.ok(callsBefore < events.length, "the kill came in the middle");
+    assert.ok(callsBefore < events.length, "the kill happened during delivery");
     assert.deepEqual(missing(events, endpoint), []);
-    assert.ok(repeated(endpoint) <= 200, `${repeated(endpoint)} came twice: more than were in hand`);
+    assert.ok(repeated(endpoint) <= 200, `${repeated(endpoint)} arrived twice: more than were claimed`);
     for (const call of endpoint.calls.slice(-20)) verify(call, endpoint.secret);
   });
 
-  test("when the database is away for seconds in mid-delivery: each event arrives, and the service lives on", async (context) => {
+  test("when the database is lost for seconds during delivery: each event arrives, and the service still runs", async (context) => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
     const customer = await Customer.of(accepting);
@@ -112,10 +112,10 @@ describe("no event is lost", { concurrency: 3 }, () => {
       const away = hook.calls.length;
       await allow(true);
       await endpoint.idle();
-      context.diagnostic(`${away} calls before it was back, ${repeated(endpoint)} repeated`);
+      context.diagnostic(`${away} calls before the recovery, ${repeated(endpoint)} repeated`);
       assert.ok(away < 600);
       assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
-      assert.ok(repeated(endpoint) <= 200, `${repeated(endpoint)} came twice`);
+      assert.ok(repeated(endpoint) <= 200, `${repeated(endpoint)} arrived twice`);
       const records = await accepting.rows<{ status: string; count: number }>(
         "select status, count(*)::integer as count from webhook_deliveries group by status",
       );
@@ -129,9 +129,9 @@ describe("no event is lost", { concurrency: 3 }, () => {
     }
   });
 
-  test("when the process is told to stop while a receiver hangs: it ends in time, and the delivery is sent again and no failure", async (context) => {
+  test("when the process is stopped while a receiver hangs: it exits in time, and the delivery is sent again without a failure", async (context) => {
     await using hook = await Hook.listen();
-    // Its lease would not be over before the end of the test.
+    // The lease would not expire before the end of the test.
     const godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, timings: { webhookLeaseMs: NEVER_MS } });
     const { databaseUrl } = godwit;
     const customer = await Customer.of(godwit);
@@ -169,7 +169,7 @@ describe("two nodes", () => {
       for (const endpoint of endpoints) await endpoint.idle();
       for (const endpoint of endpoints) {
         assert.deepEqual(new Set(endpoint.calls.map((call) => messageOf(call)["id"])), new Set(ids));
-        assert.equal(repeated(endpoint), 0, "nothing failed, so nothing comes twice");
+        assert.equal(repeated(endpoint), 0, "nothing failed, so nothing arrives twice");
       }
       const shares = await Promise.all(nodes.map((node) => attemptsOf(node, "succeeded")));
       context.diagnostic(`${shares.join(" and ")} by the two`);
@@ -177,7 +177,7 @@ describe("two nodes", () => {
         shares.reduce((sum, share) => sum + share, 0),
         ids.length * endpoints.length,
       );
-      for (const share of shares) assert.ok(share > 100, `one of them did ${share}`);
+      for (const share of shares) assert.ok(share > 100, `one node delivered ${share}`);
       const errors = nodes.flatMap(({ logs }) => logs.filter(({ level }) => level === ERROR));
       assert.deepEqual(errors, []);
     } finally {
@@ -185,7 +185,7 @@ describe("two nodes", () => {
     }
   });
 
-  test("of which one only accepts: the other is told, and does not wait for its next look", async () => {
+  test("of which one only accepts: the other is notified and does not wait for its next poll", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
     await using telling = await startWebhooks(accepting.databaseUrl, { webhookPollMs: NEVER_MS });
@@ -194,27 +194,27 @@ describe("two nodes", () => {
     await sendInTurn(endpoint, 15);
   });
 
-  test("of which one only accepts: without LISTEN the other looks once a second", async () => {
+  test("of which one only accepts: without LISTEN the other polls once a second", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
     await using telling = await startWebhooks(accepting.databaseUrl);
     const endpoint = await (await Customer.of(accepting)).endpoint(hook);
     await untilListening(telling);
-    // As through a pooler that has no sessions: what is announced is heard by nobody.
+    // Like a pooler without sessions: announcements reach no listener.
     const deafen = setInterval(() => {
       void cutConnections(accepting.databaseUrl, "query like 'listen %'");
     }, 20);
     try {
       const delays = await sendInTurn(endpoint, 4);
-      assert.ok((delays.at(-1) ?? 0) > 100, `nobody was deaf: ${delays.map(Math.round).join(" ")}`);
+      assert.ok((delays.at(-1) ?? 0) > 100, `announcements were received: ${delays.map(Math.round).join(" ")}`);
     } finally {
       clearInterval(deafen);
     }
   });
 });
 
-describe("a process that is told to stop", () => {
-  test("under load gives back what it had only claimed, and nothing comes twice", async () => {
+describe("a process that is stopped", () => {
+  test("under load returns deliveries that are only claimed, and nothing arrives twice", async () => {
     await using hook = await Hook.listen();
     await using accepting = await startAccepting();
     const customer = await Customer.of(accepting);
@@ -225,11 +225,11 @@ describe("a process that is told to stop", () => {
     await endpoint.heard(150);
     assert.equal(await first.stop(), 0);
     const left = await endpoint.queue();
-    assert.ok(left.length > 0, "it was stopped in the middle");
+    assert.ok(left.length > 0, "the process was stopped during delivery");
     assert.deepEqual(
       left.filter(({ due_in_ms: ms }) => ms > 0),
       [],
-      "nothing is leased by a process that is gone",
+      "the stopped process has no leases",
     );
     await using second = await startWebhooks(accepting.databaseUrl);
     await endpoint.idle();
@@ -239,7 +239,7 @@ describe("a process that is told to stop", () => {
   });
 });
 
-describe("one beside many", () => {
+describe("one endpoint among many", () => {
   let godwit: Godwit;
   before(async () => {
     godwit = await startGodwit({ ...WITH_WEBHOOKS, asProcess: true, roles: "api,webhooks" });
@@ -249,7 +249,7 @@ describe("one beside many", () => {
   const memoryMb = ({ child }: Godwit): number =>
     Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
 
-  /** Retries that are not due: of one endpoint, or of as many that nobody knows more of. */
+  /** Stores retries that are not due: of one endpoint, or of the same number of unknown endpoints. */
   const queueRetries = (count: number, endpointId: string | null): Promise<unknown> =>
     godwit.rows(
       `with made as (
@@ -269,24 +269,24 @@ describe("one beside many", () => {
       [count, endpointId],
     );
 
-  test("a retry that is due is found among those of two thousand other endpoints that are not", async (context) => {
+  test("has its due retry found among those of two thousand other endpoints that are not due", async (context) => {
     await using hook = await Hook.listen();
     const endpoint = await (await Customer.of(godwit)).endpoint(hook, ["message.queued"]);
     hook.behave = () => ({ status: 503, headers: { "retry-after": "3600" } });
     await endpoint.customer.send();
     await endpoint.tried(1);
     await queueRetries(2_000, null);
-    for (let tries = 2; tries <= 3; tries += 1) {
-      // Long enough for whoever found nothing to be tired of looking.
+    for (let attempts = 2; attempts <= 3; attempts += 1) {
+      // Long enough for a worker that found nothing to poll rarely.
       await sleep(3_000);
       const startedAt = performance.now();
       await endpoint.makeDue();
-      await endpoint.heard(tries);
+      await endpoint.heard(attempts);
       context.diagnostic(`found in ${Math.round(performance.now() - startedAt)} ms`);
     }
   });
 
-  test("ten that hang, with a backlog each, do not delay one that answers; memory and sockets stay within bounds", async (context: TestContext) => {
+  test("is not delayed by ten that hang with a backlog each, and memory and sockets stay within bounds", async (context: TestContext) => {
     await using hook = await Hook.listen();
     const dead = await Promise.all(Array.from({ length: 10 }, () => Hook.listen()));
     for (const each of dead) each.behave = () => null;
@@ -297,18 +297,18 @@ describe("one beside many", () => {
       await endpoint.test();
       const memoryBefore = memoryMb(godwit);
       await Promise.all([sendMany(wretched, 300), sendMany(healthy, 300)]);
-      await until("all of them to hang", () => dead.every(({ calls }) => calls.length >= 2) || undefined);
+      await until("all ten to hang", () => dead.every(({ calls }) => calls.length >= 2) || undefined);
       await sendInTurn(endpoint, 40);
       assert.ok(
         dead.some(({ waiting }) => waiting > 0),
-        "they hang still",
+        "the ten still hang",
       );
       const open = await Promise.all([hook, ...dead].map((each) => each.connections()));
       context.diagnostic(`${Math.round(memoryBefore)} → ${Math.round(memoryMb(godwit))} MB; ${open.join(" ")} sockets`);
-      await until("the healthy one's backlog to be over", () => endpoint.calls.length >= 341 || undefined);
-      for (const each of dead) assert.ok(each.mostWaiting <= 2, `${each.mostWaiting} calls at once to one that hangs`);
-      // Sixty-four at a time, and as many that were busy a moment ago.
-      assert.ok((open[0] ?? Infinity) <= 128, `${open[0]} connections to one that answers`);
+      await until("the backlog of the healthy endpoint to be delivered", () => endpoint.calls.length >= 341 || undefined);
+      for (const each of dead) assert.ok(each.mostWaiting <= 2, `${each.mostWaiting} concurrent calls to one that hangs`);
+      // Sixty-four at a time, and as many that were active a moment ago.
+      assert.ok((open[0] ?? Infinity) <= 128, `${open[0]} connections to one that responds`);
       for (const count of open.slice(1)) assert.ok(count <= 2, `${count} connections to one that hangs`);
       assert.ok(memoryMb(godwit) < memoryBefore + 150);
     } finally {
@@ -316,11 +316,11 @@ describe("one beside many", () => {
     }
   });
 
-  test("three hundred endpoints are all told of an event, once", async (context) => {
+  test("is notified of an event once, and so are three hundred", async (context) => {
     await using hook = await Hook.listen();
     const endpoints: Endpoint[] = [];
     const customers = [await Customer.of(godwit), await Customer.of(godwit)];
-    // An environment may have two hundred and fifty.
+    // An environment may have two hundred and fifty endpoints.
     for (const [index, count] of [250, 50].entries()) {
       const customer = customers[index] as Customer;
       for (let made = 0; made < count; made += 25)
@@ -328,20 +328,20 @@ describe("one beside many", () => {
     }
     const startedAt = performance.now();
     await Promise.all(customers.map((customer) => customer.send()));
-    await until("all to be told", () => hook.calls.length >= 300 || undefined);
-    context.diagnostic(`told in ${Math.round(performance.now() - startedAt)} ms`);
+    await until("all to be notified", () => hook.calls.length >= 300 || undefined);
+    context.diagnostic(`notified in ${Math.round(performance.now() - startedAt)} ms`);
     await Promise.all(endpoints.slice(0, 3).map((endpoint) => endpoint.idle()));
     assert.deepEqual(new Set(endpoints.map(({ calls }) => calls.length)), new Set([1]));
     assert.equal(new Set(idsOf(hook.calls)).size, 2);
   });
 
-  test("twenty thousand retries of one endpoint that are not due do not slow another's new deliveries, or its own", async () => {
+  test("with twenty thousand retries that are not due delays neither another's new deliveries nor its own", async () => {
     await using hook = await Hook.listen();
     const customer = await Customer.of(godwit);
-    const [laden, other] = [await customer.endpoint(hook, ["message.queued"]), await customer.endpoint(hook, ["message.queued"])];
-    await queueRetries(20_000, laden.uuid);
+    const [loaded, other] = [await customer.endpoint(hook, ["message.queued"]), await customer.endpoint(hook, ["message.queued"])];
+    await queueRetries(20_000, loaded.uuid);
     await sendInTurn(other, 30);
-    await laden.heard(30);
-    await until("no new one to be left", async () => (await laden.queue()).length === 20_000 || undefined);
+    await loaded.heard(30);
+    await until("no new delivery to be left", async () => (await loaded.queue()).length === 20_000 || undefined);
   });
 });
