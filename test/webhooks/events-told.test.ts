@@ -1,4 +1,4 @@
-/** An event is told once, and reads in the API as it was told. */
+/** Each event is delivered once, and the API returns it with the same bytes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -11,7 +11,7 @@ import { ALLOW_LOOPBACK, HookServer } from "../support/hook-server.ts";
 import { assertOneExecution } from "../support/replay.ts";
 import { rowId } from "../support/tables.ts";
 
-describe("what is told", () => {
+describe("an event", () => {
   let node: Godwit;
   let hooks: HookServer;
   let own: Client;
@@ -27,11 +27,11 @@ describe("what is told", () => {
 
   const readEvent = (id: string): Promise<Reply> => own.events.get(id);
 
-  /** A message that has come to its end, its receipts too. */
-  async function travelled(recipient: string, end: string, entries: number): Promise<string> {
+  /** Returns the id of a message that has its last status and all its receipts. */
+  async function sendToEnd(recipient: string, end: string, entries: number): Promise<string> {
     const { id } = await own.messages.send({ channel: "whatsapp", recipient });
     await own.messages.reached(id, end);
-    await until("the whole timeline", async () => ((await own.messages.timeline(id)).length >= entries ? true : undefined));
+    await until("the whole timeline is there", async () => ((await own.messages.timeline(id)).length >= entries ? true : undefined));
     return String(id);
   }
 
@@ -39,10 +39,10 @@ describe("what is told", () => {
     ["+15005550006", "read", 5, "that is read"],
     ["+15005550002", "failed", 3, "that is refused"],
     ["+15005550011", "read", 7, "whose receipts come twice and out of order"],
-    ["+15005550013", "delivered", 4, "of unknown outcome"],
+    ["+15005550013", "delivered", 4, "whose outcome is unknown"],
   ] as const) {
-    test(`of a message ${what} is what can be listed and read, byte for byte, and nothing else is`, async () => {
-      const id = await travelled(recipient, end, entries);
+    test(`of a message ${what} is listed, read and delivered with the same bytes, and no other timeline entry is an event`, async () => {
+      const id = await sendToEnd(recipient, end, entries);
       const timeline = await own.messages.timeline(id);
       const events = timeline.filter(({ ignored, status }) => !ignored && status !== null).map((entry) => entry.id);
       const list = await own.request("GET", `/v1/events?message_id=${id}&limit=100`);
@@ -51,7 +51,7 @@ describe("what is told", () => {
         const { body } = await hooks.told(event);
         const read = await readEvent(event);
         assert.equal(read.text, body);
-        assert.ok(list.text.includes(body), "the list has it as it is");
+        assert.ok(list.text.includes(body), "the list contains the same bytes");
       }
       const others = timeline.filter((entry) => !events.includes(entry.id));
       assert.equal(others.length > 0, ["+15005550011", "+15005550013"].includes(recipient), JSON.stringify(timeline));
@@ -63,7 +63,7 @@ describe("what is told", () => {
     });
   }
 
-  test("loses its text when the message is redacted; that itself is no event", async () => {
+  test("loses its text when the message is redacted, and the redaction itself is not an event", async () => {
     const { id } = await own.messages.send({ body: "the eagle has landed", metadata: { note: "4711" } });
     await own.messages.reached(id, "delivered");
     const events = idsOf([await own.events.list({ message_id: String(id) })]);
@@ -82,11 +82,11 @@ describe("what is told", () => {
     assert.deepEqual((await own.events.list({ type: "message.redacted" })).data, []);
   });
 
-  test("has deliveries, one for each endpoint that was tried and is still there", async () => {
+  test("has one delivery for each endpoint that was called and still exists", async () => {
     const other = await clientOfAccount(node, "deliveries");
     const { endpoints } = other;
     const deliveriesOf = async (event: string): Promise<Json[]> => (await other.events.deliveries(event)).json["data"] as Json[];
-    const [{ id: early }] = (await (await nothingTold(other)).events.list({ type: "message.queued" })).data as [Event];
+    const [{ id: early }] = (await (await sendWithoutEndpoint(other)).events.list({ type: "message.queued" })).data as [Event];
     assert.deepEqual(await deliveriesOf(early), []);
 
     const [well, ill, gone, deaf] = [
@@ -96,9 +96,9 @@ describe("what is told", () => {
       await endpoints.create({ url: hooks.url("/deaf"), event_types: ["endpoint.disabled"] }),
     ].map(({ id }) => String(id));
     const event = String((await other.messages.send())["id"]).replace("msg_", "evt_");
-    const tried = (count: number): Promise<Json[]> =>
+    const attempted = (count: number): Promise<Json[]> =>
       until(`${count} deliveries`, async () => [await deliveriesOf(event)].find(({ length }) => length === count));
-    const found = new Map((await tried(3)).map((delivery) => [delivery["endpoint_id"], delivery]));
+    const found = new Map((await attempted(3)).map((delivery) => [delivery["endpoint_id"], delivery]));
     assert.deepEqual(new Set(found.keys()), new Set([well, ill, gone]));
     for (const [id, status, error] of [
       [well, "succeeded", null],
@@ -111,47 +111,47 @@ describe("what is told", () => {
       assert.deepEqual((await endpoints.request("GET", `/${String(id)}/deliveries/${String(delivery["id"])}`)).json["id"], delivery["id"]);
     }
     await endpoints.remove(gone);
-    assert.deepEqual(new Set((await tried(2)).map((delivery) => delivery["endpoint_id"])), new Set([well, ill]));
+    assert.deepEqual(new Set((await attempted(2)).map((delivery) => delivery["endpoint_id"])), new Set([well, ill]));
     assert.deepEqual((await endpoints.deliveries(deaf)).data, []);
     assertProblem(await own.events.deliveries(event), "not_found");
   });
 
-  /** A message while there is no endpoint. */
-  async function nothingTold(other: Client): Promise<Client> {
+  /** Sends a message while there is no endpoint. */
+  async function sendWithoutEndpoint(other: Client): Promise<Client> {
     await other.messages.send();
     return other;
   }
 });
 
-test("in a storm each change has one event, and each endpoint that wants it one delivery", async () => {
+test("under concurrent requests each change has one event, and each subscribed endpoint has one delivery", async () => {
   await using godwit = await startGodwit();
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
   const own = await clientOfAccount(godwit, "storm");
   const nodes = [own, clientOf(second, own.key)];
   const { endpoints } = own;
   for (const types of [["*"], ["message.*"], ["message.canceled"], ["message.sent"]]) await endpoints.create({ event_types: types });
-  const storm = (ask: (node: Client, index: number) => Promise<Reply>): Promise<Reply[]> =>
+  const sendConcurrently = (ask: (node: Client, index: number) => Promise<Reply>): Promise<Reply[]> =>
     Promise.all(Array.from({ length: 40 }, (_, index) => ask(nodes[index % 2] as Client, index)));
 
   for (let round = 0; round < 3; round += 1) {
     const idempotencyKey = randomUUID();
     const body = { recipient: "+14155550123", channel: "sms", body: "storm" };
-    const posts = await storm((node) => node.request("POST", "/v1/messages", { body, idempotencyKey }));
+    const posts = await sendConcurrently((node) => node.request("POST", "/v1/messages", { body, idempotencyKey }));
     const { id } = assertOneExecution(posts).json;
-    // Half of them under one key, the others each under their own, or none.
+    // Half of the requests share one key; the others have their own key or none.
     const shared = randomUUID();
-    const cancels = await storm((node, index) => {
+    const cancels = await sendConcurrently((node, index) => {
       const cancelKey = index % 4 < 2 ? shared : index % 8 < 4 ? randomUUID() : undefined;
       return node.messages.cancel(id, cancelKey === undefined ? {} : { idempotencyKey: cancelKey });
     });
     assert.equal(cancels.filter((reply) => reply.status === 200 && !reply.headers.has("idempotent-replayed")).length, 1);
-    const told = await godwit.rows<object>(
+    const reported = await godwit.rows<object>(
       `select e.type, count(distinct e.id)::integer as events, count(q.id)::integer as deliveries, count(distinct q.endpoint_id)::integer as endpoints
          from events e left join webhook_queue q on q.event_id = e.id
         where e.message_id = $1 group by e.type order by e.type`,
       [rowId(id)],
     );
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       { type: "message.canceled", events: 1, deliveries: 3, endpoints: 3 },
       { type: "message.queued", events: 1, deliveries: 2, endpoints: 2 },
     ]);

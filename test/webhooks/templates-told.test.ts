@@ -1,4 +1,4 @@
-/** What others learn of templates: events and webhooks, other nodes, and the template that every environment begins with. */
+/** Propagation of template changes: events and webhooks, other nodes, and the template that every environment starts with. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Credential } from "../../src/access/authenticate.ts";
@@ -33,44 +33,44 @@ after(() => godwit.stop());
 
 const idOf = (template: Json): TemplateId => toId("tmpl", uuidFromText(rowId(template["id"])));
 
-/** What the link of a carrier would be given, with a count of what it rings for. */
+/** Creates the objects that the link of a carrier uses, with a count of the wake-ups of the webhook workers. */
 function reviewer() {
   assert.ok(godwit.db !== undefined);
-  const rings = { count: 0 };
+  const wakeUps = { count: 0 };
   const known = new Templates(godwit.db);
   const changer = new TemplateChanger({
     db: godwit.db,
     clock: { now: () => Date.now() },
-    wakeWebhooks: () => (rings.count += 1),
+    wakeWebhooks: () => (wakeUps.count += 1),
     templates: known,
   });
-  return { rings, known, changer };
+  return { wakeUps, known, changer };
 }
 
-describe("what a carrier decides", () => {
+describe("a template review", () => {
   for (const [status, reason] of [
     ["approved", null],
     ["rejected", "INVALID_FORMAT"],
     ["paused", "low quality"],
   ] as const) {
-    test(`${status} is in the record and in an event, and is told once`, async () => {
+    test(`that decides ${status} changes the record and creates one event`, async () => {
       const pending = await templates.create(BOTH);
       assert.equal(pending["status"], "pending");
-      const { rings, known, changer } = reviewer();
+      const { wakeUps, known, changer } = reviewer();
       assert.equal((await known.find(owner, String(pending["name"])))?.status, "pending");
       await changer.decide(owner, idOf(pending), { status, reason });
       const decided = await templates.read(pending["id"]);
       assert.deepEqual({ ...decided, updated_at: null }, { ...pending, status, status_reason: reason, updated_at: null });
       assert.deepEqual(await templates.events(pending["id"]), [{ type: `template.${status}`, template: decided }]);
-      // Nothing old is remembered where it was decided.
+      // The cache of the deciding node has no old record.
       assert.equal((await known.find(owner, String(pending["name"])))?.status, status);
       assert.equal(await changer.decide(owner, idOf(pending), { status, reason }), undefined);
       assert.equal((await templates.events(pending["id"])).length, 1);
-      assert.equal(rings.count, 1);
+      assert.equal(wakeUps.count, 1);
     });
   }
 
-  test("of an older version decides nothing, of the newest it does", async () => {
+  test("of an older version changes nothing, and of the newest version decides", async () => {
     const template = await templates.create(BOTH);
     await templates.edit(template["id"], { body: "Bye {{name}}" });
     const { changer } = reviewer();
@@ -80,19 +80,19 @@ describe("what a carrier decides", () => {
     assert.equal((await templates.read(template["id"]))["status"], "approved");
   });
 
-  test("of drafts, archived templates and templates of others decides nothing", async () => {
+  test("of a draft, an archived template or a template of another environment changes nothing", async () => {
     const draft = await templates.create({ ...BOTH, status: "draft" });
     const archived = await templates.archive((await templates.create(BOTH))["id"]);
     const pending = await templates.create(BOTH);
-    const { changer, rings } = reviewer();
+    const { changer, wakeUps } = reviewer();
     for (const each of [draft, archived]) await changer.decide(owner, idOf(each), { status: "approved", reason: null });
     await changer.decide({ ...owner, environment: "test" }, idOf(pending), { status: "approved", reason: null });
     for (const each of [draft, archived, pending])
       assert.deepEqual([await templates.read(each["id"]), await templates.events(each["id"])], [each, []]);
-    assert.equal(rings.count, 0);
+    assert.equal(wakeUps.count, 0);
   });
 
-  test("a reason of any length is kept, cut where it can be seen", async () => {
+  test("stores a reason of any length, and cuts it with an ellipsis after 499 characters", async () => {
     const template = await templates.create(BOTH);
     const { changer } = reviewer();
     const [fits, long] = ["🐦".repeat(500), "🐦".repeat(501)];
@@ -102,7 +102,7 @@ describe("what a carrier decides", () => {
     assert.equal((await templates.read(template["id"]))["status_reason"], `${"🐦".repeat(499)}…`);
   });
 
-  test("an edit makes of an approved template one that waits, and a rejected one can be submitted again", async () => {
+  test("is required again after an edit of an approved template, and a rejected template can be submitted again", async () => {
     const template = await templates.create(BOTH);
     const { changer } = reviewer();
     await changer.decide(owner, idOf(template), { status: "approved", reason: null });
@@ -116,8 +116,8 @@ describe("what a carrier decides", () => {
   });
 });
 
-test("whoever tells endpoints is rung for when something was done, and not when nothing was", async () => {
-  const { rings, changer } = reviewer();
+test("a template change wakes the webhook workers, and a refused change does not", async () => {
+  const { wakeUps, changer } = reviewer();
   const credential: Credential = {
     ...owner,
     keyId: NO_ID,
@@ -129,18 +129,18 @@ test("whoever tells endpoints is rung for when something was done, and not when 
   const call: WriteCall = { credential, claim: undefined, writeProblem: String };
   const name = newName();
   await changer.create(call, { ...TEXT, channels: ["sms"], name });
-  assert.equal(rings.count, 1);
+  assert.equal(wakeUps.count, 1);
   await changer.edit(call, name, { body: "Bye {{name}}" });
-  assert.equal(rings.count, 2);
+  assert.equal(wakeUps.count, 2);
   await assert.rejects(changer.edit(call, "no_such_template", { body: "x" }), { code: "not_found" });
   await assert.rejects(changer.edit(call, name, { header: "x" }), { code: "invalid_request_payload" });
-  assert.equal(rings.count, 2);
+  assert.equal(wakeUps.count, 2);
 });
 
-test("endpoints are told of templates as soon as they are decided on", async () => {
-  await using telling = await startGodwit(WITH_WEBHOOKS);
+test("endpoints receive the decision about a template", async () => {
+  await using notifying = await startGodwit(WITH_WEBHOOKS);
   await using hook = await Hook.listen();
-  const customer = await Customer.of(telling);
+  const customer = await Customer.of(notifying);
   const [all, some] = [await customer.endpoint(hook, ["template.*"]), await customer.endpoint(hook, ["template.rejected"])];
   const records: Json[] = [];
   for (const prefix of ["order", "simulate_rejected", "simulate_paused", "simulate_pending"])
@@ -148,20 +148,20 @@ test("endpoints are told of templates as soon as they are decided on", async () 
   const calls = await all.heard(3);
   assert.deepEqual(calls.map(({ event }) => event.type).toSorted(), ["template.approved", "template.paused", "template.rejected"]);
   for (const record of records.slice(0, 3)) {
-    const told = calls.find(({ event }) => (event.data["template"] as Json)["id"] === record["id"]);
-    assert.deepEqual(told?.event.data, { template: record });
-    assert.equal(told?.event.environment, "test");
+    const reported = calls.find(({ event }) => (event.data["template"] as Json)["id"] === record["id"]);
+    assert.deepEqual(reported?.event.data, { template: record });
+    assert.equal(reported?.event.environment, "test");
   }
   assert.deepEqual(
     (await some.heard(1)).map(({ event }) => event.data),
     [{ template: records[1] }],
   );
-  // Whatever was on its way has come after this.
+  // A test event comes after all earlier events.
   await Promise.all([all.test(), some.test()]);
   assert.deepEqual([all.calls.length, some.calls.length], [4, 2]);
 });
 
-test("what one node changes another sees, and the node itself at once", async (context) => {
+test("a template change is visible on another node later, and on the same node at once", async (context) => {
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
   const key = await godwit.key();
   const [here, there] = [clientOf(godwit, key).templates, clientOf(second, key).templates];
@@ -180,7 +180,7 @@ test("what one node changes another sees, and the node itself at once", async (c
     await change();
     assert.equal(await send(godwit), answer);
     const changedAt = performance.now();
-    await until(`the other node to answer ${answer}`, async () => ((await send(second)) === answer ? true : undefined));
+    await until(`the other node responds with ${answer}`, async () => ((await send(second)) === answer ? true : undefined));
     const tookMs = performance.now() - changedAt;
     context.diagnostic(`the other node saw it after ${Math.round(tookMs)} ms`);
   }
@@ -203,8 +203,8 @@ const SEEDED = {
   version: 1,
 };
 
-describe("every environment begins with a template for codes", () => {
-  /** That it is the only one there, and is like any other. */
+describe("the initial template for verification codes", () => {
+  /** Asserts that it is the only template and can be used like any other. */
   async function assertSeeded(node: Godwit, account: string | undefined): Promise<void> {
     for (const environment of ["test", "live"] as const) {
       const own = clientOf(node, await node.key({ ...(account === undefined ? {} : { account }), environment })).templates;
@@ -220,19 +220,19 @@ describe("every environment begins with a template for codes", () => {
     }
   }
 
-  test("the first account's", async () => {
+  test("exists in the environments of the first account", async () => {
     await using fresh = await startGodwit();
     await assertSeeded(fresh, undefined);
   });
 
-  test("those of an account that an operator makes", async () => {
+  test("exists in the environments of an account that an operator creates", async () => {
     const env = { DATABASE_URL: godwit.databaseUrl ?? "", GODWIT_SECRET_KEY: SECRET_KEY };
     const { code, stderr } = await runGodwit(["accounts", "create", "by hand", "--json"], env);
     assert.equal(code, 0, stderr);
     await assertSeeded(godwit, "by hand");
   });
 
-  test("those of the account that comes with the first key", async () => {
+  test("exists in the environments of the account that the first key creates", async () => {
     const databaseUrl = await createEmptyDatabase();
     const env = { DATABASE_URL: databaseUrl, GODWIT_SECRET_KEY: SECRET_KEY };
     const { code, stderr } = await runGodwit(["keys", "create", "--environment", "test", "--scopes", "templates:read", "--json"], env);
@@ -241,7 +241,7 @@ describe("every environment begins with a template for codes", () => {
     await assertSeeded(node, undefined);
   });
 
-  test("those that were there before there were templates", async () => {
+  test("exists in environments that were created before there were templates", async () => {
     const databaseUrl = await createEmptyDatabase();
     const db = new Database({ url: databaseUrl }, "test", () => undefined);
     await migrate(db, knownMigrations().slice(0, 3));
@@ -258,6 +258,6 @@ describe("every environment begins with a template for codes", () => {
     await assertSeeded(node, "old");
     const ids = await node.rows<{ id: TemplateId }>("select id from templates");
     assert.equal(new Set(ids.map(({ id }) => encodeId("tmpl", id))).size, 4);
-    for (const { id } of ids) assert.match(id.toString("hex"), /^.{12}7.{3}[89ab]/, "a version-7 UUID");
+    for (const { id } of ids) assert.match(id.toString("hex"), /^.{12}7.{3}[89ab]/, "the id is a version-7 UUID");
   });
 });

@@ -1,4 +1,4 @@
-/** Which addresses a webhook reaches: those that were checked when the connection was made, and no other. */
+/** The addresses that webhooks call: only those that were checked when the connection was opened. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addressSet, type AddressSet } from "../../src/lib/addresses.ts";
@@ -6,17 +6,17 @@ import { createResolve, urlRefusal, type Resolve } from "../../src/webhooks/reso
 import { answer, assertAnswered, assertFailed, LOOPBACK, NOBODY, OK, Receiver, Sender } from "../support/webhook-receiver.ts";
 
 const NAME = "hooks.example.test";
-// Nobody in these tests is that far: a call that goes there ends in the wrong way.
+// No receiver of these tests is there: a call to this address fails.
 const PUBLIC = "8.8.4.4";
 const CLOSING = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
 
-/** Answers with one list after the other, and then with the last again. */
+/** Resolves each call with the next list, and further calls with the last list. */
 function resolveBy(...lists: readonly (readonly string[])[]): Resolve & { asked: string[] } {
   const asked: string[] = [];
   return Object.assign(async (name: string) => lists[Math.min(asked.push(name), lists.length) - 1] ?? [], { asked });
 }
 
-describe("a name that is at an address which is not public", () => {
+describe("a name with an address that is not public", () => {
   const KINDS: readonly string[][] = [
     ["127.0.0.1"],
     ["127.255.255.254"],
@@ -50,7 +50,7 @@ describe("a name that is at an address which is not public", () => {
     ["2002:7f00:1::1"],
     ["2001:0:808:404:8000:63bf:80ff:fffe"],
     ["127.0.0.1", "::1", "10.0.0.1"],
-    // A resolver that is out of its mind.
+    // Invalid results of a resolver.
     ["localhost"],
     [""],
   ];
@@ -66,7 +66,7 @@ describe("a name that is at an address which is not public", () => {
     });
   }
 
-  test("is called when the operator allows it, in every way to write it", async () => {
+  test("is called when the operator allows the address, in every notation", async () => {
     await using receiver = await Receiver.listen(answer(OK));
     for (const address of ["127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1"]) {
       await using sender = new Sender({ resolve: resolveBy([address]) });
@@ -75,31 +75,31 @@ describe("a name that is at an address which is not public", () => {
   });
 });
 
-test("a name that nobody knows: connection_failed", async () => {
+test("a name without an address: connection_failed", async () => {
   await using sender = new Sender({ resolve: resolveBy([]) });
   assertFailed(await sender.post(`http://${NAME}/`), "connection_failed");
 });
 
-test("a look-up that throws: connection_failed", async () => {
+test("a lookup that throws: connection_failed", async () => {
   await using sender = new Sender({ resolve: () => Promise.reject(new Error("no")) });
   assertFailed(await sender.post(`http://${NAME}/`), "connection_failed");
 });
 
-test("of several addresses only those that are allowed are tried", async () => {
+test("of several addresses only the allowed ones are called", async () => {
   const called: (string | undefined)[] = [];
   await using receiver = await Receiver.listen((socket, number) => {
     called.push(socket.localAddress?.replace("::ffff:", ""));
     answer(OK)(socket, number);
   });
   const allow = addressSet([{ address: "127.0.0.1", bits: 32 }]);
-  // The receiver listens at these as well.
+  // The receiver listens at these addresses as well.
   const others = ["127.0.0.2", "0.0.0.0", "127.3.2.1", "::1", "::"];
   await using sender = new Sender({ allow, resolve: resolveBy([...others, "127.0.0.1", ...others]) });
   assertAnswered(await sender.post(receiver.url(NAME)), 200, "ok");
   assert.deepEqual(called, ["127.0.0.1"]);
 });
 
-test("where one address refuses, the next is tried", async () => {
+test("the next address is called when one refuses the connection", async () => {
   await using receiver = await Receiver.listen(answer(OK), { host: "127.0.0.1" });
   const allow = addressSet([
     { address: "127.0.0.0", bits: 8 },
@@ -111,7 +111,7 @@ test("where one address refuses, the next is tried", async () => {
 
 describe("a name that changes its address", () => {
   for (const later of ["10.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1"]) {
-    test(`to ${later} is checked again at the next connection`, async () => {
+    test(`to ${later} is checked again for the next connection`, async () => {
       await using receiver = await Receiver.listen(answer(CLOSING));
       const resolve = resolveBy(["127.0.0.1"], [later]);
       await using sender = new Sender({ resolve });
@@ -122,7 +122,7 @@ describe("a name that changes its address", () => {
     });
   }
 
-  test("between the check and the connection is not asked twice", async () => {
+  test("between the check and the connection is looked up only once", async () => {
     await using receiver = await Receiver.listen(answer(CLOSING));
     const resolve = resolveBy(["127.0.0.1"], ["10.0.0.1"]);
     await using sender = new Sender({ resolve });
@@ -130,7 +130,7 @@ describe("a name that changes its address", () => {
     assert.deepEqual(resolve.asked, [NAME]);
   });
 
-  test("is still reached on the connection that was checked", async () => {
+  test("is still called on the connection that was checked", async () => {
     await using receiver = await Receiver.listen(answer(OK));
     const resolve = resolveBy(["127.0.0.1"], ["10.0.0.1"]);
     await using sender = new Sender({ resolve });
@@ -174,7 +174,7 @@ describe("an address in the URL", () => {
     "[fd00::1]",
   ];
   for (const host of HOSTS) {
-    test(`is checked without a look-up: ${host}`, async () => {
+    test(`is checked without a lookup: ${host}`, async () => {
       await using receiver = await Receiver.listen(answer(OK));
       const resolve = resolveBy([PUBLIC]);
       await using sender = new Sender({ allow: NOBODY, resolve });
@@ -188,7 +188,7 @@ describe("an address in the URL", () => {
   }
 
   for (const host of ["localhost.", "localhost", "LOCALHOST", "127.0.0.1.nip.test"]) {
-    test(`that is a name is looked up, and what is found is checked: ${host}`, async () => {
+    test(`that is a name is looked up and its address is checked: ${host}`, async () => {
       await using receiver = await Receiver.listen(answer(OK));
       const resolve = resolveBy(["127.0.0.1"]);
       await using sender = new Sender({ allow: NOBODY, resolve });
@@ -207,15 +207,15 @@ describe("an address in the URL", () => {
   }
 });
 
-describe("in the clear", () => {
+describe("without TLS", () => {
   const ROWS: readonly (readonly [sentence: string, url: string, addresses: readonly string[]])[] = [
-    ["a name at a public address", `http://${NAME}/`, [PUBLIC]],
-    ["a name at a public address, in IPv6", `http://${NAME}/`, ["2001:4860:4860::8844"]],
+    ["a name with a public address", `http://${NAME}/`, [PUBLIC]],
+    ["a name with a public IPv6 address", `http://${NAME}/`, ["2001:4860:4860::8844"]],
     ["a public address", `http://${PUBLIC}/`, []],
-    ["a public address, in IPv6", "http://[2001:4860:4860::8844]/", []],
+    ["a public IPv6 address", "http://[2001:4860:4860::8844]/", []],
   ];
   for (const [sentence, url, addresses] of ROWS) {
-    test(`${sentence} is not called, though others are allowed`, async () => {
+    test(`${sentence} is not called, although other addresses are allowed`, async () => {
       await using sender = new Sender({ resolve: resolveBy(addresses) });
       assertFailed(await sender.post(url), "address_not_allowed");
     });
@@ -236,7 +236,7 @@ describe("a URL", () => {
     ["http://10.0.0.1/", NOBODY, PRIVATE],
     ["https://10.0.0.1/", NOBODY, PRIVATE],
     ["https://[::1]/", NOBODY, PRIVATE],
-    // What a name is at is seen when it is called.
+    // The address of a name is checked when the name is called.
     ["https://localhost/", NOBODY, undefined],
     ["http://localhost/", NOBODY, HTTPS],
     ["http://example.com/", LOOPBACK, undefined],
@@ -254,7 +254,7 @@ describe("a URL", () => {
   }
 });
 
-test("localhost, as this machine knows it, is reached when allowed and not otherwise", async () => {
+test("localhost is called when loopback is allowed and not otherwise", async () => {
   await using receiver = await Receiver.listen(answer(OK));
   const resolve = createResolve();
   await using allowed = new Sender({ resolve, timeoutMs: 5_000 });

@@ -1,4 +1,5 @@
-/** What a client may have told again: a test event, one delivery, or all that an endpoint missed, page by page and over restarts. */
+/** Repeated deliveries on request: a test event, a retry of one delivery, and a recovery of all missed events in pages and across
+ *  restarts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeId, type EventId } from "../../src/lib/id.ts";
@@ -14,7 +15,7 @@ import { rowId, waitingFor } from "../support/tables.ts";
 
 const LONG_AGO = "2020-01-01T00:00:00Z";
 
-/** Accepts and tells nobody, until a worker is started beside it. */
+/** Accepts messages and delivers no event until a worker is started beside it. */
 let godwit: Godwit;
 let hooks: HookServer;
 before(async () => {
@@ -31,15 +32,15 @@ async function subscriber(account: string, node = godwit): Promise<Subscriber> {
   return { ...endpoints, key, node };
 }
 
-/** The id of the first event of a new message, which is the message's. */
+/** Returns the id of the first event of a new message, which equals the id of the message. */
 async function send({ node, key }: Subscriber): Promise<string> {
   const reply = await node.send(key);
   assert.equal(reply.status, 202, reply.text);
   return String(reply.json["id"]).replace("msg_", "evt_");
 }
 
-/** Puts on record what became of an event that waits for an endpoint, as if a worker had been there. */
-async function settled({ node }: Subscriber, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
+/** Stores the outcome of a waiting delivery, as a worker does. */
+async function settle({ node }: Subscriber, id: unknown, event: string, status: "pending" | "succeeded" | "failed"): Promise<string> {
   const [row] = await node.rows<{ id: Buffer }>(
     `insert into webhook_deliveries (account_id, environment, endpoint_id, id, event_id, event_type, status, attempts, updated_at)
      select q.account_id, q.environment, q.endpoint_id, q.id, q.event_id, e.type, $3,
@@ -59,7 +60,7 @@ async function settled({ node }: Subscriber, id: unknown, event: string, status:
   return event;
 }
 
-/** An event that another node made in the same millisecond, so that the first half of its id is the same; nobody was told of it. */
+/** Adds an undelivered event that another node created in the same millisecond: the first halves of the ids are equal. */
 async function addTwin({ node }: Subscriber, event: string): Promise<string> {
   const [row] = await node.rows<{ id: EventId }>(
     `insert into events (account_id, environment, id, type, record)
@@ -73,20 +74,20 @@ async function addTwin({ node }: Subscriber, event: string): Promise<string> {
 
 const worker = (databaseUrl = godwit.databaseUrl): Promise<Godwit> => startGodwit({ databaseUrl, roles: "webhooks", env: ALLOW_LOOPBACK });
 
-/** It logged no error. */
-const assertQuiet = ({ logs }: Godwit): void =>
+/** Asserts that the node logged no error. */
+const assertNoErrors = ({ logs }: Godwit): void =>
   assert.deepEqual(
     logs.filter(({ level }) => level === ERROR),
     [],
   );
 
-describe("the answer", () => {
+describe("the response", () => {
   let own: Subscriber;
   before(async () => {
     own = await subscriber("answers");
   });
 
-  test("to a test is the event, which can be read and waits for that endpoint alone, whatever it asks for", async () => {
+  test("to a test request is the event, which can be read and waits only for that endpoint, regardless of its event types", async () => {
     const [{ id }, { id: other }] = [await own.create({ event_types: ["message.sent"] }), await own.create()];
     const event = await own.test(id);
     assert.match(event, /^evt_[0-9a-z]{26}$/);
@@ -97,9 +98,9 @@ describe("the answer", () => {
   });
 
   for (const status of ["pending", "succeeded", "failed"] as const) {
-    test(`to a retry of what is ${status} is the delivery, which is due now, once`, async () => {
+    test(`to a retry of a ${status} delivery is the delivery, which is due at once and only once`, async () => {
       const { id } = await own.create();
-      const event = await settled(own, id, await own.test(id), status);
+      const event = await settle(own, id, await own.test(id), status);
       const delivery = (await own.deliveries(id)).data[0] ?? {};
       const answer = await own.retry(id, delivery["id"]);
       const { next_attempt_at: at } = answer;
@@ -117,12 +118,12 @@ describe("the answer", () => {
 
   const at = (timeMs: number): string => new Date(timeMs).toISOString();
   for (const [what, since, reached] of [
-    ["a moment", "2026-02-03T04:05:06.789Z", () => "2026-02-03T04:05:06.789Z"],
-    ["a moment in another zone", "2026-02-03T04:05:06+05:30", () => "2026-02-02T22:35:06.000Z"],
-    ["before there were computers", "0001-01-01T00:00:00Z", () => "1970-01-01T00:00:00.000Z"],
-    ["a moment to come", "2099-01-01T00:00:00Z", (updatedAt: string) => updatedAt],
+    ["a time", "2026-02-03T04:05:06.789Z", () => "2026-02-03T04:05:06.789Z"],
+    ["a time with an offset", "2026-02-03T04:05:06+05:30", () => "2026-02-02T22:35:06.000Z"],
+    ["a time before 1970", "0001-01-01T00:00:00Z", () => "1970-01-01T00:00:00.000Z"],
+    ["a time in the future", "2099-01-01T00:00:00Z", (updatedAt: string) => updatedAt],
   ] as const) {
-    test(`to a recovery since ${what} shows from where to where it goes`, async () => {
+    test(`to a recovery since ${what} contains its start and its end`, async () => {
       const { id } = await own.create();
       const answer = await own.recover(id, since);
       const updatedAt = String(answer["updated_at"]);
@@ -131,7 +132,7 @@ describe("the answer", () => {
     });
   }
 
-  test("to a recovery while one is under way is a new beginning", async () => {
+  test("to a recovery during another one restarts the recovery", async () => {
     const { id } = await own.create();
     const first = (await own.recover(id, "2026-01-01T00:00:00Z"))["recovery"] as Json;
     const second = (await own.recover(id, "2026-02-01T00:00:00Z"))["recovery"] as Json;
@@ -139,9 +140,9 @@ describe("the answer", () => {
     assert.ok(String(second["until"]) >= String(first["until"]));
   });
 
-  test("of a disabled endpoint is 422 to all three, and nothing waits", async () => {
+  test("to all three requests is 422 for a disabled endpoint, and no event waits", async () => {
     const { id } = await own.create();
-    await settled(own, id, await own.test(id), "failed");
+    await settle(own, id, await own.test(id), "failed");
     const delivery = String((await own.deliveries(id)).data[0]?.["id"]);
     await own.edit(id, { status: "disabled" });
     const asked = [
@@ -155,38 +156,38 @@ describe("the answer", () => {
   });
 });
 
-test("a delivery may be asked for again while it is being told: each is answered at once, and nobody waits in a circle", async () => {
+test("retries of a delivery during its attempts get immediate responses and cause no deadlock", async () => {
   const own = await subscriber("impatient");
   const { id } = await own.create({ url: hooks.url("/impatient") });
-  await using telling = await worker();
+  await using notifying = await worker();
   await hooks.told(await own.test(id), 1, "/impatient");
-  const delivery = await until("the delivery", async () => (await own.deliveries(id)).data[0]);
-  const askOften = async (): Promise<void> => {
+  const delivery = await until("the delivery exists", async () => (await own.deliveries(id)).data[0]);
+  const retryOften = async (): Promise<void> => {
     for (let time = 0; time < 40; time += 1) {
-      // Its health changes all the while.
+      // The state of the endpoint changes with each attempt.
       hooks.status = time % 2 === 0 ? 500 : 200;
       await own.retry(id, delivery["id"]);
     }
   };
-  await Promise.all([askOften(), askOften(), askOften(), askOften()]);
+  await Promise.all([retryOften(), retryOften(), retryOften(), retryOften()]);
   hooks.status = 200;
   await own.retry(id, delivery["id"]);
-  await until("it to be over", async () => (await own.deliveries(id, { status: "succeeded" })).data[0]);
-  assertQuiet(telling);
+  await until("the delivery succeeds", async () => (await own.deliveries(id, { status: "succeeded" })).data[0]);
+  assertNoErrors(notifying);
 });
 
 describe("a recovery", () => {
-  test("brings what failed and what was never told; what succeeded, waits or is not wanted is left alone", async () => {
+  test("delivers failed and never delivered events, and no event that succeeded, waits or has another type", async () => {
     const own = await subscriber("missed");
     const path = "/missed";
     const never = await send(own);
     const { id } = await own.create({ url: hooks.url(path), event_types: ["message.queued", "webhook.test"] });
-    const twin = await addTwin(own, await settled(own, id, await send(own), "succeeded"));
-    const late = await settled(own, id, await send(own), "pending");
+    const twin = await addTwin(own, await settle(own, id, await send(own), "succeeded"));
+    const late = await settle(own, id, await send(own), "pending");
     const lateTwin = await addTwin(own, late);
-    const failed = await settled(own, id, await send(own), "failed");
+    const failed = await settle(own, id, await send(own), "failed");
     const waiting = await send(own);
-    await settled(own, id, await own.test(id), "failed");
+    await settle(own, id, await own.test(id), "failed");
     await own.edit(id, { status: "disabled" });
     const meanwhile = await send(own);
     const canceled = meanwhile.replace("evt_", "msg_");
@@ -195,24 +196,24 @@ describe("a recovery", () => {
     await own.edit(id, { status: "enabled" });
     await own.recover(id, LONG_AGO);
 
-    await using telling = await worker();
+    await using notifying = await worker();
     await own.recovered(id);
     const missed = [never, twin, lateTwin, failed, waiting, meanwhile];
     for (const event of missed) await hooks.told(event, 1, path);
-    // And what it was asked for now is the last.
+    // The test event is the last one.
     const last = await own.test(id);
     await hooks.told(last, 1, path);
     assert.deepEqual(new Set(hooks.ids(path)), new Set([...missed, last]));
     assert.equal(hooks.ids(path).length, missed.length + 1);
-    await until(`${late} alone to wait, for its time`, async () => ((await waitingFor(godwit, id)) === 1 ? true : undefined));
+    await until(`only ${late} waits until it is due`, async () => ((await waitingFor(godwit, id)) === 1 ? true : undefined));
     const { data } = await own.deliveries(id, { status: "succeeded" });
     const again = data.find((delivery) => delivery["event_id"] === failed);
-    assert.equal((again?.["attempts"] as unknown[] | undefined)?.length, 2, "the try before is still on record");
-    assertQuiet(telling);
+    assert.equal((again?.["attempts"] as unknown[] | undefined)?.length, 2, "the earlier attempt is still stored");
+    assertNoErrors(notifying);
   });
 
   const COUNT = 2_600;
-  /** Many events, two in each millisecond, with the same first half of an id: only the whole of it tells them apart. */
+  /** Adds many events, two in each millisecond: the first halves of their ids are equal, so that only whole ids differ. */
   const addEvents = ({ node }: Subscriber, account: string): Promise<unknown> =>
     node.rows(
       `insert into events (account_id, environment, id, type, record)
@@ -223,7 +224,7 @@ describe("a recovery", () => {
       [account],
     );
 
-  test("of more than a page goes on where a node that died had come to, for each endpoint, and each event is told once", async () => {
+  test("of more than a page continues where a stopped node ended, for each endpoint, and delivers each event once", async () => {
     const databaseUrl = await createDatabase();
     await using node = await startGodwit({ databaseUrl, env: ALLOW_LOOPBACK });
     const own = await subscriber("very many", node);
@@ -233,7 +234,7 @@ describe("a recovery", () => {
     const { recovery: begun } = (await own.recover(all, LONG_AGO)) as { recovery: Json };
     await own.recover(few, LONG_AGO);
 
-    // A node that gets as far as this, and no further.
+    // Executes one step of the recovery, like a node that stops afterwards.
     assert.ok(node.db !== undefined);
     assert.deepEqual(await recoverStep(node.db, { now: () => Date.now() + 10_000 }), { queued: 1_000, hasMore: true });
     const { recovery: reached } = (await own.read(all)) as { recovery: Json };
@@ -241,27 +242,27 @@ describe("a recovery", () => {
     assert.ok(String(reached["reached"]) > String(begun["reached"]) && String(reached["reached"]) < String(reached["until"]));
     assert.equal(await waitingFor(node, all), 1_000);
 
-    await using telling = await worker(databaseUrl);
+    await using notifying = await worker(databaseUrl);
     await Promise.all([own.recovered(all), own.recovered(few)]);
-    const isTold = async (): Promise<void> => {
+    const deliverTests = async (): Promise<void> => {
       for (const id of [all, few]) await hooks.told(await own.test(id), 1, id === all ? "/all" : "/few");
     };
     for (let left = 1; left > 0;) {
-      await isTold();
+      await deliverTests();
       left = (await waitingFor(node, all)) + (await waitingFor(node, few));
     }
-    const told = hooks.calls.filter(({ type }) => type !== "webhook.test");
-    const ids = (path: string): string[] => told.filter((call) => call.path === path).map((call) => call.id);
+    const reported = hooks.calls.filter(({ type }) => type !== "webhook.test");
+    const ids = (path: string): string[] => reported.filter((call) => call.path === path).map((call) => call.id);
     assert.deepEqual([ids("/all").length, new Set(ids("/all")).size], [COUNT, COUNT]);
     assert.deepEqual([ids("/few").length, new Set(ids("/few")).size], [COUNT / 100, COUNT / 100]);
-    assertQuiet(telling);
+    assertNoErrors(notifying);
   });
 
-  test("that was done is done: another one finds nothing to bring", async () => {
+  test("after a completed one delivers no event", async () => {
     const own = await subscriber("twice");
     const event = await send(own);
     const { id } = await own.create({ url: hooks.url("/twice") });
-    await using telling = await worker();
+    await using notifying = await worker();
     for (let time = 0; time < 2; time += 1) {
       await own.recover(id, LONG_AGO);
       await own.recovered(id);
@@ -269,6 +270,6 @@ describe("a recovery", () => {
       await hooks.told(await own.test(id), 1, "/twice");
     }
     assert.equal(hooks.ids("/twice").filter((each) => each === event).length, 1);
-    assertQuiet(telling);
+    assertNoErrors(notifying);
   });
 });

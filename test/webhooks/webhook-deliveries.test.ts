@@ -1,4 +1,4 @@
-/** The list of an endpoint's deliveries: order, pages, the filter, and the bounded look through very many. */
+/** The list of deliveries of an endpoint: order, pages, the filter, and the bounded search through very many deliveries. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientOf } from "../support/client.ts";
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** An endpoint with deliveries; the n-th newest has the status that is said of n, in SQL. */
+/** Creates an endpoint with deliveries. `status` is an SQL expression of n for the n-th newest delivery. */
 async function withDeliveries(count: number, status: string): Promise<string> {
   const { id } = await endpoints.create();
   await godwit.rows(
@@ -40,18 +40,18 @@ async function listAll(id: string, query: Query): Promise<{ all: Json[]; sizes: 
   assert.deepEqual(
     ids,
     [...new Set(ids)].toSorted((a, b) => (a < b ? 1 : -1)),
-    "newest first, none twice",
+    "newest first, without duplicates",
   );
   return { all, sizes: pages.map(({ data }) => data.length) };
 }
 
-test("is empty before the first try", async () => {
+test("the list of deliveries is empty before the first attempt", async () => {
   const { id } = await endpoints.create();
   await endpoints.test(id);
   assert.deepEqual(await endpoints.deliveries(id), { data: [], has_more: false, next_cursor: null });
 });
 
-describe("of a few", () => {
+describe("a list of a few deliveries", () => {
   let id: string;
   before(async () => {
     await withDeliveries(3, "'failed'");
@@ -64,7 +64,7 @@ describe("of a few", () => {
     ["59", [59, 1]],
     ["100", [60]],
   ] as const) {
-    test(`has pages of ${limit}, without gaps, and only of that endpoint`, async () => {
+    test(`has pages of ${limit} without gaps, with deliveries of only that endpoint`, async () => {
       const found = await listAll(id, { limit });
       assert.deepEqual(found.sizes, sizes);
       assert.ok(found.all.every((delivery) => delivery["endpoint_id"] === id));
@@ -72,7 +72,7 @@ describe("of a few", () => {
   }
 
   for (const status of ["pending", "succeeded", "failed"]) {
-    test(`?status=${status} has those alone, in one page or several`, async () => {
+    test(`with ?status=${status} contains only those, on one page or several`, async () => {
       const { all, sizes } = await listAll(id, { status, limit: "7" });
       assert.deepEqual(sizes, [7, 7, 6]);
       assert.ok(all.every((delivery) => delivery["status"] === status));
@@ -80,13 +80,13 @@ describe("of a few", () => {
     });
   }
 
-  test("has whole records, as reading one gives", async () => {
+  test("contains the same records as GET of one delivery", async () => {
     const [first = {}] = (await endpoints.deliveries(id, { limit: "1" })).data;
     assert.deepEqual((await endpoints.request("GET", `/${id}/deliveries/${String(first["id"])}`)).json, first);
   });
 
   for (const query of ["status=lost", "status=", "limit=0", "cursor=abc", "event_id=x"]) {
-    test(`?${query} is a 400 that names it`, async () => {
+    test(`with ?${query} is a 400 that names the parameter`, async () => {
       const reply = await endpoints.request("GET", `/${id}/deliveries?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(new Set(faultsOf(reply).map(({ parameter }) => parameter)), new Set([query.split("=")[0]]));
@@ -94,7 +94,7 @@ describe("of a few", () => {
   }
 });
 
-test("of very many finds the few of a rare status, by short pages with a cursor", async () => {
+test("a list of very many deliveries finds the few with a rare status on short pages", async () => {
   const id = await withDeliveries(12_000, "case when n in (1, 4999, 5000, 5001, 7777, 10001, 12000) then 'failed' else 'succeeded' end");
   assert.deepEqual((await listAll(id, { status: "failed", limit: "100" })).sizes, [3, 2, 2]);
   assert.equal((await listAll(id, { status: "failed", limit: "2" })).all.length, 7);

@@ -1,4 +1,4 @@
-/** What may not be said of an endpoint: faults of the request, each with its place, and URLs that this service may not call. */
+/** Invalid input for endpoints: faults of the request with their positions, and URLs that the service may not call. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { clientOf } from "../support/client.ts";
@@ -17,43 +17,43 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-describe("a bad request", () => {
+describe("an invalid request", () => {
   const url = URL_TEXT;
-  /** Each rule, by a body that breaks it: of a new endpoint and of a change alike. */
+  /** One invalid body for each rule that applies to both a new endpoint and an edit. */
   const BOTH: readonly (readonly [what: string, body: unknown, faults: Record<string, string>])[] = [
     ["a url of another type", { url: 5 }, { "/url": "invalid_type" }],
     ["an empty url", { url: "" }, { "/url": "too_short" }],
     ["a url of 2,049 characters", { url: url.padEnd(2_049, "x") }, { "/url": "too_long" }],
     ["a url without a scheme", { url: "example.com/hook" }, { "/url": "invalid_format" }],
-    ["a path", { url: "/hook" }, { "/url": "invalid_format" }],
-    ["a scheme alone", { url: "https://" }, { "/url": "invalid_format" }],
-    ["a host that is none", { url: "https://exa mple.com/" }, { "/url": "invalid_format" }],
-    ["a number that is no address", { url: "https://1.2.3.4.5/" }, { "/url": "invalid_format" }],
-    ["a port that is none", { url: "https://example.com:99999/" }, { "/url": "invalid_format" }],
+    ["only a path", { url: "/hook" }, { "/url": "invalid_format" }],
+    ["only a scheme", { url: "https://" }, { "/url": "invalid_format" }],
+    ["an invalid host", { url: "https://exa mple.com/" }, { "/url": "invalid_format" }],
+    ["a number that is not an address", { url: "https://1.2.3.4.5/" }, { "/url": "invalid_format" }],
+    ["an invalid port", { url: "https://example.com:99999/" }, { "/url": "invalid_format" }],
     ["a space in the path", { url: "https://example.com/a b" }, { "/url": "invalid_format" }],
-    ["a space before", { url: ` ${url}` }, { "/url": "invalid_format" }],
-    ["a line break after", { url: `${url}\n` }, { "/url": "invalid_format" }],
+    ["a leading space", { url: ` ${url}` }, { "/url": "invalid_format" }],
+    ["a trailing line break", { url: `${url}\n` }, { "/url": "invalid_format" }],
     ["an invisible character", { url: `${url}\u007f` }, { "/url": "invalid_format" }],
-    ["a NUL", { url: `${url}\0` }, { "/url": "invalid_character" }],
-    ["half a character", { url: `${url}\ud800` }, { "/url": "invalid_character" }],
+    ["a NUL character", { url: `${url}\0` }, { "/url": "invalid_character" }],
+    ["an unpaired surrogate", { url: `${url}\ud800` }, { "/url": "invalid_character" }],
     ["ftp", { url: "ftp://example.com/hook" }, { "/url": "invalid_format" }],
-    ["a script", { url: "javascript:alert(1)" }, { "/url": "invalid_format" }],
-    ["a file", { url: "file:///etc/passwd" }, { "/url": "invalid_format" }],
+    ["a javascript scheme", { url: "javascript:alert(1)" }, { "/url": "invalid_format" }],
+    ["a file scheme", { url: "file:///etc/passwd" }, { "/url": "invalid_format" }],
     ["a user name", { url: "https://user@example.com/hook" }, { "/url": "invalid_format" }],
     ["a password", { url: "https://user:secret@example.com/hook" }, { "/url": "invalid_format" }],
     ["a fragment", { url: `${url}#part` }, { "/url": "invalid_format" }],
     ["a description of another type", { url, description: ["x"] }, { "/description": "invalid_type" }],
     ["a description of 257 characters", { url, description: "🐦".repeat(257) }, { "/description": "too_long" }],
-    ["types that are one", { url, event_types: "message.*" }, { "/event_types": "invalid_type" }],
+    ["types that are not a list", { url, event_types: "message.*" }, { "/event_types": "invalid_type" }],
     ["no types", { url, event_types: [] }, { "/event_types": "too_few" }],
     ["fifty-one types", { url, event_types: Array.from({ length: 51 }, () => "*") }, { "/event_types": "too_many" }],
     ["a type of another type", { url, event_types: ["*", null] }, { "/event_types/1": "invalid_type" }],
     [
-      "types that nobody knows, each by its place",
+      "unknown types, each with its position",
       { url, event_types: ["message.sent", "message.lost", "*", "Message.sent", "message", "", "carrier.*"] },
       Object.fromEntries([1, 3, 4, 5, 6].map((index) => [`/event_types/${index}`, "unknown_value"])),
     ],
-    ["a secret of one's own", { url, secret: "whsec_x" }, { "/secret": "unknown_field" }],
+    ["a secret of the client", { url, secret: "whsec_x" }, { "/secret": "unknown_field" }],
     ["an unknown field", { url, "a/b": 1 }, { "/a~1b": "unknown_field" }],
     [
       "several faults at once",
@@ -66,7 +66,7 @@ describe("a bad request", () => {
       },
     ],
     ["a list", [], { "": "invalid_type" }],
-    ["no JSON", "{", { "": "invalid_json" }],
+    ["a body that is not JSON", "{", { "": "invalid_json" }],
   ];
   const CREATE: typeof BOTH = [
     ["no url", {}, { "/url": "required" }],
@@ -74,16 +74,16 @@ describe("a bad request", () => {
     ["a status", { url, status: "disabled" }, { "/status": "unknown_field" }],
   ];
   const EDIT: typeof BOTH = [
-    ["a status that is none", { status: "paused" }, { "/status": "invalid_value" }],
+    ["an unknown status", { status: "paused" }, { "/status": "invalid_value" }],
     ["a status of another type", { status: true }, { "/status": "invalid_type" }],
-    ["a reason", { disabled_reason: "gone" }, { "/disabled_reason": "unknown_field" }],
+    ["a disabled reason", { disabled_reason: "gone" }, { "/disabled_reason": "unknown_field" }],
   ];
   const RECOVER: typeof BOTH = [
-    ["no moment", {}, { "/since": "required" }],
-    ["null for the moment", { since: null }, { "/since": "invalid_type" }],
-    ["a day", { since: "2026-01-31" }, { "/since": "invalid_format" }],
-    ["a moment without a zone", { since: "2026-01-31T09:00:00" }, { "/since": "invalid_format" }],
-    ["an end", { since: "2026-01-31T09:00:00Z", until: "2026-01-31T09:00:00Z" }, { "/until": "unknown_field" }],
+    ["no time", {}, { "/since": "required" }],
+    ["null for the time", { since: null }, { "/since": "invalid_type" }],
+    ["a date", { since: "2026-01-31" }, { "/since": "invalid_format" }],
+    ["a time without an offset", { since: "2026-01-31T09:00:00" }, { "/since": "invalid_format" }],
+    ["an end of the recovery", { since: "2026-01-31T09:00:00Z", until: "2026-01-31T09:00:00Z" }, { "/until": "unknown_field" }],
   ];
 
   let id: string;
@@ -92,7 +92,7 @@ describe("a bad request", () => {
   });
 
   const refuse = (method: string, path: () => string, [what, body, faults]: (typeof BOTH)[number]): void => {
-    test(`${method} with ${what} is a 400 with its place`, async () => {
+    test(`${method} with ${what} is a 400 with the position`, async () => {
       const reply = await endpoints.request(method, path(), { body });
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(Object.fromEntries(faultsOf(reply).map(({ pointer = "?", code }) => [pointer, code])), faults);
@@ -103,7 +103,7 @@ describe("a bad request", () => {
   for (const row of [...BOTH, ...EDIT]) refuse("PATCH", () => `/${id}`, row);
   for (const row of RECOVER) refuse("POST", () => `/${id}/recover`, row);
 
-  test("none of them made an endpoint or changed the one", async () => {
+  test("creates no endpoint and changes none", async () => {
     const own = clientOf(godwit, await godwit.key({ account: "refused" })).endpoints;
     await own.request("POST", "", { body: { url: "ftp://x" } });
     assert.deepEqual((await own.list()).data, []);
@@ -121,12 +121,12 @@ describe("a URL that may not be called", () => {
   });
   after(() => allowing.stop());
 
-  /** And whether it is refused as it is, and where 10.1.0.0/16 and fd00::/8 are allowed. */
+  /** Each URL, whether it is refused by default, and whether it is refused where 10.1.0.0/16 and fd00::/8 are allowed. */
   const ROWS: readonly (readonly [url: string, isRefused: boolean, isRefusedThere: boolean])[] = [
     ["https://example.com/hook", false, false],
     ["https://93.184.216.34/hook", false, false],
     ["https://[2606:4700::1111]/hook", false, false],
-    // By its name; where that leads is seen when it is called.
+    // A name is accepted; its address is checked when it is called.
     ["https://localhost/hook", false, false],
     ["http://example.com/hook", true, false],
     ["http://93.184.216.34/hook", true, true],
@@ -146,7 +146,7 @@ describe("a URL that may not be called", () => {
     ["https://172.16.0.1/hook", true, true],
     ["https://[fe80::1]/hook", true, true],
   ];
-  const assertAnswer = (reply: Reply, status: number, isRefused: boolean): void => {
+  const assertResult = (reply: Reply, status: number, isRefused: boolean): void => {
     if (!isRefused) return assert.equal(reply.status, status, reply.text);
     assertProblem(reply, "endpoint_url_refused");
     assert.deepEqual(
@@ -155,17 +155,17 @@ describe("a URL that may not be called", () => {
     );
   };
   for (const [url, isRefused, isRefusedThere] of ROWS) {
-    test(`${url} is ${isRefused ? "refused" : "taken"}, and where some are allowed ${isRefusedThere ? "refused" : "taken"}`, async () => {
+    test(`${url} is ${isRefused ? "refused" : "accepted"}, and with some addresses allowed ${isRefusedThere ? "refused" : "accepted"}`, async () => {
       const { id } = await endpoints.create();
       for (const [client, refused] of [
         [endpoints, isRefused],
         [allowed, isRefusedThere],
       ] as const) {
-        assertAnswer(await client.request("POST", "", { body: { url } }), 201, refused);
-        assertAnswer(await client.request("PATCH", `/${String(id)}`, { body: { url } }), 200, refused);
+        assertResult(await client.request("POST", "", { body: { url } }), 201, refused);
+        assertResult(await client.request("PATCH", `/${String(id)}`, { body: { url } }), 200, refused);
       }
       assert.equal((await endpoints.read(id))["url"], isRefused && isRefusedThere ? URL_TEXT : url);
-      // What was not asked to change is not looked at again.
+      // A URL that is not edited is not checked again.
       await endpoints.edit(id, { description: "another" });
       for (const each of (await endpoints.list({ limit: "100" })).data) await endpoints.remove(each["id"]);
     });

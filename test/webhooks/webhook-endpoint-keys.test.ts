@@ -1,4 +1,4 @@
-/** Idempotency of what is done to endpoints: each key has one effect and one answer, with the secret that it showed. */
+/** Idempotency of the operations on endpoints: each key has one effect and one response, including the secret in it. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -23,10 +23,10 @@ before(async () => {
 });
 after(() => Promise.all([godwit.stop(), other.stop()]));
 
-type Place = { id: string; delivery: string };
+type Target = { id: string; delivery: string };
 
-/** An endpoint that was told of an event, in vain. */
-async function place(): Promise<Place> {
+/** Creates an endpoint with a failed delivery. */
+async function target(): Promise<Target> {
   const id = String((await endpoints.create())["id"]);
   const event = rowId(await endpoints.test(id));
   await godwit.rows("delete from webhook_queue where endpoint_id = $1", [rowId(id)]);
@@ -40,15 +40,15 @@ async function place(): Promise<Place> {
 
 type Row = {
   method: string;
-  path: (place: Place) => string;
+  path: (target: Target) => string;
   status: number;
   body?: object;
   another?: object;
-  /** What a second execution would change. */
-  trace: (place: Place, answer: Reply) => Promise<unknown>;
+  /** Reads the state that a second execution would change. */
+  trace: (target: Target, answer: Reply) => Promise<unknown>;
 };
 
-const sealedSecret = async ({ id }: Place): Promise<unknown> =>
+const sealedSecret = async ({ id }: Target): Promise<unknown> =>
   (await godwit.rows("select secret, previous_secret, updated_at from webhook_endpoints where id = $1", [rowId(id)]))[0];
 const ROWS: Readonly<Record<string, Row>> = {
   create: {
@@ -87,8 +87,8 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 for (const [what, { method, path, status, body, another, trace }] of Object.entries(ROWS)) {
   describe(what, () => {
-    test("is done once for a key; a repetition gets the same bytes, on every node", async () => {
-      const at = await place();
+    test("executes once for a key, and a repeated request gets the same bytes on every node", async () => {
+      const at = await target();
       const options = { body, idempotencyKey: randomUUID() };
       const first = await endpoints.request(method, path(at), options);
       assert.equal(first.status, status, first.text);
@@ -99,16 +99,16 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
       assert.deepEqual(await trace(at, first), left);
     });
 
-    test("is done each time without a key, and with another one", async () => {
-      const at = await place();
+    test("executes each time without a key and with another key", async () => {
+      const at = await target();
       for (const idempotencyKey of [{}, {}, { idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }]) {
         const reply = await endpoints.request(method, path(at), { body, ...idempotencyKey });
         assert.deepEqual([reply.status, isReplay(reply)], [status, false], reply.text);
       }
     });
 
-    test("a key that was used for something else is refused, and does nothing", async () => {
-      const at = await place();
+    test("refuses a key that was used for another request, and does nothing", async () => {
+      const at = await target();
       const idempotencyKey = randomUUID();
       await endpoints.request(method, path(at), { body, idempotencyKey });
       if (another !== undefined) assertReused(await endpoints.request(method, path(at), { body: another, idempotencyKey }));
@@ -116,8 +116,8 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
       assert.ok((await endpoints.list({ limit: "100" })).data.every(({ url }) => url !== "https://example.org/reused"));
     });
 
-    test("while the first request runs, others with its key are conflicts, on every node", async () => {
-      const at = await place();
+    test("refuses concurrent requests with the key of a running one as conflicts, on every node", async () => {
+      const at = await target();
       const options = { body, idempotencyKey: randomUUID() };
       await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
       const first = endpoints.request(method, path(at), options);
@@ -129,8 +129,8 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
       assertReplayOf(await first, await endpoints.request(method, path(at), options));
     });
 
-    test("of thirty at once with one key, over two nodes, one is done", async () => {
-      const at = await place();
+    test("executes one of thirty concurrent requests with one key on two nodes", async () => {
+      const at = await target();
       const options = { body, idempotencyKey: randomUUID() };
       const nodes = [endpoints, clientOf(other, key).endpoints];
       const replies = await Promise.all(
@@ -143,7 +143,7 @@ for (const [what, { method, path, status, body, another, trace }] of Object.entr
   });
 }
 
-test("a key that showed a secret shows nothing to another kind of request, nor to another environment", async () => {
+test("the key of a response with a secret reveals nothing to another operation or another environment", async () => {
   const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
   const { json } = await endpoints.request("POST", "", options);
   const message = await godwit.send(key, {}, { idempotencyKey: options.idempotencyKey });
@@ -154,11 +154,11 @@ test("a key that showed a secret shows nothing to another kind of request, nor t
   assert.notEqual(elsewhere.json["secret"], json["secret"]);
 });
 
-describe("what is not done", () => {
-  const NOBODY: Place = { id: "whe_01k9zs3v8mf4tb2xg1qj6n0d5c", delivery: "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c" };
+describe("the idempotency key", () => {
+  const UNKNOWN: Target = { id: "whe_01k9zs3v8mf4tb2xg1qj6n0d5c", delivery: "dlv_01k9zs3v8mf4tb2xg1qj6n0d5c" };
 
-  test("a refused URL stays refused under its key, and another key may try another", async () => {
-    const { id } = await place();
+  test("replays the refusal of a URL, and cannot be used for another URL", async () => {
+    const { id } = await target();
     for (const [method, path] of [
       ["POST", ""],
       ["PATCH", `/${id}`],
@@ -172,9 +172,9 @@ describe("what is not done", () => {
   });
 
   for (const what of ["test", "retry", "recover"]) {
-    test(`a ${what} that was refused because the endpoint is disabled stays so under its key, after it is enabled`, async () => {
+    test(`replays the refusal of a ${what} of a disabled endpoint after the endpoint is enabled`, async () => {
       const { method, path, body, status } = ROWS[what] as Row;
-      const at = await place();
+      const at = await target();
       await endpoints.edit(at.id, { status: "disabled" });
       const options = { body, idempotencyKey: randomUUID() };
       const first = await endpoints.request(method, path(at), options);
@@ -187,10 +187,10 @@ describe("what is not done", () => {
   }
 
   for (const [what, { method, path, body }] of Object.entries(ROWS).filter(([name]) => name !== "create")) {
-    test(`a ${what} of what is not there leaves its key unused`, async () => {
+    test(`stays unused after a ${what} of an unknown endpoint`, async () => {
       const idempotencyKey = randomUUID();
       for (let time = 0; time < 2; time += 1) {
-        const reply = await endpoints.request(method, path(NOBODY), { body, idempotencyKey });
+        const reply = await endpoints.request(method, path(UNKNOWN), { body, idempotencyKey });
         assertProblem(reply, "not_found");
         assert.equal(isReplay(reply), false);
       }
@@ -199,21 +199,21 @@ describe("what is not done", () => {
     });
   }
 
-  test("a bad request leaves its key unused", async () => {
+  test("stays unused after an invalid request", async () => {
     const idempotencyKey = randomUUID();
     assertProblem(await endpoints.request("POST", "", { body: { url: "ftp://x" }, idempotencyKey }), "invalid_request_payload");
     assert.equal((await endpoints.request("POST", "", { body: { url: URL_TEXT }, idempotencyKey })).status, 201);
   });
 
-  test("a delete takes no notice of a key", async () => {
-    const { id } = await place();
+  test("is ignored by a delete", async () => {
+    const { id } = await target();
     const options = { idempotencyKey: randomUUID() };
     assert.equal((await endpoints.request("DELETE", `/${id}`, options)).status, 200);
     assertProblem(await endpoints.request("DELETE", `/${id}`, options), "not_found");
     assert.equal(await isStored(godwit, options.idempotencyKey), false);
   });
 
-  test("an answer outlives its endpoint", async () => {
+  test("replays the response after its endpoint was deleted", async () => {
     const options = { body: { url: URL_TEXT }, idempotencyKey: randomUUID() };
     const first = await endpoints.request("POST", "", options);
     await endpoints.remove(first.json["id"]);

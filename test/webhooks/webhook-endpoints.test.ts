@@ -1,4 +1,4 @@
-/** Endpoints through the door: what may be said of one, what becomes of it, and who may see it. */
+/** The API of endpoints: input, life cycle and access. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { SCOPES, type Scope } from "../../src/access/scope.ts";
@@ -24,11 +24,11 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-const alone = async (account: string, environment: Environment = "test"): Promise<EndpointClient> =>
+const newClient = async (account: string, environment: Environment = "test"): Promise<EndpointClient> =>
   (await clientOfAccount(godwit, account, { environment })).endpoints;
 
 describe("create", () => {
-  test("answers 201 with the place, the whole record and a secret of Standard Webhooks", async () => {
+  test("returns 201 with the location, the whole record and a Standard Webhooks secret", async () => {
     const body = { url: `${URL_TEXT}?a=1`, description: "Läden", event_types: ["message.sent", "endpoint.*"] };
     const reply = await endpoints.request("POST", "", { body });
     assert.equal(reply.status, 201, reply.text);
@@ -55,15 +55,15 @@ describe("create", () => {
   for (const [what, fields] of Object.entries({
     absent: {},
     null: { description: null, event_types: null },
-    "an empty description": { description: "" },
+    empty: { description: "" },
   })) {
-    test(`what is ${what} is no description, and all events`, async () => {
+    test(`with ${what} optional fields has no description and receives all events`, async () => {
       const { description, event_types: types } = await endpoints.create(fields);
       assert.deepEqual([description, types], [null, ["*"]]);
     });
   }
 
-  test("the secret is shown this once, and each endpoint has another", async () => {
+  test("shows the secret only once, and each endpoint has its own", async () => {
     const [first, second] = [await endpoints.create(), await endpoints.create()];
     assert.notEqual(first["secret"], second["secret"]);
     const { secret, ...record } = first;
@@ -73,7 +73,7 @@ describe("create", () => {
     assert.ok(!JSON.stringify(await endpoints.edit(first["id"], { description: "x" })).includes("whsec_"));
   });
 
-  test("every type and kind can be asked for, fifty at most, and lengths are counted in characters", async () => {
+  test("accepts every event type and wildcard, up to fifty, and counts lengths in characters", async () => {
     const all = ["*", "message.*", "endpoint.*", "webhook.*", ...EVENT_TYPES];
     assert.deepEqual((await endpoints.create({ event_types: all }))["event_types"], all);
     const fifty = Array.from({ length: 50 }, () => "message.sent");
@@ -82,8 +82,8 @@ describe("create", () => {
 });
 
 describe("list", () => {
-  test("has whole records, newest first, in pages without gaps or repeats", async () => {
-    const own = await alone("lists");
+  test("contains whole records, newest first, in pages without gaps or duplicates", async () => {
+    const own = await newClient("lists");
     assert.deepEqual(await own.list(), { data: [], has_more: false, next_cursor: null });
     const newestFirst: Json[] = [];
     for (let index = 0; index < 7; index += 1) newestFirst.unshift(await own.read((await own.create())["id"]));
@@ -95,7 +95,7 @@ describe("list", () => {
   });
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=enabled"]) {
-    test(`?${query} is a 400 that names it`, async () => {
+    test(`with ?${query} is a 400 that names the parameter`, async () => {
       const reply = await endpoints.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
@@ -106,7 +106,7 @@ describe("list", () => {
   }
 });
 
-describe("change", () => {
+describe("edit", () => {
   const FIRST = { url: URL_TEXT, description: "before", event_types: ["message.*"] };
   const ROWS: readonly (readonly [what: string, body: object, after: object])[] = [
     ["the url", { url: "https://example.org/other" }, { url: "https://example.org/other" }],
@@ -114,13 +114,13 @@ describe("change", () => {
     ["an empty description, which clears it", { description: "" }, { description: null }],
     ["the types", { event_types: ["message.sent", "webhook.test"] }, { event_types: ["message.sent", "webhook.test"] }],
     ["the status", { status: "disabled" }, { status: "disabled", disabled_reason: "requested" }],
-    ["the status to what it is", { status: "enabled" }, {}],
+    ["the status to the same value", { status: "enabled" }, {}],
     ["nothing", {}, {}],
     ["null, which means absent", { url: null, description: null, event_types: null, status: null }, {}],
     ["several at once", { url: URL_TEXT, description: "both", event_types: ["*"] }, { description: "both", event_types: ["*"] }],
   ];
   for (const [what, body, changes] of ROWS) {
-    test(`of ${what} changes that and nothing else`, async () => {
+    test(`of ${what} changes only the given fields`, async () => {
       const { secret: _, updated_at: madeAt, ...record } = await endpoints.create(FIRST);
       const { updated_at: changedAt, ...changed } = await endpoints.edit(record["id"], body);
       assert.deepEqual(changed, { ...record, ...changes });
@@ -129,7 +129,7 @@ describe("change", () => {
     });
   }
 
-  test("enabled again, an endpoint has no reason to be disabled and has not failed", async () => {
+  test("to enabled clears the reason and the failures of a disabled endpoint", async () => {
     const { id } = await endpoints.create();
     await godwit.rows("update webhook_endpoints set failing_since = '2026-01-02T03:04:05.678Z' where id = $1", [rowId(id)]);
     assert.equal((await endpoints.read(id))["failing_since"], "2026-01-02T03:04:05.678Z");
@@ -140,7 +140,7 @@ describe("change", () => {
   });
 
   for (const reason of ["gone", "failing"]) {
-    test(`one that is disabled because it is ${reason} says so until it is enabled`, async () => {
+    test(`keeps the reason ${reason} of a disabled endpoint until it is enabled`, async () => {
       const { id } = await endpoints.create();
       await godwit.rows("update webhook_endpoints set status = 'disabled', disabled_reason = $2 where id = $1", [rowId(id), reason]);
       assert.equal((await endpoints.edit(id, { status: "disabled" }))["disabled_reason"], reason);
@@ -148,18 +148,18 @@ describe("change", () => {
     });
   }
 
-  test("a disabled endpoint is told nothing, and recovers nothing", async () => {
-    const own = await alone("disabled");
-    const [{ id: silent }, { id: told }] = [await own.create(), await own.create()];
+  test("to disabled stops new deliveries and the recovery", async () => {
+    const own = await newClient("disabled");
+    const [{ id: silent }, { id: enabled }] = [await own.create(), await own.create()];
     await own.recover(silent, "2020-01-01T00:00:00Z");
     assert.equal((await own.edit(silent, { status: "disabled" }))["recovery"], null);
     await godwit.send(await godwit.key({ account: "disabled" }));
-    assert.deepEqual([await waitingFor(godwit, silent), await waitingFor(godwit, told)], [0, 1]);
+    assert.deepEqual([await waitingFor(godwit, silent), await waitingFor(godwit, enabled)], [0, 1]);
   });
 });
 
 describe("delete", () => {
-  test("takes the endpoint away for good, with what is known of its deliveries", async () => {
+  test("removes the endpoint and its deliveries permanently", async () => {
     const { id } = await endpoints.create();
     assert.deepEqual(await endpoints.remove(id), { id, object: "webhook_endpoint", deleted: true });
     for (const [method, path] of [
@@ -174,8 +174,8 @@ describe("delete", () => {
   });
 });
 
-test("an environment may have so many endpoints and no more, whoever asks at the same time", async () => {
-  const own = await alone("very many");
+test("an environment cannot exceed its limit of endpoints, even with concurrent requests", async () => {
+  const own = await newClient("very many");
   const { id } = await own.create();
   await godwit.rows(
     `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, updated_at)
@@ -184,7 +184,7 @@ test("an environment may have so many endpoints and no more, whoever asks at the
       where id = $1`,
     [rowId(id)],
   );
-  // They have counted what there is, and cannot add to it yet.
+  // All requests have counted the endpoints and wait to insert.
   await using lock = await lockTable(godwit.databaseUrl, "webhook_endpoints");
   const asked = Array.from({ length: 6 }, () => own.request("POST", "", { body: { url: URL_TEXT } }));
   await lock.waiting(6);
@@ -193,14 +193,14 @@ test("an environment may have so many endpoints and no more, whoever asks at the
   const refused = storm.filter(({ status }) => status !== 201);
   assert.equal(refused.length, 5);
   for (const reply of refused) assertProblem(reply, "too_many_endpoints");
-  await (await alone("very many", "live")).create();
+  await (await newClient("very many", "live")).create();
   await endpoints.create();
   await own.remove(id);
   await own.create();
   assertProblem(await own.request("POST", "", { body: { url: URL_TEXT } }), "too_many_endpoints");
 });
 
-/** Every operation, on an endpoint and a delivery of it. */
+/** Every operation on an endpoint and one of its deliveries. */
 const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope, body?: object])[] = [
   ["GET", "", "webhooks:read"],
   ["GET", "/{id}", "webhooks:read"],
@@ -215,7 +215,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope
   ["DELETE", "/{id}", "webhooks:write"],
 ];
 
-describe("who may", () => {
+describe("access", () => {
   let endpoint: Json;
   let delivery: string;
   let strangers: EndpointClient[];
@@ -228,13 +228,13 @@ describe("who may", () => {
       [rowId(endpoint["id"]), event],
     );
     delivery = String((await endpoints.deliveries(endpoint["id"])).data[0]?.["id"]);
-    strangers = [await alone("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).endpoints];
+    strangers = [await newClient("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).endpoints];
     await godwit.unlimited();
   });
   const at = (path: string, id: unknown = endpoint["id"]): string => path.replace("{id}", String(id)).replace("{delivery}", delivery);
 
   for (const [method, path, scope, body] of OPERATIONS) {
-    test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
+    test(`${method} ${path} requires exactly the scope ${scope}`, async () => {
       const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
       const reply = await clientOf(godwit, others).endpoints.request(method, at(path), { body });
       assertProblem(reply, "forbidden_insufficient_scope");
@@ -245,10 +245,10 @@ describe("who may", () => {
     });
 
     if (!path.includes("{id}")) continue;
-    test(`${method} ${path} finds nothing of another account or environment`, async () => {
+    test(`${method} ${path} finds no endpoint of another account or environment`, async () => {
       for (const stranger of strangers) assertProblem(await stranger.request(method, at(path), { body }), "not_found");
     });
-    test(`${method} ${path} finds nothing by an id that is none`, async () => {
+    test(`${method} ${path} finds no endpoint with an invalid id`, async () => {
       const suffix = String(endpoint["id"]).slice(4);
       for (const id of ["whe_", "whe_x", `evt_${suffix}`, suffix, `whe_${suffix.toUpperCase()}`, `whe_${suffix}0`])
         assertProblem(await endpoints.request(method, at(path, id), { body }), "not_found");
@@ -264,7 +264,7 @@ describe("who may", () => {
     });
   }
 
-  test("to strangers the lists are empty, and what they tried changed nothing", async () => {
+  test("of another account or environment shows empty lists, and its requests change nothing", async () => {
     for (const stranger of strangers) assert.deepEqual((await stranger.list()).data, []);
     assert.equal((await endpoints.read(endpoint["id"]))["status"], "enabled");
   });

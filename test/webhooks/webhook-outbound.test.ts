@@ -1,4 +1,4 @@
-/** Calls to receivers of every kind, through real sockets. Which addresses are called at all: webhook-addresses.test.ts. */
+/** Calls to receivers of every kind through real sockets. The checks of addresses are in webhook-addresses.test.ts. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -22,10 +22,10 @@ import {
   type Certificate,
 } from "../support/webhook-receiver.ts";
 
-/** A connection is free again in the next turn of the event loop. */
+/** Waits for the next turn of the event loop, in which a connection can be reused. */
 const nextTurn = (): Promise<void> => new Promise(setImmediate);
 
-describe("an answer is told as it is", () => {
+describe("a response is returned unchanged", () => {
   const ANSWERS: readonly (readonly [raw: string, status: number, text: string, retryAfter?: string])[] = [
     [OK, 200, "ok"],
     ["HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
@@ -46,9 +46,9 @@ describe("an answer is told as it is", () => {
   }
 
   const CUT: readonly (readonly [sentence: string, raw: string, status: number, text: string])[] = [
-    ["one that ends with its connection", "HTTP/1.1 200 OK\r\n\r\nok", 200, "ok"],
-    ["one of which half is missing", "HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\nhalf", 202, "half"],
-    ["one without its last chunk", "HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n", 202, "half"],
+    ["if it ends with its connection", "HTTP/1.1 200 OK\r\n\r\nok", 200, "ok"],
+    ["if half of its body is missing", "HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\nhalf", 202, "half"],
+    ["if its last chunk is missing", "HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n", 202, "half"],
   ];
   for (const [sentence, raw, status, text] of CUT) {
     test(sentence, async () => {
@@ -59,7 +59,7 @@ describe("an answer is told as it is", () => {
   }
 });
 
-test("the request is a POST with path, host, headers and body as given", async () => {
+test("the request is a POST with the given path, host, headers and body", async () => {
   await using receiver = await Receiver.listen(answer(OK));
   await using sender = new Sender();
   await sender.post(receiver.url());
@@ -76,14 +76,14 @@ test("the request is a POST with path, host, headers and body as given", async (
   assert.equal(body, BODY);
 });
 
-test("a name and a password in the URL are not sent", async () => {
+test("a user name and a password in the URL are not sent", async () => {
   await using receiver = await Receiver.listen(answer(OK));
   await using sender = new Sender();
   assertAnswered(await sender.post(receiver.url("user:pass@127.0.0.1")), 200, "ok");
   assert.ok(!/authorization|user|pass/i.test(receiver.heard), receiver.heard);
 });
 
-test("a crowd of connections is no matter", async () => {
+test("fifty concurrent connections cause no warning", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): unknown => warnings.push(warning);
   process.on("warning", onWarning);
@@ -98,7 +98,7 @@ test("a crowd of connections is no matter", async () => {
 });
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`${status} is not followed`, async () => {
+  test(`a redirect with ${status} is not followed`, async () => {
     await using target = await Receiver.listen(answer(OK));
     const location = `HTTP/1.1 ${status} There\r\nlocation: ${target.url().href}\r\ncontent-length: 0\r\n\r\n`;
     await using receiver = await Receiver.listen(answer(location));
@@ -109,34 +109,34 @@ for (const status of [301, 302, 303, 307, 308]) {
   });
 }
 
-describe("no answer in time, or none at all", () => {
+describe("a missing or late response", () => {
   const SLOW_HEADERS = `HTTP/1.1 200 OK\r\n${"x-slow: 1\r\n".repeat(100)}`;
   const ROWS: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
-    ["says nothing", () => undefined, "timeout"],
-    ["drips its headers", onRequest((socket) => drip(socket, SLOW_HEADERS)), "timeout"],
-    ["says again and again that it is at it", onRequest((socket) => drip(socket, "HTTP/1.1 102 Processing\r\n\r\n")), "timeout"],
+    ["sends nothing", () => undefined, "timeout"],
+    ["sends its headers byte by byte", onRequest((socket) => drip(socket, SLOW_HEADERS)), "timeout"],
+    ["sends only 102 Processing, repeatedly", onRequest((socket) => drip(socket, "HTTP/1.1 102 Processing\r\n\r\n")), "timeout"],
     ["resets the connection at once", (socket) => socket.resetAndDestroy(), "connection_failed"],
     ["closes the connection at once", (socket) => socket.end(), "connection_failed"],
     ["resets the connection after the request", onRequest((socket) => socket.resetAndDestroy()), "connection_failed"],
     ["closes the connection after the request", onRequest((socket) => socket.end()), "connection_failed"],
     [
-      "resets the connection among the headers",
+      "resets the connection within the headers",
       onRequest((socket) => socket.write("HTTP/1.1 200 OK\r\nx-half: ", () => setTimeout(() => socket.resetAndDestroy(), 20))),
       "connection_failed",
     ],
-    ["closes the connection among the headers", onRequest((socket) => socket.end("HTTP/1.1 200 OK\r\nx-half: ")), "connection_failed"],
-    ["only announces an answer", onRequest((socket) => socket.end("HTTP/1.1 103 Early Hints\r\n\r\n")), "connection_failed"],
-    ["greets like a mail server", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "invalid_response"],
-    ["talks nonsense", answer("\0\x01\x02 nonsense\r\n\r\n"), "invalid_response"],
-    ["answers with a status that is none", answer("HTTP/1.1 abc OK\r\n\r\n"), "invalid_response"],
-    ["has a header without end", answer(`HTTP/1.1 200 OK\r\nx-long: ${"x".repeat(40_000)}`), "invalid_response"],
-    ["has headers without end", answer(`HTTP/1.1 200 OK\r\n${"x-many: 1\r\n".repeat(5_000)}`), "invalid_response"],
+    ["closes the connection within the headers", onRequest((socket) => socket.end("HTTP/1.1 200 OK\r\nx-half: ")), "connection_failed"],
+    ["sends only 103 Early Hints", onRequest((socket) => socket.end("HTTP/1.1 103 Early Hints\r\n\r\n")), "connection_failed"],
+    ["sends the greeting of a mail server", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "invalid_response"],
+    ["sends bytes that are not HTTP", answer("\0\x01\x02 nonsense\r\n\r\n"), "invalid_response"],
+    ["sends an invalid status", answer("HTTP/1.1 abc OK\r\n\r\n"), "invalid_response"],
+    ["sends an endless header", answer(`HTTP/1.1 200 OK\r\nx-long: ${"x".repeat(40_000)}`), "invalid_response"],
+    ["sends endless headers", answer(`HTTP/1.1 200 OK\r\n${"x-many: 1\r\n".repeat(5_000)}`), "invalid_response"],
     [
-      "wants to speak something else",
+      "switches to another protocol",
       answer("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
       "invalid_response",
     ],
-    ["tells to go on with what it has", answer(`HTTP/1.1 100 Continue\r\n\r\n${OK}`), "invalid_response"],
+    ["sends 100 Continue before the response", answer(`HTTP/1.1 100 Continue\r\n\r\n${OK}`), "invalid_response"],
   ];
   for (const [sentence, behave, failure] of ROWS) {
     test(`a receiver that ${sentence}: ${failure}`, async () => {
@@ -144,14 +144,14 @@ describe("no answer in time, or none at all", () => {
       await using sender = new Sender(failure === "timeout" ? { timeoutMs: 300 } : {});
       const startedAt = performance.now();
       const cause = assertFailed(await sender.post(receiver.url()), failure);
-      assert.notEqual(cause, "", "the operator is told");
-      assert.ok(performance.now() - startedAt < LIMIT_MS, "it does not take longer than it may");
-      assert.equal(receiver.connections, 1, "nobody tries again behind our back");
+      assert.notEqual(cause, "", "the operator gets the cause");
+      assert.ok(performance.now() - startedAt < LIMIT_MS, "the call ends within the limit");
+      assert.equal(receiver.connections, 1, "there is no hidden retry");
       await receiver.isLeft();
     });
   }
 
-  test("nobody at home: connection_failed", async () => {
+  test("a port without a listener: connection_failed", async () => {
     const receiver = await Receiver.listen(() => undefined);
     const url = receiver.url();
     await receiver[Symbol.asyncDispose]();
@@ -168,8 +168,8 @@ describe("no answer in time, or none at all", () => {
   });
 });
 
-describe("a body is bounded", () => {
-  test("one without end is cut, and the connection closed", async () => {
+describe("the response body", () => {
+  test("without an end is cut, and the connection is closed", async () => {
     let written = 0;
     const pour: Behaviour = onRequest((socket) => {
       const more = (): void => {
@@ -184,14 +184,14 @@ describe("a body is bounded", () => {
     await using receiver = await Receiver.listen(pour);
     await using sender = new Sender();
     const startedAt = performance.now();
-    // The 512th byte is half a letter.
+    // The 512th byte is the first half of a character.
     assertAnswered(await sender.post(receiver.url()), 200, `x${"é".repeat(255)}`);
     assert.ok(performance.now() - startedAt < LIMIT_MS);
     await receiver.isLeft();
     assert.ok(written < 20_000_000, `${written} bytes`);
   });
 
-  test("one that drips is left after a second", async () => {
+  test("that arrives slowly is cut after a second", async () => {
     await using receiver = await Receiver.listen(
       onRequest((socket) => {
         socket.write("HTTP/1.1 201 Created\r\n\r\n");
@@ -205,7 +205,7 @@ describe("a body is bounded", () => {
     await receiver.isLeft();
   });
 
-  test("one that never comes does not undo the status", async () => {
+  test("that never arrives does not change the status", async () => {
     await using receiver = await Receiver.listen(answer("HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\n"));
     await using sender = new Sender({ timeoutMs: 300 });
     assertAnswered(await sender.post(receiver.url()), 201, "");
@@ -213,8 +213,8 @@ describe("a body is bounded", () => {
   });
 });
 
-describe("connections", () => {
-  test("one is used again", async () => {
+describe("a connection", () => {
+  test("is reused", async () => {
     await using receiver = await Receiver.listen(answer(OK));
     await using sender = new Sender();
     for (let time = 0; time < 5; time += 1) {
@@ -224,7 +224,7 @@ describe("connections", () => {
     assert.equal(receiver.connections, 1);
   });
 
-  test("one whose answer was cut is not", async () => {
+  test("whose response was cut is not reused", async () => {
     await using receiver = await Receiver.listen(answer(`HTTP/1.1 200 OK\r\ncontent-length: 40000\r\n\r\n${"x".repeat(40_000)}`));
     await using sender = new Sender();
     for (let time = 0; time < 2; time += 1) {
@@ -234,7 +234,7 @@ describe("connections", () => {
     assert.equal(receiver.connections, 2);
   });
 
-  test("an answer that nobody asked for is not taken for the next", async () => {
+  test("with an unrequested second response is not reused", async () => {
     await using receiver = await Receiver.listen(answer(`${OK}HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n`));
     await using sender = new Sender();
     for (let time = 0; time < 3; time += 1) {
@@ -244,44 +244,44 @@ describe("connections", () => {
     assert.equal(receiver.connections, 3);
   });
 
-  test("a call does not wait for another to the same receiver", async () => {
+  test("that is busy does not delay another call to the same receiver", async () => {
     const behave: Behaviour = (socket, number) => (number === 1 ? undefined : answer(OK)(socket, number));
     await using receiver = await Receiver.listen(behave);
     await using sender = new Sender({ timeoutMs: 4_000 });
-    let isOver = false;
-    const slow = sender.post(receiver.url()).finally(() => (isOver = true));
-    await until("the slow call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    let isEnded = false;
+    const slow = sender.post(receiver.url()).finally(() => (isEnded = true));
+    await until("the slow call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
     const quick = await sender.post(receiver.url());
     assertAnswered(quick, 200, "ok");
-    assert.equal(isOver, false);
+    assert.equal(isEnded, false);
     assertFailed(await slow, "timeout");
   });
 });
 
-test("a call whose time ran out before there was a connection is not made", async () => {
+test("a call whose time limit expires before the connection is open sends no request", async () => {
   await using receiver = await Receiver.listen(answer(OK));
   const { promise, resolve } = Promise.withResolvers<string[]>();
   await using sender = new Sender({ resolve: () => promise, timeoutMs: 50 });
   assertFailed(await sender.post(receiver.url("hooks.example.test")), "timeout");
   resolve(["127.0.0.1"]);
-  await until("the connection", () => (receiver.connections === 1 ? true : undefined));
+  await until("the connection is open", () => (receiver.connections === 1 ? true : undefined));
   await receiver.isLeft();
   assert.equal(receiver.heard, "");
 });
 
-describe("a stop", () => {
-  test("ends a call that waits for its answer, and its connection", async () => {
+describe("the stop signal", () => {
+  test("ends a call that waits for its response, and closes the connection", async () => {
     await using receiver = await Receiver.listen(() => undefined);
     await using sender = new Sender({ timeoutMs: 10_000 });
     const stop = new AbortController();
     const call = sender.post(receiver.url(), stop.signal);
-    await until("the call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    await until("the call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
     stop.abort();
     assert.equal(assertFailed(await call, "timeout"), "stopped");
     await receiver.isLeft();
   });
 
-  test("ends a call that is still looked up", async () => {
+  test("ends a call during the lookup", async () => {
     await using sender = new Sender({ timeoutMs: 10_000, resolve: () => new Promise(() => undefined) });
     const stop = new AbortController();
     const call = sender.post("http://hooks.example.test/", stop.signal);
@@ -289,18 +289,18 @@ describe("a stop", () => {
     assertFailed(await call, "timeout");
   });
 
-  test("keeps the status of an answer that has begun", async () => {
+  test("keeps the status of a response that has begun", async () => {
     await using receiver = await Receiver.listen(answer("HTTP/1.1 201 Created\r\ncontent-length: 9\r\n\r\nhalf"));
     await using sender = new Sender({ timeoutMs: 10_000 });
     const stop = new AbortController();
     const call = sender.post(receiver.url(), stop.signal);
-    await until("the call to arrive", () => (receiver.heard.includes(BODY) ? true : undefined));
+    await until("the call arrives", () => (receiver.heard.includes(BODY) ? true : undefined));
     setTimeout(() => stop.abort(), 100);
     assertAnswered(await call, 201, "half");
     await receiver.isLeft();
   });
 
-  test("that came before the call lets nothing out", async () => {
+  test("before a call prevents the connection", async () => {
     await using receiver = await Receiver.listen(answer(OK));
     await using sender = new Sender();
     assert.equal(assertFailed(await sender.post(receiver.url(), AbortSignal.abort()), "timeout"), "stopped");
@@ -308,14 +308,14 @@ describe("a stop", () => {
   });
 });
 
-describe("after the end", () => {
-  test("no connection is left: idle, waiting for an answer, or half open", async () => {
+describe("after close", () => {
+  test("no connection remains: idle, waiting for a response or half open", async () => {
     await using idle = await Receiver.listen(answer(OK));
     await using silent = await Receiver.listen(() => undefined);
     const sender = new Sender({ timeoutMs: 10_000 });
     await sender.post(idle.url());
     const calls = [sender.post(silent.url()), sender.post(silent.url("127.0.0.1", "https"))];
-    await until("both calls to arrive", () => (silent.heard.includes(BODY) && silent.connections === 2 ? true : undefined));
+    await until("both calls arrive", () => (silent.heard.includes(BODY) && silent.connections === 2 ? true : undefined));
     assert.deepEqual([idle.open, silent.open], [1, 2]);
     await sender.outbound.close();
     for (const reply of await Promise.all(calls)) assertFailed(reply, "connection_failed");
@@ -323,7 +323,7 @@ describe("after the end", () => {
     await silent.isLeft();
   });
 
-  test("a call fails, and connects to nobody", async () => {
+  test("a call fails and opens no connection", async () => {
     await using receiver = await Receiver.listen(answer(OK));
     const sender = new Sender();
     await sender.outbound.close();
@@ -360,7 +360,7 @@ describe("TLS", { skip }, () => {
       answer(OK)(socket, number);
     };
 
-  test("a name with a dot at its end is called without it in the handshake, where it must not be", async () => {
+  test("the server name in the handshake has no trailing dot", async () => {
     const names: unknown[] = [];
     await using receiver = await Receiver.listen(namesOf(names), { certificate });
     await using sender = new Sender({ ca, resolve });
@@ -368,7 +368,7 @@ describe("TLS", { skip }, () => {
     assert.deepEqual(names, [NAME]);
   });
 
-  test("a receiver with a certificate for its name is called by that name, on one connection", async () => {
+  test("a receiver with a certificate for its name is called by that name on one connection", async () => {
     const names: unknown[] = [];
     await using receiver = await Receiver.listen(namesOf(names), { certificate });
     await using sender = new Sender({ ca, resolve });
@@ -380,13 +380,13 @@ describe("TLS", { skip }, () => {
     assert.ok(receiver.heard.includes(`\r\nhost: ${NAME}:${receiver.port}\r\n`));
   });
 
-  // Twice: what was learned in the first handshake must not help the second.
+  // Each call is made twice: the first handshake must not help the second.
   for (const [sentence, host, isTrusted] of [
-    ["that nobody vouches for", NAME, false],
+    ["of an unknown authority", NAME, false],
     ["for another name", "other.example.test", true],
     ["without the address that is called", "127.0.0.1", true],
   ] as const) {
-    test(`a certificate ${sentence}: tls_failed, and nothing is said`, async () => {
+    test(`a certificate ${sentence}: tls_failed, and no request is sent`, async () => {
       await using receiver = await Receiver.listen(answer(OK), { certificate });
       await using sender = new Sender({ resolve, ...(isTrusted ? { ca } : {}) });
       for (let time = 0; time < 2; time += 1) assertFailed(await sender.post(receiver.url(host, "https")), "tls_failed");
@@ -396,12 +396,12 @@ describe("TLS", { skip }, () => {
   }
 
   const NO_HANDSHAKE: readonly (readonly [sentence: string, behave: Behaviour, failure: Failure])[] = [
-    ["answers in the clear", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), "tls_failed"],
-    ["greets in the clear", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "tls_failed"],
-    ["never answers the handshake", () => undefined, "timeout"],
-    ["drips its handshake", (socket) => drip(socket, "\x16\x03\x03\x3f\xff\x02"), "timeout"],
-    ["closes in the handshake", (socket) => socket.once("data", () => socket.end()), "connection_failed"],
-    ["resets in the handshake", (socket) => socket.once("data", () => socket.resetAndDestroy()), "connection_failed"],
+    ["responds without TLS", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), "tls_failed"],
+    ["sends a greeting without TLS", (socket) => socket.write("220 mail.example.test ESMTP\r\n"), "tls_failed"],
+    ["never responds to the handshake", () => undefined, "timeout"],
+    ["sends its handshake byte by byte", (socket) => drip(socket, "\x16\x03\x03\x3f\xff\x02"), "timeout"],
+    ["closes the connection in the handshake", (socket) => socket.once("data", () => socket.end()), "connection_failed"],
+    ["resets the connection in the handshake", (socket) => socket.once("data", () => socket.resetAndDestroy()), "connection_failed"],
   ];
   for (const [sentence, behave, failure] of NO_HANDSHAKE) {
     test(`a receiver that ${sentence}: ${failure}`, async () => {
@@ -414,14 +414,14 @@ describe("TLS", { skip }, () => {
     });
   }
 
-  test("a handshake that hangs holds up no other call to the same receiver", async () => {
+  test("a handshake that hangs delays no other call to the same receiver", async () => {
     await using behind = await Receiver.listen(answer(OK), { certificate });
     await using receiver = await Receiver.listen((socket, number) => {
       if (number > 1) socket.pipe(connect(behind.port, "127.0.0.1")).pipe(socket);
     });
     await using sender = new Sender({ ca, resolve, timeoutMs: 4_000 });
     const slow = sender.post(receiver.url(NAME, "https"));
-    await until("the first handshake to begin", () => (receiver.heard === "" ? undefined : true));
+    await until("the first handshake begins", () => (receiver.heard === "" ? undefined : true));
     assertAnswered(await sender.post(receiver.url(NAME, "https")), 200, "ok");
     assertFailed(await slow, "timeout");
     assert.equal(receiver.connections, 2);

@@ -1,4 +1,4 @@
-/** What becomes of an event whose endpoint does not take it: tried again by the schedule, given up, or asked for again. */
+/** Failed deliveries of events: retried by the schedule, failed, or retried on request. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AccountId, DeliveryId, EndpointId, EventId } from "../../src/lib/id.ts";
@@ -39,7 +39,7 @@ const ONE_TYPE = ["message.queued"];
 
 let godwit: Godwit;
 let hook: Hook;
-/** What endpoints answer, by their paths; the others are well. */
+/** The responses of endpoints by their paths; the other endpoints respond with 200. */
 const answers = new Map<string, Answer | null>();
 before(async () => {
   [godwit, hook] = await Promise.all([startGodwit(WITH_WEBHOOKS), Hook.listen()]);
@@ -55,21 +55,21 @@ after(async () => {
 
 const answer = ({ path }: Endpoint, how: Answer): unknown => answers.set(path, how);
 
-/** An endpoint of a new customer that answers so. */
+/** Creates an endpoint of a new customer with this response. */
 async function endpointThat(how: Answer, types: readonly string[] = ONE_TYPE): Promise<Endpoint> {
   const endpoint = await (await Customer.of(godwit)).endpoint(hook, types);
   answer(endpoint, how);
   return endpoint;
 }
 
-/** One event, tried once. */
-async function triedOnce(endpoint: Endpoint): Promise<DeliveryRecord> {
+/** Sends one event and waits for its first attempt. */
+async function attemptedOnce(endpoint: Endpoint): Promise<DeliveryRecord> {
   await endpoint.customer.send();
   return endpoint.tried(1);
 }
 
-/** How long after its last try is on record the delivery is tried again, by the queue, of which the record tells the same. */
-async function waitOf(endpoint: Endpoint, { attempts, next_attempt_at: next, updated_at: updated }: DeliveryRecord): Promise<number> {
+/** Returns the time from the last attempt to the due time in the queue, and asserts that the record has the same due time. */
+async function waitMsOf(endpoint: Endpoint, { attempts, next_attempt_at: next, updated_at: updated }: DeliveryRecord): Promise<number> {
   const [row, ...more] = await endpoint.queue();
   assert.ok(row !== undefined);
   assert.deepEqual(more, []);
@@ -83,13 +83,13 @@ function assertAbout(waitMs: number, wantedMs: number): void {
   assert.ok(waitMs >= 0.8 * wantedMs - 10 && waitMs <= 1.2 * wantedMs + 10, `${waitMs} ms, for ${wantedMs} ms`);
 }
 
-describe("a delivery that fails", () => {
-  test("is tried by the schedule, a fifth more or less, and after twelve tries it is failed", async () => {
+describe("a failed delivery", () => {
+  test("is retried by the schedule with 20% jitter, and has the status failed after twelve attempts", async () => {
     const endpoint = await endpointThat({ status: 500, body: "no room" });
-    let delivery = await triedOnce(endpoint);
+    let delivery = await attemptedOnce(endpoint);
     for (const [index, delay] of DELAYS_MS.entries()) {
       assert.equal(delivery.status, "pending");
-      assertAbout(await waitOf(endpoint, delivery), delay);
+      assertAbout(await waitMsOf(endpoint, delivery), delay);
       await endpoint.makeDue();
       delivery = await endpoint.tried(index + 2);
     }
@@ -101,16 +101,16 @@ describe("a delivery that fails", () => {
     }
     assert.deepEqual(await endpoint.queue(), []);
     assert.equal(endpoint.calls.length, 12);
-    assert.equal((await endpoint.record())["status"], "enabled", "one failed delivery does not disable it");
+    assert.equal((await endpoint.record())["status"], "enabled", "one failed delivery does not disable the endpoint");
   });
 
-  test("has the same id and body on every try, and a time and signature of its own", async () => {
+  test("has the same id and body in every attempt, and a new timestamp and signature", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     const [first] = endpoint.calls;
     assert.ok(first !== undefined);
     const second = Number(first.headers["webhook-timestamp"]) + 1;
-    await until("the next second", () => (Date.now() >= second * 1_000 ? true : undefined));
+    await until("the next second begins", () => (Date.now() >= second * 1_000 ? true : undefined));
     answer(endpoint, OK);
     await endpoint.makeDue();
     const { status } = await endpoint.tried(2);
@@ -125,12 +125,12 @@ describe("a delivery that fails", () => {
     await endpoint.idle();
   });
 
-  test("is not tried before its time", async () => {
+  test("is not retried before it is due", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     answer(endpoint, OK);
     await endpoint.test();
-    assert.equal(endpoint.calls.length, 2, "the test event passed it by");
+    assert.equal(endpoint.calls.length, 2, "the test event does not wait for the retry");
     const [row] = await endpoint.queue();
     assert.ok(row !== undefined && row.due_in_ms > 0);
   });
@@ -140,38 +140,38 @@ describe("a delivery that fails", () => {
     ["429 with a number of seconds", 429, () => "120", [120 * SECOND, 120 * SECOND]],
     ["503 with a number of seconds", 503, () => "3600", [HOUR, HOUR]],
     ["503 with a date", 503, () => date(300), [240 * SECOND, 300 * SECOND]],
-    ["429 with less than the schedule has", 429, () => "1", [4 * SECOND, 6 * SECOND]],
+    ["429 with less than the delay of the schedule", 429, () => "1", [4 * SECOND, 6 * SECOND]],
     ["503 with more than a day", 503, () => "999999999", [24 * HOUR, 24 * HOUR]],
-    ["429 with a date that is years away", 429, () => date(10 ** 8), [24 * HOUR, 24 * HOUR]],
-    ["429 with a date that has passed", 429, () => date(-3_600), [4 * SECOND, 6 * SECOND]],
-    ["429 with something else", 429, () => "soon", [4 * SECOND, 6 * SECOND]],
+    ["429 with a date that is years ahead", 429, () => date(10 ** 8), [24 * HOUR, 24 * HOUR]],
+    ["429 with a past date", 429, () => date(-3_600), [4 * SECOND, 6 * SECOND]],
+    ["429 with an invalid value", 429, () => "soon", [4 * SECOND, 6 * SECOND]],
   ];
   for (const [sentence, status, retryAfter, [least, most]] of ROWS) {
-    test(`by ${sentence} is tried again after ${least / SECOND} to ${most / SECOND} s`, async () => {
+    test(`with ${sentence} is retried after ${least / SECOND} to ${most / SECOND} s`, async () => {
       const endpoint = await endpointThat({ status, headers: { "retry-after": retryAfter() } });
-      const delivery = await triedOnce(endpoint);
+      const delivery = await attemptedOnce(endpoint);
       assert.equal(delivery.attempts[0]?.response_status, status);
-      const waitMs = await waitOf(endpoint, delivery);
+      const waitMs = await waitMsOf(endpoint, delivery);
       assert.ok(waitMs >= least - 10 && waitMs <= most + 10, `${waitMs} ms`);
     });
   }
 
   for (const status of [301, 302, 303, 307, 308, 304, 400, 401, 404]) {
-    test(`by ${status} is tried again, and nobody is followed`, async () => {
+    test(`with ${status} is retried, and a redirect is not followed`, async () => {
       const endpoint = await endpointThat({ status, headers: { location: hook.url("/elsewhere") } });
-      const delivery = await triedOnce(endpoint);
+      const delivery = await attemptedOnce(endpoint);
       assert.equal(delivery.status, "pending");
       assert.equal(delivery.attempts[0]?.response_status, status);
-      assertAbout(await waitOf(endpoint, delivery), 5 * SECOND);
+      assertAbout(await waitMsOf(endpoint, delivery), 5 * SECOND);
       assert.equal(endpoint.calls.length, 1);
       assert.deepEqual(hook.at("/elsewhere"), []);
     });
   }
 
   for (const status of [200, 201, 202, 204, 299]) {
-    test(`by nothing, since ${status} is success, is not tried again`, async () => {
+    test(`${status} counts as success and is not retried`, async () => {
       const endpoint = await endpointThat({ status });
-      const delivery = await triedOnce(endpoint);
+      const delivery = await attemptedOnce(endpoint);
       assert.deepEqual([delivery.status, delivery.next_attempt_at], ["succeeded", null]);
       await endpoint.idle();
       assert.equal((await endpoint.record())["failing_since"], null);
@@ -179,16 +179,16 @@ describe("a delivery that fails", () => {
   }
 });
 
-describe("an endpoint that fails", () => {
+describe("a failing endpoint", () => {
   const shift = (endpoint: Endpoint, interval: string): Promise<unknown> =>
     godwit.rows("update webhook_endpoints set failing_since = now() - $2::interval where id = $1 and failing_since is not null", [
       endpoint.uuid,
       interval,
     ]);
 
-  test("is failing since its first failure; the first success forgets that", async () => {
+  test("has failing_since from its first failure until its next success", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     const { failing_since: since } = await endpoint.record();
     assert.ok(Math.abs(Date.parse(String(since)) - Date.now()) < 10_000);
     await endpoint.makeDue();
@@ -200,14 +200,14 @@ describe("an endpoint that fails", () => {
     assert.equal((await endpoint.record())["failing_since"], null);
   });
 
-  test("and has done nothing else for five days is disabled, and the others are told", async () => {
+  test("is disabled after five days without success, and other endpoints are notified", async () => {
     const endpoint = await endpointThat(REFUSED);
     const other = await endpoint.customer.endpoint(hook, ["endpoint.*"]);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     await shift(endpoint, "119 hours");
     await endpoint.makeDue();
     await endpoint.tried(2);
-    assert.equal((await endpoint.record())["status"], "enabled", "not yet");
+    assert.equal((await endpoint.record())["status"], "enabled", "the endpoint is still enabled");
     await shift(endpoint, "5 days");
     await endpoint.makeDue();
     const [call] = await other.heard(1);
@@ -220,32 +220,32 @@ describe("an endpoint that fails", () => {
     assert.ok(!call.text.includes("whsec_"));
     const disabled = seriesOf(await readMetrics(godwit), "godwit_webhook_endpoints_disabled_total");
     assert.ok((disabled['{reason="failing"}'] ?? 0) >= 1);
-    // What still waited is given up without a call.
+    // The waiting delivery fails without a call.
     await endpoint.makeDue();
     await endpoint.idle();
     assert.equal((await endpoint.tried(3)).status, "failed");
     assert.equal(endpoint.calls.length, 3);
   });
 
-  test("but had one success in five days goes on", async () => {
+  test("is not disabled after five days with one success", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     await shift(endpoint, "6 days");
     answer(endpoint, OK);
     await endpoint.test();
-    await until("its failures to be forgotten", async () => ((await endpoint.record())["failing_since"] === null ? true : undefined));
+    await until("failing_since is cleared", async () => ((await endpoint.record())["failing_since"] === null ? true : undefined));
     answer(endpoint, REFUSED);
     await endpoint.makeDue();
-    await until("the second failure", async () => ((await endpoint.record())["failing_since"] === null ? undefined : true));
+    await until("failing_since is set again", async () => ((await endpoint.record())["failing_since"] === null ? undefined : true));
     assert.equal((await endpoint.record())["status"], "enabled");
   });
 
-  test("with 410 is disabled at once; the others are told, and what waited is given up without a call", async () => {
+  test("that returns 410 is disabled at once, other endpoints are notified, and waiting deliveries fail without a call", async () => {
     const endpoint = await endpointThat(REFUSED);
     const { customer } = endpoint;
     const other = await customer.endpoint(hook, ["endpoint.disabled"]);
     await Promise.all(Array.from({ length: 5 }, () => customer.send()));
-    await until("five failures", async () => ((await endpoint.deliveries()).length === 5 ? true : undefined));
+    await until("five failures are stored", async () => ((await endpoint.deliveries()).length === 5 ? true : undefined));
     const callsBefore = endpoint.calls.length;
     answer(endpoint, { status: 410, body: "gone fishing" });
     await endpoint.customer.send();
@@ -267,20 +267,20 @@ describe("an endpoint that fails", () => {
     assert.ok((disabled['{reason="gone"}'] ?? 0) >= 1);
     await customer.send();
     await other.test();
-    assert.equal(endpoint.calls.length, callsBefore + 1, "it is told nothing more");
+    assert.equal(endpoint.calls.length, callsBefore + 1, "the endpoint receives no further event");
     assert.deepEqual(await endpoint.queue(), []);
     assert.deepEqual(typesOf(other.calls), ["endpoint.disabled", "webhook.test"], "once");
   });
 
-  test("with 410 in the middle of a backlog is called no more than what was under way", async () => {
+  test("that returns 410 during a backlog gets no calls other than those already running", async () => {
     const endpoint = await endpointThat(REFUSED);
     const { customer } = endpoint;
     const sent = await Promise.all(Array.from({ length: 300 }, () => customer.send()));
     await until(
-      "all to have failed",
+      "all deliveries have failed once",
       async () => (await endpoint.queue()).filter(({ attempts }) => attempts >= 1).length === 300 || undefined,
     );
-    // It earns many calls at a time, and then it is gone.
+    // The successes raise the number of concurrent calls, and then the endpoint is gone.
     let good = 0;
     let callsWhenGone = Infinity;
     let gone: Promise<true> | undefined;
@@ -289,7 +289,7 @@ describe("an endpoint that fails", () => {
       if (call.path !== endpoint.path) return behave(call);
       good += 1;
       if (good <= 100) return OK;
-      gone ??= until("many calls under way", () => (hook.waiting >= 30 ? true : undefined));
+      gone ??= until("many calls are running", () => (hook.waiting >= 30 ? true : undefined));
       await gone;
       callsWhenGone = Math.min(callsWhenGone, endpoint.calls.length);
       return { status: 410 };
@@ -299,8 +299,8 @@ describe("an endpoint that fails", () => {
     hook.behave = behave;
     assert.equal((await endpoint.record())["disabled_reason"], "gone");
     const later = endpoint.calls.length - callsWhenGone;
-    // Sixty-four at a time; thirty and more had come.
-    assert.ok(later <= 34, `${later} calls came after it had said that it is gone`);
+    // At most 64 calls run at the same time, and at least 30 of them have arrived.
+    assert.ok(later <= 34, `${later} calls arrived after the first 410`);
     const [counts] = await godwit.rows<{ all: number; failed: number }>(
       `select count(*)::integer as all, (count(*) filter (where status = 'failed'))::integer as failed
          from webhook_deliveries
@@ -311,16 +311,16 @@ describe("an endpoint that fails", () => {
   });
 });
 
-describe("new events beside retries", () => {
-  test("an endpoint that fails is tried with what is new though much is due again", async () => {
+describe("new events during retries", () => {
+  test("are delivered to a failing endpoint although many retries are due", async () => {
     const endpoint = await endpointThat(REFUSED);
     await Promise.all(Array.from({ length: 60 }, () => endpoint.customer.send()));
     await until(
-      "all to have failed",
+      "all deliveries have failed once",
       async () => (await endpoint.queue()).filter(({ attempts }) => attempts >= 1).length === 60 || undefined,
     );
     const behave = hook.behave;
-    // Two at a time, which hardly ever end together.
+    // The endpoint processes two calls at a time, which rarely end together.
     hook.behave = async (call) => {
       if (call.path !== endpoint.path) return behave(call);
       await new Promise((resolve) => setTimeout(resolve, 300 + ((endpoint.calls.length * 67) % 200)));
@@ -329,16 +329,16 @@ describe("new events beside retries", () => {
     await endpoint.makeDue();
     await endpoint.heard(64);
     const message = await endpoint.customer.send();
-    await until("the new one to come", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id));
+    await until("the new event arrives", () => endpoint.calls.find((call) => messageOf(call)["id"] === message.id));
     hook.behave = behave;
     await endpoint.delete();
   });
 });
 
-describe("asked for again", () => {
-  test("a failed delivery is tried once more, and succeeds", async () => {
+describe("a retry on request", () => {
+  test("of a failed delivery makes one attempt, and can succeed", async () => {
     const endpoint = await endpointThat({ status: 500 });
-    const { id } = await triedOnce(endpoint);
+    const { id } = await attemptedOnce(endpoint);
     for (let tries = 2; tries <= 12; tries += 1) {
       await endpoint.makeDue();
       await endpoint.tried(tries);
@@ -347,7 +347,7 @@ describe("asked for again", () => {
     assert.deepEqual([retried.id, retried.status, retried.attempts.length], [id, "pending", 12]);
     assert.ok(retried.next_attempt_at !== null);
     const failed = await endpoint.tried(13);
-    assert.equal(failed.status, "failed", "there is no further try by itself");
+    assert.equal(failed.status, "failed", "there is no further automatic attempt");
     assert.deepEqual(await endpoint.queue(), []);
     answer(endpoint, OK);
     await endpoint.retry({ id });
@@ -356,9 +356,9 @@ describe("asked for again", () => {
     assert.equal(new Set(idsOf(endpoint.calls)).size, 1);
   });
 
-  test("a delivery that succeeded is told again, under the same id", async () => {
+  test("of a succeeded delivery calls the endpoint with the same id", async () => {
     const endpoint = await endpointThat(OK);
-    const first = await triedOnce(endpoint);
+    const first = await attemptedOnce(endpoint);
     await endpoint.retry(first);
     const second = await endpoint.tried(2);
     assert.deepEqual([second.id, second.status], [first.id, "succeeded"]);
@@ -368,19 +368,19 @@ describe("asked for again", () => {
     await endpoint.idle();
   });
 
-  test("a delivery that succeeded and fails when it is told again goes on by the schedule", async () => {
+  test("of a succeeded delivery continues by the schedule when it fails", async () => {
     const endpoint = await endpointThat(OK);
-    const first = await triedOnce(endpoint);
+    const first = await attemptedOnce(endpoint);
     answer(endpoint, REFUSED);
     await endpoint.retry(first);
     const second = await endpoint.tried(2);
     assert.equal(second.status, "pending");
-    assertAbout(await waitOf(endpoint, second), 30 * SECOND);
+    assertAbout(await waitMsOf(endpoint, second), 30 * SECOND);
   });
 
-  test("a pending delivery does not wait for its time", async () => {
+  test("of a pending delivery does not wait until it is due", async () => {
     const endpoint = await endpointThat({ status: 503, headers: { "retry-after": "3600" } });
-    const first = await triedOnce(endpoint);
+    const first = await attemptedOnce(endpoint);
     answer(endpoint, OK);
     await endpoint.retry(first);
     assert.equal((await endpoint.tried(2)).status, "succeeded");
@@ -388,9 +388,9 @@ describe("asked for again", () => {
     assert.equal(endpoint.calls.length, 2);
   });
 
-  test("fifty tries are kept, the last ones", async () => {
+  test("keeps the last fifty attempts", async () => {
     const endpoint = await endpointThat(OK);
-    const { id } = await triedOnce(endpoint);
+    const { id } = await attemptedOnce(endpoint);
     const many = JSON.stringify(
       Array.from({ length: 50 }, (_, index) => ({
         attempted_at: "2026-01-01T00:00:00.000Z",
@@ -411,8 +411,8 @@ describe("asked for again", () => {
   });
 });
 
-describe("recovery", () => {
-  test("brings what was given up and what happened while the endpoint was disabled; nothing that it acknowledged", async () => {
+describe("a recovery", () => {
+  test("delivers failed events and events from the time when the endpoint was disabled, and no acknowledged event", async () => {
     const endpoint = await endpointThat(OK);
     const { customer } = endpoint;
     const since = new Date(Date.now() - 60_000).toISOString();
@@ -420,41 +420,41 @@ describe("recovery", () => {
     await endpoint.tried(1);
     answer(endpoint, REFUSED);
     const refused = await customer.send();
-    await until("a failure", async () => (await endpoint.queue()).some(({ is_retry: isRetry }) => isRetry) || undefined);
+    await until("a delivery has failed", async () => (await endpoint.queue()).some(({ is_retry: isRetry }) => isRetry) || undefined);
     await endpoint.edit({ status: "disabled" });
     await endpoint.makeDue();
     await endpoint.idle();
-    assert.equal(endpoint.calls.length, 2, "it is not called while it is disabled");
+    assert.equal(endpoint.calls.length, 2, "a disabled endpoint is not called");
     const missed = await customer.send();
     answer(endpoint, OK);
     const enabled = await endpoint.edit({ status: "enabled" });
     assert.deepEqual([enabled["status"], enabled["failing_since"], enabled["disabled_reason"]], ["enabled", null, null]);
     await endpoint.test();
-    assert.equal(endpoint.calls.length, 3, "what it missed does not come by itself");
+    assert.equal(endpoint.calls.length, 3, "missed events are not delivered automatically");
     const recovering = await endpoint.client.recover(endpoint.id, since);
     assert.notEqual(recovering["recovery"], null);
     const calls = await endpoint.heard(5);
     await endpoint.idle();
-    await until("the recovery to be over", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
+    await until("the recovery has ended", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
     assert.deepEqual(new Set(calls.slice(3).map((call) => messageOf(call)["id"])), new Set([refused.id, missed.id]));
     assert.equal(endpoint.calls.filter((call) => call.event.id === endpoint.calls[0]?.event.id).length, 1, acknowledged.id);
     for (const call of calls) verify(call, endpoint.secret);
     const deliveries = await endpoint.deliveries();
     assert.deepEqual(new Set(deliveries.map(({ status }) => status)), new Set(["succeeded"]));
-    assert.equal(deliveries.length, 4, "one for each event, and one for the test");
-    // A second one finds nothing.
+    assert.equal(deliveries.length, 4, "one delivery for each event and one for the test");
+    // A second recovery delivers no event.
     await endpoint.client.recover(endpoint.id, since);
-    await until("the second to be over", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
+    await until("the second recovery has ended", async () => ((await endpoint.record())["recovery"] === null ? true : undefined));
     await endpoint.test();
     assert.equal(endpoint.calls.length, 6);
   });
 
-  test("goes no further back than it was told, and brings the types that the endpoint wants", async () => {
+  test("delivers no event before its start, and only the event types of the endpoint", async () => {
     const customer = await Customer.of(godwit);
     const witness = await customer.endpoint(hook, ["message.delivered"]);
     await customer.send();
     await witness.heard(1);
-    await until("the next millisecond", () =>
+    await until("the next milliseconds begin", () =>
       Date.now() > (witness.calls[0] ? Date.parse(witness.calls[0].event.timestamp) : 0) + 5 ? true : undefined,
     );
     const since = new Date().toISOString();
@@ -471,10 +471,10 @@ describe("recovery", () => {
   });
 });
 
-describe("what waits for an endpoint", () => {
-  test("that is disabled is given up, and stays on record as failed", async () => {
+describe("a waiting delivery", () => {
+  test("of a disabled endpoint fails and remains in the list", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     await endpoint.edit({ status: "disabled" });
     await endpoint.makeDue();
     await endpoint.idle();
@@ -484,9 +484,9 @@ describe("what waits for an endpoint", () => {
     assert.equal((await endpoint.record())["disabled_reason"], "requested");
   });
 
-  test("that is deleted is dropped", async () => {
+  test("of a deleted endpoint is removed", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     await endpoint.delete();
     await endpoint.makeDue();
     await endpoint.idle();
@@ -495,9 +495,9 @@ describe("what waits for an endpoint", () => {
     assert.equal(reply.status, 404);
   });
 
-  test("whose event is gone is dropped", async () => {
+  test("whose event was deleted is removed", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     const [row] = await endpoint.queue();
     await godwit.rows("delete from events where id = $1", [row?.event]);
     await endpoint.makeDue();
@@ -505,9 +505,9 @@ describe("what waits for an endpoint", () => {
     assert.equal(endpoint.calls.length, 1);
   });
 
-  test("is told to the new place when it has moved", async () => {
+  test("is sent to the new URL of an edited endpoint", async () => {
     const endpoint = await endpointThat(REFUSED);
-    await triedOnce(endpoint);
+    await attemptedOnce(endpoint);
     await endpoint.edit({ url: hook.url("/moved") });
     await endpoint.makeDue();
     await endpoint.idle();
@@ -516,9 +516,9 @@ describe("what waits for an endpoint", () => {
   });
 });
 
-test("a try whose commit was in doubt is put on record once, though it is settled twice", async () => {
+test("an attempt that is settled twice, because its commit was in doubt, is stored once", async () => {
   const endpoint = await endpointThat({ status: 500, headers: { "retry-after": "3600" } });
-  const delivery = await triedOnce(endpoint);
+  const delivery = await attemptedOnce(endpoint);
   const dueAt = async (): Promise<number[]> => (await endpoint.queue()).map(({ due_at_ms: at }) => at);
   const dueBefore = await dueAt();
   const [row] = await godwit.rows<{ account_id: AccountId; endpoint_id: EndpointId; id: DeliveryId; event_id: EventId }>(
@@ -540,5 +540,5 @@ test("a try whose commit was in doubt is put on record once, though it is settle
   assert.deepEqual(await dueAt(), dueBefore);
   assert.equal((await endpoint.deliveries())[0]?.attempts.length, 1);
   await storeSettlements(godwit.db, [{ ...settlement, outcome: "later", attempts: 2 }]);
-  assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next try is another");
+  assert.equal((await endpoint.deliveries())[0]?.attempts.length, 2, "the next attempt is a new one");
 });

@@ -1,4 +1,4 @@
-/** Secrets of endpoints: sealed wherever they lie, changed with an overlap, and kept when the server's own key changes. */
+/** Secrets of endpoints: encrypted at rest, rotated with an overlap, and kept when the secret key of the installation changes. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => hooks[Symbol.asyncDispose]());
 
-/** Every row of every table, as text. */
+/** Returns every row of every table as text. */
 async function everything(godwit: Godwit): Promise<string> {
   const tables = await godwit.rows<{ name: string }>(
     "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
@@ -35,7 +35,7 @@ async function everything(godwit: Godwit): Promise<string> {
   return texts.join("\n");
 }
 
-/** As it was shown, as bytes, and as a database would show those. */
+/** Returns the secret in the notations in which it could appear: as shown, as bytes, and as a database shows bytes. */
 function formsOf(secret: unknown): string[] {
   const body = String(secret).slice("whsec_".length);
   const bytes = Buffer.from(body, "base64");
@@ -49,8 +49,8 @@ function formsOf(secret: unknown): string[] {
   ];
 }
 
-describe("at rest", () => {
-  test("no table and no log has a secret in any form, and the sealed answers are replayed", async () => {
+describe("a secret at rest", () => {
+  test("appears in no table and no log in any notation, and the encrypted responses are replayed", async () => {
     await using godwit = await startGodwit(ROLES);
     const endpoints = clientOf(godwit, await godwit.key()).endpoints;
     const create = { body: { url: hooks.url() }, idempotencyKey: randomUUID() };
@@ -64,14 +64,14 @@ describe("at rest", () => {
     assertReplayOf(rotated, await endpoints.request("POST", `/${String(id)}/rotate_secret`, rotate));
 
     const text = await everything(godwit);
-    assert.ok(text.includes(hooks.url()) && text.includes(create.idempotencyKey) && text.includes("webhook.test"), "all is looked at");
+    assert.ok(text.includes(hooks.url()) && text.includes(create.idempotencyKey) && text.includes("webhook.test"), "all tables are read");
     const said = JSON.stringify([godwit.logs, godwit.output]);
     const secrets = [created.json["secret"], rotated.json["secret"], last["secret"]];
     assert.equal(new Set(secrets).size, 3);
-    for (const form of secrets.flatMap(formsOf)) assert.ok(!text.includes(form) && !said.includes(form), "a secret lies about");
+    for (const form of secrets.flatMap(formsOf)) assert.ok(!text.includes(form) && !said.includes(form), "a secret is readable");
   });
 
-  test("a secret that was put in another's place signs nothing", async () => {
+  test("that was copied to another endpoint signs nothing", async () => {
     await using godwit = await startGodwit(ROLES);
     const endpoints = clientOf(godwit, await godwit.key()).endpoints;
     const [mine, yours] = [await endpoints.create({ url: hooks.url() }), await endpoints.create({ url: hooks.url("/other") })];
@@ -85,7 +85,7 @@ describe("at rest", () => {
   });
 });
 
-describe("rotation", () => {
+describe("a rotation", () => {
   let godwit: Godwit;
   let endpoints: EndpointClient;
   before(async () => {
@@ -95,7 +95,7 @@ describe("rotation", () => {
   });
   after(() => godwit.stop());
 
-  /** Which of the secrets a new event is signed by. */
+  /** Returns which of the secrets signed a new event. */
   async function signers(id: unknown, records: readonly Json[]): Promise<boolean[]> {
     const call = await hooks.told(await endpoints.test(id));
     const found = records.map(({ secret }) => isSignedBy(secret, call));
@@ -103,7 +103,7 @@ describe("rotation", () => {
     return found;
   }
 
-  test("signs by the new secret and the one before it; a second one drops the first", async () => {
+  test("signs with the new and the previous secret, and a second rotation drops the first secret", async () => {
     const first = await endpoints.create({ url: hooks.url() });
     const { id } = first;
     assert.deepEqual(await signers(id, [first]), [true]);
@@ -113,7 +113,7 @@ describe("rotation", () => {
     assert.deepEqual(await signers(id, [first, second, third]), [false, true, true]);
   });
 
-  test("the one before counts for a day, and its end is shown", async () => {
+  test("keeps the previous secret for a day, and shows when it ends", async () => {
     const first = await endpoints.create({ url: hooks.url() });
     const { id } = first;
     const { secret, ...second } = await endpoints.rotate(id);
@@ -128,17 +128,17 @@ describe("rotation", () => {
     const [row] = await godwit.rows<object>("select previous_secret, previous_secret_until from webhook_endpoints where id = $1", [
       rowId(id),
     ]);
-    assert.deepEqual(row, { previous_secret: null, previous_secret_until: null }, "what no longer counts is not kept");
+    assert.deepEqual(row, { previous_secret: null, previous_secret_until: null }, "an expired secret is deleted");
   });
 });
 
-describe("the server's own key", () => {
+describe("the secret key of the installation", () => {
   const KEY_B = Buffer.alloc(32, 9).toString("base64");
   const KEY_C = Buffer.alloc(32, 11).toString("base64");
   const NEW_KEY = { GODWIT_SECRET_KEY: KEY_B, ...ALLOW_LOOPBACK };
   const CHANGING = { ...NEW_KEY, GODWIT_PREVIOUS_SECRET_KEY: SECRET_KEY };
 
-  /** Why a start is refused. */
+  /** Returns the reason why a start is refused. */
   async function refusal(databaseUrl: string, env: Record<string, string>): Promise<string> {
     const run = spawnGodwit(["serve"], { GODWIT_PORT: "0", GODWIT_LOG: "json", DATABASE_URL: databaseUrl, ...env });
     assert.notEqual(await run.exit, 0);
@@ -146,7 +146,7 @@ describe("the server's own key", () => {
     return JSON.stringify([run.output, run.logs]);
   }
 
-  test("may be changed with the old one at hand: endpoints keep their secrets, and what was answered is replayed", async () => {
+  test("can change when the previous key is given: endpoints keep their secrets, and stored responses are replayed", async () => {
     const databaseUrl = await createDatabase();
     const create = { body: { url: hooks.url("/changing") }, idempotencyKey: randomUUID() };
 
@@ -164,12 +164,12 @@ describe("the server's own key", () => {
       for (const each of [SECRET_KEY, KEY_B, KEY_C]) assert.ok(!said.includes(each), "no key is shown");
     }
 
-    /** By both, as before. */
+    /** Asserts that both secrets sign, as before the change. */
     const assertSigned = async (node: Godwit): Promise<void> => {
       const call = await hooks.told(await clientOf(node, key).endpoints.test(id), 1, "/changing");
       assert.deepEqual([isSignedBy(secret, call), isSignedBy(rotated["secret"], call)], [true, true]);
     };
-    // Twice: a node that comes later, or is started again, finds it done.
+    // The second start finds the change completed, like a further node.
     for (let start = 0; start < 2; start += 1) {
       await using changing = await startGodwit({ databaseUrl, roles: "api,webhooks", env: CHANGING });
       await assertSigned(changing);
@@ -180,14 +180,14 @@ describe("the server's own key", () => {
     assert.match(await refusal(databaseUrl, { GODWIT_SECRET_KEY: SECRET_KEY }), /the secret key differs/);
   });
 
-  test("of many endpoints, all are sealed anew, and their failures are still known", async () => {
+  test("can change with very many endpoints: all secrets are encrypted again, and failing_since is kept", async () => {
     const databaseUrl = await createDatabase();
     const old = await startGodwit({ databaseUrl });
     type Sealed = { id: EndpointId; secret: string; failing_since: Date; status: string };
     const sealed = "select id, secret, failing_since, status from webhook_endpoints order by id";
     const box = new SecretBox(Buffer.from(SECRET_KEY, "base64"));
     const ids = Array.from({ length: 1_201 }, () => newId("whe", Date.now()));
-    // More than one page of them, of many accounts.
+    // More than one page of endpoints, of many accounts.
     await old.rows(
       `insert into webhook_endpoints (account_id, environment, id, url, event_types, status, secret, failing_since, updated_at)
        select gen_random_uuid(), 'live', id, 'https://example.com', '{*}', 'enabled', secret, '2026-01-01T00:00:00Z', now()

@@ -1,4 +1,4 @@
-/** What endpoints are told, and what they are not: on a real service, by real receivers, checked with the stock packages. */
+/** The events that endpoints receive, with a real service and real receivers, verified with the official packages. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -24,54 +24,54 @@ after(async () => {
 const bySequence = (calls: readonly Call[]): Call[] =>
   calls.toSorted((a, b) => Number(a.event.data["sequence"]) - Number(b.event.data["sequence"]));
 
-const told = (...statuses: readonly string[]): string[] => statuses.map((status) => `message.${status}`);
+const messageTypes = (...statuses: readonly string[]): string[] => statuses.map((status) => `message.${status}`);
 
-describe("the life of a message", () => {
+describe("a message", () => {
   type Row = readonly [sentence: string, fields: Json, types: readonly string[]];
   const ROWS: readonly Row[] = [
-    ["delivered over sms", {}, told("queued", "sending", "sent", "delivered")],
-    ["read on whatsapp", { channel: "whatsapp" }, told("queued", "sending", "sent", "delivered", "read")],
-    ["refused by the carrier", { recipient: "+15005550002" }, told("queued", "sending", "failed")],
-    ["not delivered by the network", { recipient: "+15005550005" }, told("queued", "sending", "sent", "undelivered")],
+    ["that is delivered by SMS", {}, messageTypes("queued", "sending", "sent", "delivered")],
+    ["that is read on WhatsApp", { channel: "whatsapp" }, messageTypes("queued", "sending", "sent", "delivered", "read")],
+    ["that is refused by the carrier", { recipient: "+15005550002" }, messageTypes("queued", "sending", "failed")],
+    ["that is not delivered by the carrier", { recipient: "+15005550005" }, messageTypes("queued", "sending", "sent", "undelivered")],
     [
-      "throttled twice",
+      "that is throttled twice",
       { recipient: "+15005550012" },
-      told("queued", "sending", "queued", "sending", "queued", "sending", "sent", "delivered"),
+      messageTypes("queued", "sending", "queued", "sending", "queued", "sending", "sent", "delivered"),
     ],
-    ["with receipts out of order and doubled", { recipient: "+15005550011" }, told("queued", "sending", "sent", "delivered")],
+    ["with duplicate receipts out of order", { recipient: "+15005550011" }, messageTypes("queued", "sending", "sent", "delivered")],
   ];
   for (const [sentence, fields, types] of ROWS) {
-    test(`of one that is ${sentence} is told event by event, signed, each once`, async () => {
+    test(`${sentence} causes one signed webhook for each event`, async () => {
       const customer = await Customer.of(godwit);
       const endpoint = await customer.endpoint(hook);
       const message = await customer.send({ ...fields, client_reference: "order 4711", metadata: { order: "4711" } });
       const calls = bySequence(await endpoint.heard(types.length));
       assert.deepEqual(typesOf(calls), types);
-      await assertTold(customer, message, calls);
+      await assertDelivered(customer, message, calls);
       for (const call of calls) assertSigned(call, endpoint.secret);
-      // Whatever moved nothing is in the timeline alone.
+      // A signal without a transition is only in the timeline.
       await endpoint.test();
       await endpoint.idle();
       assert.equal(endpoint.calls.length, types.length + 1);
     });
   }
 
-  test("of one that is scheduled and canceled is told, too", async () => {
+  test("that is scheduled and canceled causes a webhook for each event", async () => {
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
     const message = await customer.send({ send_at: afterSeconds(3_600) });
     await endpoint.heard(1);
     recordOf(await customer.client.messages.cancel(message.id));
     const calls = bySequence(await endpoint.heard(2));
-    assert.deepEqual(typesOf(calls), told("scheduled", "canceled"));
-    await assertTold(customer, message, calls);
+    assert.deepEqual(typesOf(calls), messageTypes("scheduled", "canceled"));
+    await assertDelivered(customer, message, calls);
   });
 
-  test("of one that the carrier repeats itself about: what is ignored is in its timeline, and is not told", async () => {
+  test("with duplicate receipts has ignored signals in its timeline, which cause no webhook", async () => {
     const customer = await Customer.of(godwit);
     const endpoint = await customer.endpoint(hook);
     const message = await customer.send({ recipient: "+15005550011" });
-    await until("a signal to be ignored", async () => {
+    await until("a signal is ignored", async () => {
       const rows = await godwit.rows("select from events where message_id = $1 and is_ignored", [rowId(message.id)]);
       return rows.length > 0 ? true : undefined;
     });
@@ -79,12 +79,12 @@ describe("the life of a message", () => {
     await endpoint.idle();
     assert.deepEqual(
       typesOf(bySequence(endpoint.calls)).toSorted(),
-      [...told("queued", "sending", "sent", "delivered"), "webhook.test"].toSorted(),
+      [...messageTypes("queued", "sending", "sent", "delivered"), "webhook.test"].toSorted(),
     );
   });
 
-  /** The payload is the event as the API has it, with the record as it was; the sequence has no gap. */
-  async function assertTold(customer: Customer, message: Json, calls: readonly Call[]): Promise<void> {
+  /** Asserts that the payload is the event of the API with the record of that time, and that the sequence has no gap. */
+  async function assertDelivered(customer: Customer, message: Json, calls: readonly Call[]): Promise<void> {
     let previous: unknown = null;
     for (const [index, call] of calls.entries()) {
       const { event } = call;
@@ -99,13 +99,13 @@ describe("the life of a message", () => {
       assert.equal(event.data["previous_status"], previous);
       assert.equal(record["id"], message["id"]);
       const { text } = await customer.client.events.get(event.id);
-      assert.equal(text, call.text, "the same as in the API, byte for byte");
+      assert.equal(text, call.text, "the same bytes as in the API");
       previous = record["status"];
     }
-    assert.deepEqual(messageOf(calls[0] as Call), message, "the first is what the request was answered with");
+    assert.deepEqual(messageOf(calls[0] as Call), message, "the first record is the response of the request");
     const now = await customer.client.messages.read(message["id"]);
-    // A signal that moved nothing has been noticed, and no more.
-    assert.deepEqual({ ...messageOf(calls.at(-1) as Call), updated_at: now["updated_at"] }, now, "the last is what it is now");
+    // An ignored signal changes only updated_at.
+    assert.deepEqual({ ...messageOf(calls.at(-1) as Call), updated_at: now["updated_at"] }, now, "the last record is the current one");
   }
 
   function assertSigned(call: Call, secret: string): void {
@@ -122,7 +122,7 @@ describe("the life of a message", () => {
   }
 });
 
-test("the largest message there can be is told in less than 20 kB", async () => {
+test("the webhook of the largest possible message is smaller than 20 kB", async () => {
   const customer = await Customer.of(godwit);
   const endpoint = await customer.endpoint(hook);
   const bird = "\u{1f426}".repeat(500);
@@ -131,7 +131,7 @@ test("the largest message there can be is told in less than 20 kB", async () => 
     const metadata = { a: bird, b: bird, c: bird, d: "x".repeat(500), e: "x".repeat(500), f: "x".repeat(480), g: "x".repeat(length) };
     return customer.client.messages.post({ ...fields, metadata }, { idempotencyKey: randomUUID() });
   };
-  // A little more than is taken, then less and less.
+  // The message is slightly too large first, and then shrinks.
   let length = 500;
   let reply = await send(length);
   assert.equal(reply.status, 400, reply.text);
@@ -141,11 +141,11 @@ test("the largest message there can be is told in less than 20 kB", async () => 
   const sizes = calls.map(({ text }) => Buffer.byteLength(text));
   for (const call of calls) verify(call, endpoint.secret);
   assert.ok(Math.max(...sizes) < 20_000, sizes.join(", "));
-  assert.ok(Math.min(...sizes) > 16_000, `it was a large one: ${sizes.join(", ")}`);
+  assert.ok(Math.min(...sizes) > 16_000, `the message is large: ${sizes.join(", ")}`);
 });
 
-describe("secrets", () => {
-  test("while one is rotated both it and the new one verify; afterwards the new one alone", async () => {
+describe("a secret", () => {
+  test("during its rotation verifies beside the new one, and afterwards only the new one verifies", async () => {
     const endpoint = await (await Customer.of(godwit)).endpoint(hook);
     const first = await endpoint.test();
     verify(first, endpoint.secret);
@@ -162,7 +162,7 @@ describe("secrets", () => {
     assert.throws(() => verify(afterwards, endpoint.secret), /signature/);
   });
 
-  test("another endpoint's does not verify, nor does a changed body, another id or an old time", async () => {
+  test("does not verify the call of another endpoint, a modified body, another id or an old timestamp", async () => {
     const customer = await Customer.of(godwit);
     const [one, other] = [await customer.endpoint(hook), await customer.endpoint(hook)];
     const call = await one.test();
@@ -174,15 +174,15 @@ describe("secrets", () => {
   });
 });
 
-describe("who is told", () => {
-  test("each endpoint, of the types it asks for", async () => {
+describe("an event", () => {
+  test("is delivered to each endpoint that subscribes to its type", async () => {
     const customer = await Customer.of(godwit);
-    const all = told("queued", "sending", "sent", "delivered");
+    const all = messageTypes("queued", "sending", "sent", "delivered");
     const rows: readonly (readonly [types: readonly string[], heard: readonly string[]])[] = [
       [["*"], all],
       [["message.*"], all],
-      [["message.sent"], told("sent")],
-      [["message.failed", "message.delivered"], told("delivered")],
+      [["message.sent"], messageTypes("sent")],
+      [["message.failed", "message.delivered"], messageTypes("delivered")],
       [["message.sent", "message.*", "*"], all],
       [["endpoint.*", "webhook.*"], []],
       [["message.failed"], []],
@@ -199,12 +199,12 @@ describe("who is told", () => {
       for (const call of endpoint.calls.filter(({ event }) => event.type !== "webhook.test"))
         assert.equal(messageOf(call)["id"], message.id);
     }
-    // Each has the same event, by the same name.
+    // Each endpoint receives the same event with the same id.
     const ids = endpoints.map(({ calls }) => calls.find(({ event }) => event.type === "message.delivered")?.event.id);
     assert.equal(new Set(ids.filter((id) => id !== undefined)).size, 1);
   });
 
-  test("nobody in the other environment, and nobody in another account", async () => {
+  test("is not delivered to the other environment or to another account", async () => {
     const customer = await Customer.of(godwit);
     const [live, stranger] = [await customer.in("live"), await Customer.of(godwit)];
     const [mine, elsewhere, strangers] = [await customer.endpoint(hook), await live.endpoint(hook), await stranger.endpoint(hook)];
@@ -217,7 +217,7 @@ describe("who is told", () => {
     assert.equal(elsewhere.calls[0]?.event.environment, "live");
   });
 
-  test("of a test event that endpoint alone, whatever types it asks for", async () => {
+  test("of a test is delivered only to the tested endpoint, regardless of its types", async () => {
     const customer = await Customer.of(godwit);
     const [one, other] = [await customer.endpoint(hook, ["message.sent"]), await customer.endpoint(hook, ["*"])];
     const call = await one.test();
@@ -230,7 +230,7 @@ describe("who is told", () => {
     assert.equal(other.calls.length, 1);
   });
 
-  test("only of what happens from now on", async () => {
+  test("is not delivered to an endpoint that is created later", async () => {
     const customer = await Customer.of(godwit);
     const first = await customer.endpoint(hook);
     await customer.send();
@@ -241,13 +241,13 @@ describe("who is told", () => {
   });
 });
 
-test("what was redacted before it could be told is told without what a person wrote, and redaction itself is not told", async () => {
+test("an event whose message was redacted before the delivery is delivered without text, and the redaction causes no webhook", async () => {
   const customer = await Customer.of(godwit);
   const [endpoint, witness] = [await customer.endpoint(hook), await customer.endpoint(hook)];
   hook.behave = ({ path }) => (path === endpoint.path ? REFUSED : OK);
   const message = await customer.send({ body: "the eagle lands at noon", metadata: { patient: "4711" } });
   await Promise.all([endpoint.heard(4), witness.heard(4)]);
-  await until("four refusals to be on record", async () => ((await endpoint.deliveries()).length === 4 ? true : undefined));
+  await until("four refusals are stored", async () => ((await endpoint.deliveries()).length === 4 ? true : undefined));
   recordOf(await customer.client.messages.redact(message.id));
   hook.behave = () => OK;
   await endpoint.makeDue();
@@ -265,14 +265,14 @@ test("what was redacted before it could be told is told without what a person wr
   assert.equal(witness.calls.length, 5);
 });
 
-describe("what is kept of an answer", () => {
+describe("the stored response body", () => {
   const ROWS: readonly (readonly [sentence: string, body: string, kept: string])[] = [
-    ["nothing", "", ""],
-    ["a short text whole", "thank you", "thank you"],
-    ["of a long text the first 512 bytes", "0123456789".repeat(1_000), "0123456789".repeat(52).slice(0, 512)],
-    ["no control characters", "a\u0000b\r\n\tc", "a b c"],
-    ["half a character is not", "ü".repeat(600), "ü".repeat(256)],
-    ["half a character at the end is not", `x${"ü".repeat(600)}`, `x${"ü".repeat(255)}`],
+    ["is empty for an empty body", "", ""],
+    ["contains a short text completely", "thank you", "thank you"],
+    ["contains the first 512 bytes of a long text", "0123456789".repeat(1_000), "0123456789".repeat(52).slice(0, 512)],
+    ["contains no control characters", "a\u0000b\r\n\tc", "a b c"],
+    ["does not contain half a character", "ü".repeat(600), "ü".repeat(256)],
+    ["does not end with half a character", `x${"ü".repeat(600)}`, `x${"ü".repeat(255)}`],
   ];
   for (const [sentence, body, kept] of ROWS) {
     test(sentence, async () => {
@@ -289,22 +289,22 @@ describe("what is kept of an answer", () => {
   }
 });
 
-test("metrics count tries by what became of them, how long they took, and what waits", async () => {
+test("metrics count attempts by outcome, their duration and the waiting deliveries", async () => {
   const attempts = async () => seriesOf(await readMetrics(godwit), "godwit_webhook_attempts_total");
   const was = await attempts();
   const seconds = (await readMetrics(godwit)).get("godwit_webhook_seconds_count") ?? 0;
   const customer = await Customer.of(godwit);
   const endpoint = await customer.endpoint(hook);
-  const nobody = await Hook.listen();
-  const closed = await customer.endpoint(nobody, ["message.queued"]);
-  await nobody[Symbol.asyncDispose]();
+  const unused = await Hook.listen();
+  const closed = await customer.endpoint(unused, ["message.queued"]);
+  await unused[Symbol.asyncDispose]();
   for (const answer of [OK, REFUSED]) {
     hook.behave = () => answer;
     await endpoint.test();
   }
   await closed.client.test(closed.id);
   await closed.tried(1);
-  await until("two to be on record", async () => ((await endpoint.deliveries()).length === 2 ? true : undefined));
+  await until("two deliveries are stored", async () => ((await endpoint.deliveries()).length === 2 ? true : undefined));
   const now = await attempts();
   const grown = (outcome: string): number => (now[`{outcome="${outcome}"}`] ?? 0) - (was[`{outcome="${outcome}"}`] ?? 0);
   assert.deepEqual(["succeeded", "refused", "connection_failed", "timeout"].map(grown), [1, 1, 1, 0]);
@@ -314,8 +314,8 @@ test("metrics count tries by what became of them, how long they took, and what w
   hook.behave = () => OK;
   const waiting = async (): Promise<number | undefined> =>
     (await readMetrics(godwit)).get('godwit_webhook_queue_depth{kind="retry"}') || undefined;
-  // The figures of the database are trusted for some seconds.
-  assert.ok((await until("what waits to be counted", waiting)) >= 1);
+  // Metrics from the database are cached for some seconds.
+  assert.ok((await until("the waiting deliveries are counted", waiting)) >= 1);
   assert.ok(metrics.has("godwit_webhook_queue_oldest_due_seconds"));
 });
 
@@ -334,14 +334,17 @@ describe("twenty receivers that hang", () => {
   });
   after(() => Promise.all(hanging.map((each) => each[Symbol.asyncDispose]())));
 
-  /** So many calls, by the process's own count. */
-  const underWay = (count: number): Promise<true> =>
-    until(`${count} calls under way`, async () => (await readMetrics(godwit)).get("godwit_webhook_calls") === count || undefined);
+  /** Waits until the metrics of the process count so many running calls. */
+  const untilRunning = (count: number): Promise<true> =>
+    until(`${count} calls are running`, async () => (await readMetrics(godwit)).get("godwit_webhook_calls") === count || undefined);
 
-  test("hold no connection of the database, and requests are answered as ever", async () => {
-    await underWay(COUNT);
-    // Whatever they held they would have held for longer than any statement takes.
-    await until("they hang for long", () => endpoints.every(({ calls }) => performance.now() - (calls[0]?.at ?? 0) > 1_500) || undefined);
+  test("occupy no database connection, and requests get responses as usual", async () => {
+    await untilRunning(COUNT);
+    // An occupied connection would be busy for longer than any statement takes.
+    await until(
+      "all receivers hang for 1.5 seconds",
+      () => endpoints.every(({ calls }) => performance.now() - (calls[0]?.at ?? 0) > 1_500) || undefined,
+    );
     for (let count = 0; count < 20; count += 1) {
       const held = await godwit.rows<{ state: string; query: string }>(
         `select state, query
@@ -352,26 +355,26 @@ describe("twenty receivers that hang", () => {
       assert.deepEqual(held, []);
       await customer.send({ recipient: "+15005550002" });
     }
-    // Two at a time of each, and no more.
-    await underWay(2 * COUNT);
+    // At most two calls to each receiver run at the same time.
+    await untilRunning(2 * COUNT);
   });
 
-  test("do not hold up one that answers", async () => {
+  test("do not delay one that responds", async () => {
     const endpoint = await customer.endpoint(hook, ["message.queued"]);
     const message = await customer.send();
     const [call] = await endpoint.heard(1);
     assert.equal(call && messageOf(call)["id"], message.id);
     assert.ok(
       hanging.some(({ waiting }) => waiting > 0),
-      "they hang still",
+      "the receivers still hang",
     );
   });
 
-  test("are left after fifteen seconds, and their customers are told no more than `timeout`", async () => {
+  test("time out after fifteen seconds, and the customer sees only `timeout`", async () => {
     const [endpoint] = endpoints;
     assert.ok(endpoint !== undefined);
     const first = endpoint.calls[0]?.event.id;
-    const delivery = await until("the first to be given up for now", async () =>
+    const delivery = await until("the first attempt has timed out", async () =>
       (await endpoint.deliveries()).find(({ event_id: id, attempts }) => id === first && attempts.length > 0),
     );
     const [attempt] = delivery.attempts;
