@@ -1,4 +1,4 @@
-/** Templates that the carrier has and nobody here wrote. */
+/** Import of templates that exist only at the carrier. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { clientOf } from "../support/client.ts";
@@ -31,7 +31,7 @@ function furnish({ templates }: FakeGraph): void {
       { type: "BUTTONS", buttons: [{ type: "URL", text: "Copy", url: "https://www.whatsapp.com/otp/code/?code=otp{{1}}" }] },
     ],
   });
-  // What ours cannot hold.
+  // Templates that cannot be imported.
   templates.add({ name: "picture", components: [{ type: "HEADER", format: "IMAGE" }, BODY] });
   templates.add({ name: "carousel", components: [BODY, { type: "CAROUSEL" }] });
   templates.add({ name: "many_languages" });
@@ -49,8 +49,8 @@ const names = async (rig: ReviewRig, key = rig.key): Promise<unknown[]> => {
   return data.map(({ name }) => name).toSorted((a, b) => String(a).localeCompare(String(b)));
 };
 
-describe("templates that are there already", () => {
-  test("become ours as far as ours can hold them, with what was made of them, once", async () => {
+describe("templates that already exist at the carrier", () => {
+  test("are imported once, with their review status, if our format can represent them", async () => {
     await using rig = await ReviewRig.start({ prepare: furnish });
     await rig.synced();
     assert.deepEqual(await names(rig), IMPORTED);
@@ -85,12 +85,14 @@ describe("templates that are there already", () => {
         ["approved", null, "authentication"],
       ],
     );
-    const line = await until("it to be told", () => rig.godwit.logs.find(({ msg }) => msg === "templates were synced with the carrier"));
+    const line = await until("the sync is logged", () =>
+      rig.godwit.logs.find(({ msg }) => msg === "templates were synced with the carrier"),
+    );
     assert.deepEqual([line["imported"], line["skipped"], line["submitted"]], [5, SKIPPED, 1]);
     const posts = rig.graph.templateCalls("POST").length;
     await rig.syncAgain();
     assert.deepEqual(await names(rig), IMPORTED);
-    assert.equal(rig.graph.templateCalls("POST").length, posts, "nothing of it is handed in");
+    assert.equal(rig.graph.templateCalls("POST").length, posts, "no imported template is submitted");
     assert.deepEqual(
       (await rig.templates.events(id)).map(({ type }) => type),
       ["template.approved"],
@@ -113,7 +115,7 @@ describe("templates that are there already", () => {
     await rig.untilStatus("is_open", "approved");
   });
 
-  test("are left where two accounts may send, and are the one's who has the number", async () => {
+  test("are not imported while two accounts may send, and belong to the account that has the number", async () => {
     await using rig = await ReviewRig.start({ prepare: furnish });
     await rig.synced();
     const before = await names(rig);
@@ -122,7 +124,7 @@ describe("templates that are there already", () => {
     await rig.syncAgain();
     assert.deepEqual(await names(rig), before);
     assert.deepEqual(await names(rig, other), ["verification_code"]);
-    assert.equal(rig.creations("verification_code").length, 1, "what both have is handed in once");
+    assert.equal(rig.creations("verification_code").length, 1, "a template of both accounts is submitted once");
     await using second = await ReviewRig.start({
       prepare: furnish,
       config: (url) => `${waLink({ url })}[[sender]]\nnumber = "+14155550100"\nlink = "wa"\naccount = "default"\nenvironment = "live"\n`,
@@ -131,10 +133,10 @@ describe("templates that are there already", () => {
     await second.synced();
     await second.syncAgain();
     assert.deepEqual(await names(second), IMPORTED);
-    assert.equal(second.creations("verification_code").length, 1, "also by one sync");
+    assert.equal(second.creations("verification_code").length, 1, "one sync submits a template of both accounts once");
   });
 
-  test("do not touch what a person wrote here under the same name", async () => {
+  test("do not replace a template of the same name that was written here", async () => {
     await using rig = await ReviewRig.start();
     await rig.synced();
     const draft = await rig.create({ status: "draft" }, "mine");
@@ -144,9 +146,9 @@ describe("templates that are there already", () => {
     await rig.syncAgain();
     assert.deepEqual([(await rig.templates.read("mine"))["id"], (await rig.templates.read("for_sms"))["id"]], [draft["id"], text["id"]]);
     assert.equal((await rig.templates.read("mine"))["body"], SHIPPED.body);
-    assert.deepEqual(theirs.components, [{ type: "BODY", text: "Hello" }], "nor what is there, while it is a draft");
+    assert.deepEqual(theirs.components, [{ type: "BODY", text: "Hello" }], "a draft does not replace the template of the carrier");
     await rig.templates.edit("mine", { status: "pending" });
-    await until("it to be put in its place", () => theirs.status === "PENDING" || undefined);
+    await until("the template of the carrier is replaced", () => theirs.status === "PENDING" || undefined);
     assert.equal(theirs.components.length, 3);
   });
 });

@@ -1,4 +1,4 @@
-/** Templates of `live` and the carrier that reviews them, through the door: handed in, decided, sent, changed and taken away. */
+/** Templates of `live` and their review by the carrier through the API: submission, decision, use, edits and deletion. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { graphError, graphSignature, templateCall } from "../support/fakes/graph.ts";
@@ -18,8 +18,8 @@ const text = (value: string, name?: string): object => ({
   text: value,
 });
 
-describe("a template for whatsapp in live", () => {
-  test("is handed in with its parts and examples, approved by a call, told of, and sent with the parts filled in", async () => {
+describe("a WhatsApp template in live", () => {
+  test("is submitted with its parts and examples, approved by a review update, reported as an event, and sent with its variables", async () => {
     const made = await rig.create({ language: "en-US", buttons: [{ type: "url", text: "Track", url: "https://example.com/orders" }] });
     assert.equal(made["status"], "pending");
     const theirs = await rig.handedIn(made);
@@ -79,7 +79,7 @@ describe("a template for whatsapp in live", () => {
     });
   });
 
-  test("with numbers has them counted part by part at the carrier, and filled in so", async () => {
+  test("with positional variables is submitted and sent with the variables numbered per part", async () => {
     const { template } = await rig.approved({
       header: "Order {{1}}",
       body: "Hello {{3}}, {{2}} of order {{1}}",
@@ -100,7 +100,7 @@ describe("a template for whatsapp in live", () => {
     ]);
   });
 
-  test("that is rejected says why, and is handed in again when it is submitted again", async () => {
+  test("that is rejected shows the reason, and is submitted again on request", async () => {
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
     rig.graph.decide(theirs, "REJECTED", {
@@ -110,21 +110,21 @@ describe("a template for whatsapp in live", () => {
     const rejected = await rig.untilStatus(made["id"], "rejected");
     assert.equal(rejected["status_reason"], "INVALID_FORMAT: Variables at the end: Add words");
     await rig.syncAgain();
-    // The list says it in fewer words, which is no news.
+    // The list of the carrier has a shorter reason, which causes no further event.
     assert.deepEqual(
       (await rig.templates.events(made["id"])).map(({ type }) => type),
       ["template.rejected"],
     );
     assert.equal(theirs.status, "REJECTED");
     await rig.templates.edit(made["id"], { status: "pending" });
-    await until("it to be handed in again", () => theirs.status === "PENDING" || undefined);
+    await until("the template is submitted again", () => theirs.status === "PENDING" || undefined);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     rig.graph.decide(theirs, "APPROVED");
     assert.equal((await rig.untilStatus(made["id"], "approved"))["version"], 1);
-    assert.equal(rig.creations(made["name"]).length, 1, "changed there, and not made anew");
+    assert.equal(rig.creations(made["name"]).length, 1, "the template is edited at the carrier, and not created again");
   });
 
-  test("that is paused later cannot be sent until it is reinstated", async () => {
+  test("that is paused cannot be sent until it is reinstated", async () => {
     const { template, theirs } = await rig.approved();
     const description = "Paused for 3 hours for its quality.";
     rig.graph.decide(theirs, "PAUSED", { other_info: { title: "FIRST_PAUSE", description } });
@@ -139,7 +139,7 @@ describe("a template for whatsapp in live", () => {
     );
   });
 
-  test("that is changed is handed in as another version, and what was said of the old one is not about it", async () => {
+  test("that is edited is submitted as a new version, and review updates of the old version do not apply to it", async () => {
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
     const edited = await rig.templates.edit(made["id"], { body: "Hello {{name}}, order {{order}} comes today." });
@@ -148,22 +148,22 @@ describe("a template for whatsapp in live", () => {
     assert.equal(
       rig.graph.templateCalls("POST").filter(({ path }) => path.endsWith(theirs.id)).length,
       0,
-      "what is looked at cannot be changed",
+      "a template under review cannot be edited",
     );
-    // The old one is approved while the new one waits.
+    // The carrier approves the old version while the new version waits.
     const old = templateCall(theirs, "APPROVED", {}, Math.floor(Date.now() / 1_000));
     theirs.status = "APPROVED";
     assert.equal((await rig.hook(old)).status, 200);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     await rig.makeDue();
-    await until("the new one to be handed in", () => theirs.status === "PENDING" || undefined);
+    await until("the new version is submitted", () => theirs.status === "PENDING" || undefined);
     assert.equal(theirs.components[1]?.["text"], "Hello {{name}}, order {{order}} comes today.");
     await until(
-      "that to be on record",
+      "the submission is stored",
       async () =>
         (await rig.godwit.rows("select from template_reviews where name = $1 and version = 2 and status = 'pending'", [made["name"]]))[0],
     );
-    // The same call once more, as carriers do; now of a time before the new one was handed in.
+    // The carrier repeats the call with a time before the new version was submitted.
     assert.equal((await rig.hook(templateCall(theirs, "APPROVED", {}, Math.floor(Date.now() / 1_000) - 60))).status, 200);
     assert.equal((await rig.templates.read(made["id"]))["status"], "pending");
     rig.graph.decide(theirs, "APPROVED");
@@ -171,7 +171,7 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.templates.events(made["id"])).length, 1);
   });
 
-  test("that the carrier does not take is rejected with its words", async () => {
+  test("that the carrier refuses is rejected with the reason of the carrier", async () => {
     rig.graph.templates.play = ({ method, body }) =>
       method === "POST" && body.includes("unwanted")
         ? graphError(100, 400, { error_user_title: "Too many emoji", error_user_msg: "Use fewer." })
@@ -180,12 +180,12 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.untilStatus(made["id"], "rejected"))["status_reason"], "Too many emoji: Use fewer.");
     rig.graph.templates.play = undefined;
     await rig.syncAgain();
-    assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "nobody asks twice by themselves");
+    assert.equal((await rig.templates.read(made["id"]))["status"], "rejected", "there is no automatic second submission");
     await rig.templates.edit(made["id"], { status: "pending" });
     await rig.handedIn(made);
   });
 
-  test("that is archived is taken away at the carrier, and one that was not handed in from here is not", async () => {
+  test("that is archived is deleted at the carrier, unless it was created there", async () => {
     const { template, theirs } = await rig.approved();
     const foreign = rig.graph.templates.add({ name: "by_hand", components: [{ type: "BODY", text: "By hand" }] });
     await rig.syncAgain();
@@ -193,16 +193,16 @@ describe("a template for whatsapp in live", () => {
     assert.ok(imported !== undefined);
     await rig.templates.archive(imported["id"]);
     await rig.templates.archive(template["id"]);
-    await until("it to be gone", () => !rig.graph.templates.all.includes(theirs) || undefined);
+    await until("the template is deleted at the carrier", () => !rig.graph.templates.all.includes(theirs) || undefined);
     const [call] = rig.graph.templateCalls("DELETE");
     assert.match(call?.path ?? "", new RegExp(`/message_templates\\?hsm_id=${theirs.id}&name=${theirs.name}$`));
     await rig.syncAgain();
     assert.ok(rig.graph.templates.all.includes(foreign));
-    assert.deepEqual((await rig.templates.list({ name: "by_hand" })).data, [], "what was archived does not come back");
+    assert.deepEqual((await rig.templates.list({ name: "by_hand" })).data, [], "an archived template is not imported again");
     assert.equal(rig.graph.templateCalls("DELETE").length, 1);
   });
 
-  test("that was put over one made by hand, and refused, leaves that one there when it is archived", async () => {
+  test("that fails to replace a template of the carrier does not delete that template when it is archived", async () => {
     const foreign = rig.graph.templates.add({ name: "by_another_hand", status: "PAUSED" });
     rig.graph.templates.play = ({ method }) => (method === "POST" ? graphError(100) : undefined);
     const made = await rig.create({}, "by_another_hand");
@@ -214,7 +214,7 @@ describe("a template for whatsapp in live", () => {
     assert.deepEqual(foreign.components, [{ type: "BODY", text: "Hello" }]);
   });
 
-  test("that is for sms alone by now is not stopped by what the carrier says", async () => {
+  test("that is now only for SMS is not affected by the carrier", async () => {
     const { template, theirs } = await rig.approved({ header: null, footer: null, channels: ["sms", "whatsapp"] });
     assert.equal((await rig.templates.edit(template["id"], { channels: ["sms"] }))["status"], "approved");
     theirs.status = "DISABLED";
@@ -229,21 +229,21 @@ describe("a template for whatsapp in live", () => {
     assert.equal((await rig.untilStatus(template["id"], "rejected"))["status_reason"], "It was deleted at WhatsApp.");
   });
 
-  test("that is no longer listed, long after it was handed in, was deleted there", async () => {
+  test("that is missing in the list long after its submission is rejected", async () => {
     const { template, theirs } = await rig.approved();
     rig.graph.templates.all.splice(rig.graph.templates.all.indexOf(theirs), 1);
     await rig.syncAgain();
-    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "a list may lag behind");
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "a list may be outdated");
     await rig.godwit.rows("update template_reviews set asked_at = asked_at - interval '2 hours' where name = $1", [template["name"]]);
     rig.graph.templates.junk = [{ name: 7 }, null, "x", { id: "1" }];
     await rig.syncAgain();
-    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "what cannot be read may be it");
+    assert.equal((await rig.templates.read(template["id"]))["status"], "approved", "an unreadable entry may be the template");
     rig.graph.templates.junk = [];
     await rig.syncAgain();
     await rig.untilStatus(template["id"], "rejected");
   });
 
-  test("is found among many pages", async () => {
+  test("is found on a list of many pages", async () => {
     rig.graph.templates.pageSize = 2;
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
@@ -255,7 +255,7 @@ describe("a template for whatsapp in live", () => {
     rig.graph.templates.pageSize = 1_000;
   });
 
-  test("that the carrier has already, with the same words, is not handed in again", async () => {
+  test("that already exists at the carrier with the same text is not submitted again", async () => {
     const body = "The very same {{name}}";
     rig.graph.templates.add({
       name: "same_words",
@@ -265,7 +265,7 @@ describe("a template for whatsapp in live", () => {
     });
     const made = await rig.create({ header: null, footer: null, body, examples: { name: "Ada" } }, "same_words");
     await until(
-      "it to be taken over",
+      "the template of the carrier is adopted",
       async () => (await rig.godwit.rows("select from template_reviews where name = 'same_words' and status = 'pending'"))[0],
     );
     assert.equal(rig.creations("same_words").length, 0);
@@ -273,7 +273,7 @@ describe("a template for whatsapp in live", () => {
     await rig.untilStatus(made["id"], "approved");
   });
 
-  test("whose text has changed there is not put over while it can be sent from here", async () => {
+  test("whose text was changed at the carrier is not replaced while it can be sent", async () => {
     const { theirs } = await rig.approved();
     theirs.components = [{ type: "BODY", text: "Somebody wrote this by hand" }];
     const posts = rig.graph.templateCalls("POST").length;
@@ -282,7 +282,7 @@ describe("a template for whatsapp in live", () => {
   });
 });
 
-describe("calls about templates", () => {
+describe("review updates", () => {
   test("with a wrong signature change nothing", async () => {
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
@@ -292,7 +292,7 @@ describe("calls about templates", () => {
     assert.deepEqual(await rig.templates.events(made["id"]), []);
   });
 
-  test("of another account, of no template of ours, or in other words are taken, and change nothing", async () => {
+  test("of another business account, of unknown templates or with unknown statuses are accepted and change nothing", async () => {
     const made = await rig.create();
     const theirs = await rig.handedIn(made);
     for (const body of [
@@ -308,8 +308,8 @@ describe("calls about templates", () => {
   });
 });
 
-describe("a message that the carrier refuses for its template", () => {
-  test("has the templates looked at again", async () => {
+describe("a message that the carrier refuses because of its template", () => {
+  test("causes a template sync", async () => {
     const { template, theirs } = await rig.approved();
     rig.graph.plays.set("+4915112345678", graphError(132015));
     theirs.status = "PAUSED";
@@ -326,7 +326,7 @@ test("the syncs are counted", async () => {
   assert.match(metrics, /godwit_template_syncs_total\{link="wa",outcome="synced"\} \d+/);
 });
 
-test("the log has neither a secret nor a text", () => {
+test("the log contains neither secrets nor texts", () => {
   const lines = JSON.stringify(rig.godwit.logs);
   for (const word of [...Object.values(rig.env), "is on its way", "Use fewer"]) assert.ok(!lines.includes(word), word);
 });

@@ -1,4 +1,4 @@
-/** Messages made of templates: found by id or name, filled in, kept as they were sent, and taken out again by redaction. */
+/** Messages with templates: found by id or name, filled with variables, stored as sent, and redacted. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-/** A request for a template: of the smallest message without its text. */
+/** The body of a request with a template: the smallest message without its text. */
 const of = (template: unknown, variables: Json | undefined, fields: object = {}): object => ({
   ...sms(),
   body: undefined,
@@ -49,13 +49,13 @@ async function assertRefused(body: object, code: Parameters<typeof assertProblem
     faultsOf(reply).map(({ pointer, code: fault }) => `${pointer} ${fault}`),
     faults,
   );
-  assert.equal(await messageCount(), earlier, "nothing was stored");
+  assert.equal(await messageCount(), earlier, "nothing is stored");
 }
 
 describe("a template", () => {
   for (const channel of ["sms", "whatsapp"] as const) {
     for (const by of ["id", "name"] as const) {
-      test(`is sent by its ${by} on ${channel}, and the record says which it was`, async () => {
+      test(`is sent by its ${by} on ${channel}, and the record contains its id, version and variables`, async () => {
         const template = await templates.create({ ...BOTH, body: "Hello {{name}}, order {{number}}" });
         const variables = { name: "Ada", number: "A-7" };
         const sent = await post(of(template[by], variables, { channel }));
@@ -76,30 +76,30 @@ describe("a template", () => {
     }
   }
 
-  test("is filled in by position", async () => {
+  test("is filled by position", async () => {
     const { id } = await templates.create({ body: "{{2}} then {{1}} and {{2}}" });
     const sent = await post(of(id, { 1: "one", 2: "two" }));
     assert.equal(sent.json["body"], "two then one and two");
   });
 
-  test("without variables needs none, and takes none", async () => {
+  test("without variables needs none, and accepts none", async () => {
     const { id } = await templates.create({ body: "We are closed today." });
     for (const variables of [undefined, {}]) assert.equal((await post(of(id, variables))).json["body"], "We are closed today.");
     assert.deepEqual((await post(of(id, undefined))).json["template_variables"], {});
     await assertRefused(of(id, { name: "Ada" }), "template_variables_mismatch", ["/template_variables/name extra_variable"]);
   });
 
-  const AS_THEY_ARE: readonly (readonly [what: string, value: string])[] = [
+  const UNCHANGED_VALUES: readonly (readonly [what: string, value: string])[] = [
     ["a placeholder", "{{x}}"],
     ["a placeholder of the template itself", "{{name}} {{other}}"],
-    ["what a replacement would read", "$& $1 $` $' $$ $<name>"],
+    ["replacement patterns", "$& $1 $` $' $$ $<name>"],
     ["backslashes", "\\1 \\n \\"],
-    ["braces that belong to nothing", "}} {{ {"],
+    ["unmatched braces", "}} {{ {"],
     ["a line feed, quotation marks and emoji", 'a\n"b" 👋'],
-    ["a name that every object has", "constructor"],
+    ["the name of an inherited property", "constructor"],
   ];
-  for (const [what, value] of AS_THEY_ARE) {
-    test(`sends a value with ${what} as it is`, async () => {
+  for (const [what, value] of UNCHANGED_VALUES) {
+    test(`sends a value with ${what} unchanged`, async () => {
       const { id } = await templates.create({ body: "<{{name}}|{{other}}>" });
       const sent = await post(of(id, { name: value, other: "!" }));
       assert.equal(sent.status, 202, sent.text);
@@ -108,7 +108,7 @@ describe("a template", () => {
     });
   }
 
-  test("of an environment is its own: not seen by the other, nor by another account", async () => {
+  test("is not visible to the other environment or to another account", async () => {
     const { id, name } = await templates.create({ body: "Hello" });
     const stranger = await godwit.key({ account: "a stranger to templates" });
     await godwit.unlimited();
@@ -118,14 +118,14 @@ describe("a template", () => {
     }
   });
 
-  test("that every environment begins with can be sent", async () => {
+  test("that every environment starts with can be sent", async () => {
     const sent = await post(of("verification_code", { code: "123456" }));
     assert.equal(sent.json["body"], "123456 is your verification code. Do not share it with anyone.");
     assert.match(String(sent.json["template_id"]), /^tmpl_/);
   });
 });
 
-describe("refused is", () => {
+describe("a message is refused because of", () => {
   let named: Json;
   let positional: Json;
   let both: Json;
@@ -135,7 +135,7 @@ describe("refused is", () => {
     both = await templates.create({ ...BOTH, body: "Hello {{name}}" });
   });
 
-  test("every variable that is missing, empty or too many, each by its own fault", async () => {
+  test("every missing, empty or extra variable, each with its own fault", async () => {
     await assertRefused(of(named["id"], { a: "", c: " \n", d: "x", e: "" }), "template_variables_mismatch", [
       "/template_variables/a empty_variable",
       "/template_variables/b missing_variable",
@@ -153,25 +153,25 @@ describe("refused is", () => {
     ]);
   });
 
-  test("a template that is not there, by id, by name and by what can be neither", async () => {
+  test("an unknown template, given by id, by name or by an invalid text", async () => {
     for (const which of ["nothing", `tmpl_${"0".repeat(26)}`, "Not A Name", "msg_x"])
       await assertRefused(of(which, {}), "template_not_found", ["/template_id template_not_found"]);
   });
 
-  test("one that is not for the channel", async () => {
+  test("a template for another channel", async () => {
     await assertRefused(of(named["id"], { a: "1", b: "2", c: "3" }, { channel: "whatsapp" }), "template_channel_mismatch", [
       "/template_id template_channel_mismatch",
     ]);
   });
 
   for (const status of ["draft", "pending", "rejected", "paused", "archived"] as const) {
-    test(`one that is ${status}, by id`, async () => {
+    test(`a template that is ${status}, by id`, async () => {
       const template = await templates.create({ ...BOTH, name: newName(`simulate_${status}`) });
       await godwit.rows("update templates set status = $2 where id = $1", [rowId(template["id"]), status]);
-      // What was looked up in this second need not be known to have changed.
-      const reply = await until("the change to be known", async () => {
-        const answer = await post(of(template["id"], { name: "Ada" }));
-        return answer.status === 422 ? answer : undefined;
+      // Templates are cached for a second.
+      const reply = await until("the change is visible", async () => {
+        const response = await post(of(template["id"], { name: "Ada" }));
+        return response.status === 422 ? response : undefined;
       });
       assertProblem(reply, "template_not_approved");
       assert.deepEqual(pointersOf(reply), ["/template_id"]);
@@ -181,7 +181,7 @@ describe("refused is", () => {
     });
   }
 
-  test("a text that is too long once it is filled in, by the limit of its channel", async () => {
+  test("a text that exceeds the limit of its channel after the variables are filled in", async () => {
     const long = await templates.create({ ...BOTH, body: "{{a}}{{b}}" });
     assert.equal((await post(of(long["id"], { a: "x".repeat(1_024), b: "y".repeat(576) }))).status, 202);
     await assertRefused(of(long["id"], { a: "x".repeat(1_024), b: "y".repeat(577) }), "template_text_too_long", [
@@ -194,7 +194,7 @@ describe("refused is", () => {
     ]);
   });
 
-  test("more parts than max_segments allows, of the text as it is filled in", async () => {
+  test("a filled-in text with more segments than max_segments", async () => {
     const { id } = await templates.create({ body: "{{a}}" });
     assert.equal((await post(of(id, { a: "x".repeat(160) }, { max_segments: 1 }))).status, 202);
     await assertRefused(of(id, { a: "x".repeat(161) }, { max_segments: 1 }), "max_segments_exceeded", [
@@ -203,34 +203,34 @@ describe("refused is", () => {
   });
 
   const FORM: readonly (readonly [what: string, fields: object, faults: readonly string[]])[] = [
-    ["a text beside it", { body: "x" }, ["/template_id conflict"]],
-    ["variables that are no object", { template_variables: ["x"] }, ["/template_variables invalid_type"]],
-    ["a variable that is no text", { template_variables: { name: 7 } }, ["/template_variables/name invalid_type"]],
+    ["a text beside the template", { body: "x" }, ["/template_id conflict"]],
+    ["variables that are not an object", { template_variables: ["x"] }, ["/template_variables invalid_type"]],
+    ["a variable that is not a string", { template_variables: { name: 7 } }, ["/template_variables/name invalid_type"]],
     ["a variable of 1,025 characters", { template_variables: { name: "x".repeat(1_025) } }, ["/template_variables/name too_long"]],
     ["an empty name", { template_id: "" }, ["/template_id too_short"]],
     ["a name of 65 characters", { template_id: "x".repeat(65) }, ["/template_id too_long"]],
   ];
   for (const [what, fields, faults] of FORM)
-    test(`${what}, as a fault of form`, () =>
+    test(`${what}, which is a fault of the request`, () =>
       assertRefused({ ...of(both["id"], { name: "x" }), ...fields }, "invalid_request_payload", faults));
 
-  test("remembered by its key, also when the template would do by now", async () => {
+  test("an unknown template again when its key is replayed, although the template exists by then", async () => {
     const name = newName();
     const options = { idempotencyKey: randomUUID() };
     const first = await post(of(name, { name: "Ada" }), options);
     assertProblem(first, "template_not_found");
     await templates.create({ name });
     assertReplayOf(first, await post(of(name, { name: "Ada" }), options));
-    const anew = await until("the template to be known", async () => {
+    const later = await until("the template is visible", async () => {
       const reply = await post(of(name, { name: "Ada" }));
       return reply.status === 202 ? reply : undefined;
     });
-    assert.equal(anew.json["body"], "Hello Ada");
+    assert.equal(later.json["body"], "Hello Ada");
   });
 });
 
-describe("a message of a template", () => {
-  test("keeps the version it was sent with, and later ones have the new one", async () => {
+describe("a message with a template", () => {
+  test("keeps the version that it was sent with, and later messages have the new version", async () => {
     const template = await templates.create({ body: "One {{name}}" });
     const first = await post(of(template["id"], { name: "Ada" }));
     await templates.edit(template["id"], { body: "Two {{name}}" });
@@ -240,7 +240,7 @@ describe("a message of a template", () => {
     assert.deepEqual([first.json["body"], first.json["template_version"]], ["One Ada", 1]);
   });
 
-  test("is replayed under its key after the template was archived, and after it was changed", async () => {
+  test("is replayed for its key after the template was edited and archived", async () => {
     const template = await templates.create({ body: "One {{name}}" });
     const options = { idempotencyKey: randomUUID() };
     const body = of(template["name"], { name: "Ada" });
@@ -253,7 +253,7 @@ describe("a message of a template", () => {
     assertProblem(await post(body), "template_not_found");
   });
 
-  test("reaches the carrier as it was filled in, whatever became of the template", async () => {
+  test("reaches the carrier with its variables filled in", async () => {
     await using delivering = await startGodwit({ roles: "api,dispatch", simulatorSpeed: 50 });
     await delivering.unlimited();
     const ownKey = await delivering.key();
@@ -293,7 +293,7 @@ describe("an edit of a scheduled message", () => {
     assert.equal((await eventsOf(godwit, message["id"])).length, 1);
   };
 
-  test("with other variables fills in the version it was accepted with, though the template has another by now", async () => {
+  test("with new variables uses the template version of the message, although the template has a newer one", async () => {
     const template = await templates.create({ body: "One {{name}}" });
     const message = await schedule(template["id"], { name: "Ada" });
     await templates.edit(template["id"], { body: "Two {{name}} {{more}}" });
@@ -311,7 +311,7 @@ describe("an edit of a scheduled message", () => {
     assert.equal((await client.messages.edit(message["id"], { template_variables: { name: "Eve" } })).json["body"], "One Eve");
   });
 
-  test("of something else leaves what it says, its template and its variables", async () => {
+  test("of another field keeps the text, the template and the variables", async () => {
     const template = await templates.create();
     const message = await schedule(template["id"], { name: "Ada" });
     const edited = await client.messages.edit(message["id"], { priority: "high" });
@@ -319,7 +319,7 @@ describe("an edit of a scheduled message", () => {
     assert.deepEqual(shown(edited.json), shown(message));
   });
 
-  test("with variables that do not fit has one fault for each, and changes nothing", async () => {
+  test("with invalid variables has one fault for each, and changes nothing", async () => {
     const template = await templates.create({ body: "{{a}} {{b}}" });
     const message = await schedule(template["id"], { a: "1", b: "2" });
     await unchanged(
@@ -343,7 +343,7 @@ describe("an edit of a scheduled message", () => {
     ]);
   });
 
-  test("to more parts than were allowed is refused", async () => {
+  test("that exceeds max_segments is refused", async () => {
     const template = await templates.create({ body: "{{a}}" });
     const message = await schedule(template["id"], { a: "1" }, { max_segments: 1 });
     const reply = await client.messages.edit(message["id"], { template_variables: { a: "x".repeat(161) } });
@@ -351,7 +351,7 @@ describe("an edit of a scheduled message", () => {
     assert.deepEqual(await client.messages.read(message["id"]), message);
   });
 
-  test("of the text of a template's message, or of the variables of a text, is a 400", async () => {
+  test("of the text of a message with a template, or of the variables of a message without one, is a 400", async () => {
     const template = await templates.create();
     const message = await schedule(template["id"], { name: "Ada" });
     await unchanged(message, await client.messages.edit(message["id"], { body: "Other" }), "invalid_request_payload", ["/body conflict"]);
@@ -371,10 +371,10 @@ describe("an edit of a scheduled message", () => {
   });
 });
 
-describe("the redaction of a template's message", () => {
+describe("the redaction of a message with a template", () => {
   const SECRET = "Grace Hopper 0815";
 
-  test("takes its variables and its text out of the record, its events and every stored answer", async () => {
+  test("removes its variables and its text from the record, its events and every stored response", async () => {
     const template = await templates.create({ body: "For {{name}}" });
     const keys = { post: randomUUID(), patch: randomUUID() };
     const body = of(template["id"], { name: SECRET }, { send_at: afterSeconds(3_600) });
@@ -400,10 +400,10 @@ describe("the redaction of a template's message", () => {
     }
     const events = await client.request("GET", `/v1/events?message_id=${String(id)}&limit=100`);
     assert.ok(!events.text.includes(SECRET));
-    assert.deepEqual(await placesOf(SECRET), []);
+    assert.deepEqual(await tablesWith(SECRET), []);
   });
 
-  test("leaves which template it was, and other messages of it", async () => {
+  test("keeps the id of the template, and other messages with it", async () => {
     const template = await templates.create();
     const [one, other] = [await post(of(template["id"], { name: "Ada" })), await post(of(template["id"], { name: "Eve" }))];
     await setStatus(godwit, one.json["id"], "delivered");
@@ -414,8 +414,8 @@ describe("the redaction of a template's message", () => {
     assert.equal(row?.template["variables"], null);
   });
 
-  /** The tables that have this text anywhere. */
-  async function placesOf(text: string): Promise<string[]> {
+  /** Returns the tables that contain this text. */
+  async function tablesWith(text: string): Promise<string[]> {
     const tables = await godwit.rows<{ name: string }>(
       "select c.oid::regclass::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace",
     );

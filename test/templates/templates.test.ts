@@ -1,4 +1,4 @@
-/** Templates through the door: what may be said of one, what becomes of it, and who may see it. */
+/** The API of templates: input, life cycle and access. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
@@ -27,13 +27,13 @@ before(async () => {
 });
 after(() => godwit.stop());
 
-const alone = async (account: string, environment: Environment = "test"): Promise<TemplateClient> =>
+const newClient = async (account: string, environment: Environment = "test"): Promise<TemplateClient> =>
   (await clientOfAccount(godwit, account, { environment })).templates;
 
 const namesOf = (data: readonly Json[]): unknown[] => data.map((each) => each["name"]);
 
 describe("create", () => {
-  test("answers 201 with the place and the whole record, which can be read by id and by name", async () => {
+  test("returns 201 with the location and the whole record, which can be read by id and by name", async () => {
     const body = {
       name: "order_shipped",
       language: "de-AT",
@@ -82,7 +82,7 @@ describe("create", () => {
     null: { header: null, footer: null, buttons: null, examples: null, status: null },
     empty: { header: "", footer: "", buttons: [], examples: {} },
   })) {
-    test(`what is ${what} is not there`, async () => {
+    test(`with ${what} optional fields has null for them`, async () => {
       const { header, footer, buttons, variables } = await templates.create(fields);
       assert.deepEqual([header, footer, buttons, variables], [null, null, null, [{ name: "name", example: null }]]);
     });
@@ -99,8 +99,8 @@ describe("create", () => {
     ["live", "order", BOTH, "pending"],
   ];
   for (const [environment, prefix, fields, status] of OUTCOMES) {
-    test(`in ${environment}, ${prefix}… with ${JSON.stringify(fields)} is ${status}`, async () => {
-      const own = await alone("outcomes", environment);
+    test(`in ${environment} of ${prefix}… with ${JSON.stringify(fields)} results in ${status}`, async () => {
+      const own = await newClient("outcomes", environment);
       const template = await own.create({ name: newName(prefix), ...fields });
       assert.equal(template["status"], status);
       assert.equal(template["status_reason"] !== null, ["rejected", "paused"].includes(status));
@@ -111,7 +111,7 @@ describe("create", () => {
     });
   }
 
-  test("all faults are told at once, and nothing is made", async () => {
+  test("reports all faults at once, and creates nothing", async () => {
     const name = newName();
     const body = { ...TEXT, name, language: "en_US", body: "{{1}} {{a}} {{", footer: "{{x}}", examples: { q: "1" }, extra: 1 };
     const reply = await templates.request("POST", "", { body });
@@ -121,7 +121,7 @@ describe("create", () => {
     assertProblem(await templates.request("GET", `/${name}`), "not_found");
   });
 
-  test("a template as a whole is bounded, so that every event can carry it", async () => {
+  test("refuses a template that is too large for an event", async () => {
     const variables = Array.from({ length: 20 }, (_, index) => `v${index}`);
     const body = variables.map((name) => `{{${name}}}`).join("");
     const examples = (length: number): object => Object.fromEntries(variables.map((name) => [name, "x".repeat(length)]));
@@ -135,9 +135,9 @@ describe("create", () => {
   });
 });
 
-describe("the same key twice", () => {
-  test("is the same answer, byte for byte, one template and one event", async () => {
-    const own = await alone("repeats");
+describe("a repeated idempotency key", () => {
+  test("returns the same bytes, and creates one template and one event", async () => {
+    const own = await newClient("repeats");
     const request = { body: { ...TEXT, name: "order" }, idempotencyKey: randomUUID() };
     const first = await own.request("POST", "", request);
     const second = await own.request("POST", "", request);
@@ -152,7 +152,7 @@ describe("the same key twice", () => {
     assertProblem(await own.request("POST", "", { ...request, body: { ...TEXT, name: "other" } }), "idempotency_key_reused");
   });
 
-  test("is the same refusal, also when it would be granted by now", async () => {
+  test("returns the same refusal, although the request would succeed by then", async () => {
     const { id, name } = await templates.create();
     const request = { body: { ...TEXT, name }, idempotencyKey: randomUUID() };
     const refused = await templates.request("POST", "", request);
@@ -163,7 +163,7 @@ describe("the same key twice", () => {
     assert.equal((await templates.request("POST", "", { ...request, idempotencyKey: randomUUID() })).status, 201);
   });
 
-  test("is one version, of a change", async () => {
+  test("of an edit creates one version", async () => {
     const { id } = await templates.create();
     const request = { body: { body: "Bye {{name}}" }, idempotencyKey: randomUUID() };
     const first = await templates.request("PATCH", `/${String(id)}`, request);
@@ -173,8 +173,8 @@ describe("the same key twice", () => {
   });
 });
 
-describe("names", () => {
-  test("of two that want one at the same time, one gets it", async () => {
+describe("the name of a template", () => {
+  test("is given to one of two concurrent requests", async () => {
     const name = newName();
     await using lock = await lockTable(godwit.databaseUrl, "templates");
     const asked = [1, 2].map(() => templates.request("POST", "", { body: { ...TEXT, name }, idempotencyKey: randomUUID() }));
@@ -190,14 +190,14 @@ describe("names", () => {
     assertProblem(refused, "template_name_taken");
   });
 
-  test("are each environment's own", async () => {
+  test("is unique only within its environment", async () => {
     const name = newName();
     await templates.create({ name });
-    await (await alone("a namesake")).create({ name });
-    await (await alone("a namesake", "live")).create({ name });
+    await (await newClient("a namesake")).create({ name });
+    await (await newClient("a namesake", "live")).create({ name });
   });
 
-  test("are free when their template is archived: the name is the new one's, the id still the old one's", async () => {
+  test("is free after the template is archived: a new template can have it, and the id still finds the old one", async () => {
     const first = await templates.create();
     const { id, name } = first;
     const archived = await templates.archive(name);
@@ -210,8 +210,8 @@ describe("names", () => {
 });
 
 describe("list", () => {
-  test("has whole records, newest first, in pages without gaps or repeats, and no archived ones", async () => {
-    const own = await alone("lists");
+  test("contains whole records, newest first, in pages without gaps or duplicates, and no archived templates", async () => {
+    const own = await newClient("lists");
     const newestFirst: Json[] = [await own.read("verification_code")];
     for (let index = 0; index < 6; index += 1) newestFirst.unshift(await own.create());
     await own.archive((await own.create())["id"]);
@@ -222,8 +222,8 @@ describe("list", () => {
     }
   });
 
-  test("can be narrowed by status, channel and name, and by all at once", async () => {
-    const own = await alone("filters");
+  test("can be filtered by status, channel and name, and by all of them", async () => {
+    const own = await newClient("filters");
     await own.create({ name: "text" });
     await own.create({ name: "chat", channels: ["whatsapp"] });
     await own.create({ name: "draft", status: "draft" });
@@ -248,8 +248,8 @@ describe("list", () => {
     for (const [query, names] of ROWS) assert.deepEqual(namesOf((await own.list(query)).data), names, JSON.stringify(query));
   });
 
-  test("of very many archived ones is looked through in turns, and comes to its end", async () => {
-    const own = await alone("a long history");
+  test("of very many archived templates is searched in several pages until its end", async () => {
+    const own = await newClient("a long history");
     const { id } = await own.archive((await own.create({ name: "wanted" }))["id"]);
     await godwit.rows(
       `with made as (
@@ -269,7 +269,7 @@ describe("list", () => {
   });
 
   for (const query of ["limit=0", "limit=101", "cursor=abc", "status=deleted", "channel=fax", "language=en", "name="]) {
-    test(`?${query} is a 400 that names it`, async () => {
+    test(`with ?${query} is a 400 that names the parameter`, async () => {
       const reply = await templates.request("GET", `?${query}`);
       assertProblem(reply, "invalid_request_payload");
       assert.deepEqual(
@@ -280,8 +280,8 @@ describe("list", () => {
   }
 });
 
-describe("change", () => {
-  test("of what it says makes a version, and the versions before stay as they were", async () => {
+describe("edit", () => {
+  test("of the content creates a version, and earlier versions stay unchanged", async () => {
     const { id } = await templates.create({ ...BOTH, header: "For {{name}}", examples: { name: "Ada" } });
     const second = await templates.edit(id, { body: "Bye {{name}}", header: "" });
     assert.deepEqual([second["version"], second["body"], second["header"], second["status"]], [2, "Bye {{name}}", null, "approved"]);
@@ -311,14 +311,14 @@ describe("change", () => {
     ]);
   });
 
-  test("of anything else makes none", async () => {
+  test("of other fields creates no version", async () => {
     const { id } = await templates.create();
     const { version, language, category } = await templates.edit(id, { language: "fr", category: "marketing" });
     assert.deepEqual([version, language, category], [1, "fr", "marketing"]);
     assert.equal((await templates.events(id)).length, 1);
   });
 
-  test("that changes nothing leaves it as it was, by its name as well", async () => {
+  test("without a change keeps the record unchanged, also by name", async () => {
     const template = await templates.create();
     assert.deepEqual(await templates.edit(template["id"], {}), template);
     assert.deepEqual(await templates.edit(template["name"], { body: TEXT.body, header: null }), template);
@@ -334,23 +334,28 @@ describe("change", () => {
   });
 
   const MERGED: readonly (readonly [what: string, before: object, change: object, ...pointers: string[]])[] = [
-    ["a header without whatsapp", TEXT, { header: "x" }, "/header"],
+    ["of a header without WhatsApp", TEXT, { header: "x" }, "/header"],
     [
-      "whatsapp away from what is its own",
+      "of the channels without WhatsApp, despite parts only for WhatsApp,",
       { ...BOTH, header: "a", footer: "b", buttons: [{ type: "quick_reply", text: "c" }] },
       { channels: ["sms"] },
       "/header",
       "/footer",
       "/buttons",
     ],
-    ["whatsapp to a long text", { ...TEXT, body: "x".repeat(1_025) }, { channels: ["sms", "whatsapp"] }, "/body"],
-    ["a header of another kind than the body", BOTH, { header: "{{1}}" }, "/body"],
-    ["an example of nothing", TEXT, { examples: { other: "1", name: "2" } }, "/examples/other"],
-    ["several at once", TEXT, { footer: "x", body: "{{1}} {{3}}", examples: { 2: "x" } }, "/footer", "/body", "/examples/2"],
-    ["one that is approved for review", TEXT, { status: "pending" }, "/status"],
+    [
+      "of the channels to WhatsApp, despite a longer text,",
+      { ...TEXT, body: "x".repeat(1_025) },
+      { channels: ["sms", "whatsapp"] },
+      "/body",
+    ],
+    ["of a header with another kind of variables than the body", BOTH, { header: "{{1}}" }, "/body"],
+    ["of an example without a variable", TEXT, { examples: { other: "1", name: "2" } }, "/examples/other"],
+    ["of several invalid fields", TEXT, { footer: "x", body: "{{1}} {{3}}", examples: { 2: "x" } }, "/footer", "/body", "/examples/2"],
+    ["of the status of an approved template", TEXT, { status: "pending" }, "/status"],
   ];
   for (const [what, fields, change, ...pointers] of MERGED) {
-    test(`${what} is a 400 that changes nothing, and leaves its key free`, async () => {
+    test(`${what} is a 400 that changes nothing, and leaves its key unused`, async () => {
       const template = await templates.create(fields);
       const idempotencyKey = randomUUID();
       const reply = await templates.request("PATCH", `/${String(template["id"])}`, { body: change, idempotencyKey });
@@ -362,7 +367,7 @@ describe("change", () => {
     });
   }
 
-  test("by two at the same time is two versions, neither lost", async () => {
+  test("by two concurrent requests creates two versions, and none is lost", async () => {
     const { id, name } = await templates.create();
     await using lock = await lockTable(godwit.databaseUrl, "templates");
     const asked = [id, name].map((which, index) => templates.edit(which, { body: `${index} {{name}}` }));
@@ -384,7 +389,7 @@ describe("change", () => {
   });
 });
 
-test("an archived template is no longer changed, and archiving it again is fine", async () => {
+test("an archived template cannot be edited, and can be archived again", async () => {
   const { id } = await templates.create();
   const archived = await templates.archive(id);
   assert.equal(archived["status"], "archived");
@@ -396,10 +401,10 @@ test("an archived template is no longer changed, and archiving it again is fine"
   assert.deepEqual(await templates.read(id), archived);
 });
 
-test("an environment may have so many templates and no more, archived ones aside, whoever asks at the same time", async () => {
-  const own = await alone("very many");
+test("an environment cannot exceed its limit of templates, not counting archived ones, even with concurrent requests", async () => {
+  const own = await newClient("very many");
   const { id } = await own.create();
-  // One was there to begin with; one place is left.
+  // With the initial template, one more template is permitted.
   await godwit.rows(
     `insert into templates (account_id, environment, id, name, language, category, channels, status, version, updated_at)
      select account_id, environment, gen_random_uuid(), 'more_' || number, language, category, channels, status, 1, now()
@@ -414,7 +419,7 @@ test("an environment may have so many templates and no more, archived ones aside
   const refused = (await Promise.all(asked)).filter(({ status }) => status !== 201);
   assert.equal(refused.length, 4);
   for (const reply of refused) assertProblem(reply, "too_many_templates");
-  await (await alone("very many", "live")).create();
+  await (await newClient("very many", "live")).create();
   await own.archive(id);
   await own.create();
   assertProblem(await own.request("POST", "", { body: { ...TEXT, name: newName() } }), "too_many_templates");
@@ -423,7 +428,7 @@ test("an environment may have so many templates and no more, archived ones aside
 describe("preview", () => {
   const RICH = { ...BOTH, header: "For {{name}}", footer: "Bye", examples: { name: "Ada" } };
 
-  test("uses the examples, and the first channel", async () => {
+  test("uses the examples and the first channel", async () => {
     const { id } = await templates.create(RICH);
     assert.deepEqual(await templates.preview(id), {
       object: "template_preview",
@@ -437,7 +442,7 @@ describe("preview", () => {
     });
   });
 
-  test("takes variables and a channel, by name, of a draft, and null for absent", async () => {
+  test("accepts variables and a channel, the name of a draft, and null for absent fields", async () => {
     const { id, name } = await templates.create({ ...RICH, status: "draft" });
     await templates.edit(id, { footer: "Ciao" });
     assert.deepEqual(await templates.preview(name, { channel: "whatsapp", template_variables: { name: "{{name}} $&" } }), {
@@ -453,7 +458,7 @@ describe("preview", () => {
     assert.equal((await templates.preview(id, { channel: null, template_variables: null }))["body"], "Hello Ada");
   });
 
-  test("says what keeps it from being filled in", async () => {
+  test("reports the reason why the template cannot be filled in", async () => {
     const { id } = await templates.create();
     const { id: chat } = await templates.create({ channels: ["whatsapp"] });
     const ask = (which: unknown, body: object) => templates.request("POST", `/${String(which)}/preview`, { body });
@@ -472,7 +477,7 @@ describe("preview", () => {
     assertProblem(await ask(id, { variables: {} }), "invalid_request_payload");
   });
 
-  test("makes nothing, however often", async () => {
+  test("ignores an idempotency key", async () => {
     const { id } = await templates.create(RICH);
     const idempotencyKey = randomUUID();
     for (const name of ["a", "b"]) {
@@ -482,7 +487,7 @@ describe("preview", () => {
   });
 });
 
-/** Every operation, on one template. */
+/** Every operation on one template. */
 const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope, body?: () => object])[] = [
   ["GET", "", "templates:read"],
   ["GET", "/{id}", "templates:read"],
@@ -492,19 +497,19 @@ const OPERATIONS: readonly (readonly [method: string, path: string, scope: Scope
   ["DELETE", "/{id}", "templates:write"],
 ];
 
-describe("who may", () => {
+describe("access", () => {
   let template: Json;
   let strangers: TemplateClient[];
   before(async () => {
     template = await templates.create();
-    strangers = [await alone("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).templates];
+    strangers = [await newClient("a stranger"), clientOf(godwit, await godwit.key({ environment: "live" })).templates];
     await godwit.unlimited();
   });
   const at = (path: string, id: unknown = template["id"]): string => path.replace("{id}", String(id));
 
   for (const [method, path, scope, body] of OPERATIONS) {
     const options = () => (body === undefined ? {} : { body: body() });
-    test(`${method} ${path} needs ${scope}, and no other scope will do`, async () => {
+    test(`${method} ${path} requires exactly the scope ${scope}`, async () => {
       const others = await godwit.key({ scopes: SCOPES.filter((each) => each !== scope) });
       const reply = await clientOf(godwit, others).templates.request(method, at(path), options());
       assertProblem(reply, "forbidden_insufficient_scope");
@@ -515,12 +520,12 @@ describe("who may", () => {
     });
 
     if (!path.includes("{id}")) continue;
-    test(`${method} ${path} finds nothing of another account or environment, by id or by name`, async () => {
+    test(`${method} ${path} finds no template of another account or environment, by id or by name`, async () => {
       for (const stranger of strangers)
         for (const which of [template["id"], template["name"]])
           assertProblem(await stranger.request(method, at(path, which), options()), "not_found");
     });
-    test(`${method} ${path} finds nothing by what is neither an id nor a name`, async () => {
+    test(`${method} ${path} finds no template with an invalid id or name`, async () => {
       const suffix = String(template["id"]).slice(5);
       for (const id of [
         "tmpl_",
@@ -536,7 +541,7 @@ describe("who may", () => {
     });
   }
 
-  test("to strangers there is only what they began with, and what they tried changed nothing", async () => {
+  test("of another account or environment shows only the initial template, and its requests change nothing", async () => {
     for (const stranger of strangers) assert.deepEqual(namesOf((await stranger.list()).data), ["verification_code"]);
     assert.equal((await templates.read(template["id"]))["status"], "approved");
   });
