@@ -1,4 +1,4 @@
-/** How soon messages leave: after a pause, at their time, when another node announces them, and beside the work of others. */
+/** The speed of message delivery: after a pause, at the scheduled time, after an announcement of another node, and beside other work. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pino from "pino";
@@ -10,10 +10,10 @@ import { until, untilListening } from "../support/expect.ts";
 import { startGodwit, type Godwit } from "../support/harness.ts";
 import { accepted, receipt, ScriptedCarrier, throttled } from "../support/scripted-carrier.ts";
 
-const middleOf = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Infinity;
+const medianOf = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Infinity;
 
-describe("a link that is throttled", () => {
-  test("pauses for as long as the carrier asked for, and not much longer", async () => {
+describe("a throttled link", () => {
+  test("pauses for the time that the carrier requests, and not much longer", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier({ window: 1 });
     const PAUSE_MS = 1_200;
@@ -25,7 +25,7 @@ describe("a link that is throttled", () => {
     assert.ok(second - first >= PAUSE_MS - 10 && second - first < PAUSE_MS + 1_000, `${second - first} ms`);
   });
 
-  test("without a time pauses for a second or so, then for twice as long", async () => {
+  test("pauses for about a second without a given time, and then for twice as long", async () => {
     await using rig = await Rig.open();
     const carrier = new ScriptedCarrier();
     carrier.answers(RECIPIENT, throttled("link", null), throttled("link", null), accepted());
@@ -38,18 +38,18 @@ describe("a link that is throttled", () => {
   });
 });
 
-test("a receipt that is quicker than the answer is taken up by the process that made the name known, at once", async () => {
+test("a receipt that arrives before the response is applied at once by the process that stores the carrier id", async () => {
   await using rig = await Rig.open();
   const carrier = new ScriptedCarrier();
   carrier.answers(RECIPIENT, accepted("7"));
   carrier.onSend = () => carrier.receive([receipt("7", "delivered", { reference: null })]);
   const message = await rig.accept();
   await rig.deliver({ [LINK]: carrier });
-  // A sweep looks for parked receipts two seconds after they came.
+  // A sweep applies parked receipts after two seconds.
   await rig.untilStatus(message, "delivered", 1_900);
 });
 
-describe("with a service", () => {
+describe("a service", () => {
   let godwit: Godwit;
   let client: Client;
   before(async () => {
@@ -59,30 +59,30 @@ describe("with a service", () => {
   });
   after(() => godwit.stop());
 
-  const momentOf = async (id: unknown, type: string): Promise<number> =>
+  const timeOf = async (id: unknown, type: string): Promise<number> =>
     Date.parse((await client.messages.timeline(id)).find((each) => each.type === type)?.created_at ?? "");
 
-  test("a scheduled message leaves within seconds of its time", async () => {
+  test("submits a scheduled message within seconds of its time", async () => {
     const sendAtMs = Date.now() + 2_000;
     const { id } = await client.messages.send({ send_at: new Date(sendAtMs).toISOString() });
     await client.messages.reached(id, "delivered");
     for (const type of ["message.queued", "message.sending"]) {
-      const lateMs = (await momentOf(id, type)) - sendAtMs;
-      assert.ok(lateMs < 2_500, `${type} came ${lateMs} ms late`);
+      const lateMs = (await timeOf(id, type)) - sendAtMs;
+      assert.ok(lateMs < 2_500, `${type} is ${lateMs} ms late`);
     }
   });
 
-  test("a message that was throttled is tried again within seconds of the time that the carrier named", async () => {
+  test("retries a throttled message within seconds of the time that the carrier requests", async () => {
     const { id } = await client.messages.send({ recipient: "+15005550012" });
     await client.messages.reached(id, "delivered");
-    const tries = (await client.messages.timeline(id)).filter(({ attempt }) => attempt !== null);
-    const again = tries.findIndex(({ attempt }) => attempt?.outcome === "throttled") + 1;
-    const waitedMs = Date.parse(tries[again]?.created_at ?? "") - Date.parse(tries[again - 1]?.attempt?.retry_at ?? "");
-    assert.ok(waitedMs < 2_000, `it was tried ${waitedMs} ms late`);
+    const attempts = (await client.messages.timeline(id)).filter(({ attempt }) => attempt !== null);
+    const again = attempts.findIndex(({ attempt }) => attempt?.outcome === "throttled") + 1;
+    const waitedMs = Date.parse(attempts[again]?.created_at ?? "") - Date.parse(attempts[again - 1]?.attempt?.retry_at ?? "");
+    assert.ok(waitedMs < 2_000, `the retry is ${waitedMs} ms late`);
   });
 });
 
-test("a node that only accepts announces its messages: they leave long before the next look at the queue", async () => {
+test("a node that only accepts messages announces them: another node submits them long before its next poll of the queue", async () => {
   await using accepting = await startGodwit();
   await using dispatching = await startGodwit({ databaseUrl: accepting.databaseUrl, roles: "dispatch" });
   await accepting.unlimited();
@@ -95,23 +95,25 @@ test("a node that only accepts announces its messages: they leave long before th
     const sending = (await client.messages.timeline(id)).find(({ type }) => type === "message.sending");
     waits.push(Date.parse(sending?.created_at ?? "") - Date.parse(String(createdAt)));
   }
-  // A node that looks once a second is half a second late in the middle.
-  assert.ok(middleOf(waits) < 300, waits.join(" "));
+  // The median delay of a node that polls once a second is half a second.
+  assert.ok(medianOf(waits) < 300, waits.join(" "));
 });
 
-test("accepts are held up for less than a second while old weeks are dropped that are in use", async () => {
+test("accepting a message is delayed by less than a second while partitions in use are dropped", async () => {
   await using rig = await Rig.open();
   const weekMs = Date.UTC(2024, 0, 1);
   await createPartitions(rig.db, weekMs);
   const reader = rig.connect("reader");
-  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const reading = reader.transaction(async (tx) => {
     await tx.rows({ name: "read_all", text: "select count(*) from messages", values: [] });
-    await isOver;
+    await ended;
   });
   const log = pino({ enabled: false });
   const state = { isDone: false };
-  const turn = applyRetention(rig.db, { retentionDays: 90, nowMs: weekMs + 200 * 86_400_000, log }).finally(() => (state.isDone = true));
+  const retention = applyRetention(rig.db, { retentionDays: 90, nowMs: weekMs + 200 * 86_400_000, log }).finally(
+    () => (state.isDone = true),
+  );
   let longestMs = 0;
   for (let index = 0; !state.isDone; index += 1) {
     const sentAt = performance.now();
@@ -119,11 +121,11 @@ test("accepts are held up for less than a second while old weeks are dropped tha
     longestMs = Math.max(longestMs, performance.now() - sentAt);
   }
   end();
-  await Promise.all([turn, reading]);
-  assert.ok(longestMs < 1_000, `an accept was held up for ${longestMs} ms`);
+  await Promise.all([retention, reading]);
+  assert.ok(longestMs < 1_000, `an accept is delayed by ${longestMs} ms`);
 });
 
-test("a full page of messages costs little, also where the planner has no statistics yet", async () => {
+test("a full page of messages is read quickly, also without statistics of the planner", async () => {
   await using godwit = await startGodwit();
   const key = await godwit.key({ account: "very many" });
   const insert = (count: number): Promise<unknown> =>
@@ -143,17 +145,17 @@ test("a full page of messages costs little, also where the planner has no statis
       times.push(performance.now() - startedAt);
       assert.equal((json["data"] as unknown[]).length, 100);
     }
-    return middleOf(times);
+    return medianOf(times);
   };
   await godwit.unlimited();
   await insert(100);
   const few = await pageMs();
   await insert(12_000);
   const many = await pageMs();
-  assert.ok(many < 5 * few, `${Math.round(few)} ms of a hundred messages, ${Math.round(many)} ms of twelve thousand`);
+  assert.ok(many < 5 * few, `${Math.round(few)} ms for a hundred messages, ${Math.round(many)} ms for twelve thousand`);
 });
 
-test("what one node changes of a template another sees within about a second", async () => {
+test("a template change on one node is visible on another within about a second", async () => {
   await using godwit = await startGodwit();
   await using second = await startGodwit({ databaseUrl: godwit.databaseUrl });
   const key = await godwit.key();
@@ -166,6 +168,6 @@ test("what one node changes of a template another sees within about a second", a
   assert.equal(await send(), "Hello");
   await godwit.request("PATCH", `/v1/templates/${String(json["id"])}`, { key, body: { body: "Bye" } });
   const changedAt = performance.now();
-  await until("the other node to send the new text", async () => (await send()) === "Bye" || undefined);
+  await until("the other node sends the new text", async () => (await send()) === "Bye" || undefined);
   assert.ok(performance.now() - changedAt < 3_000, `${performance.now() - changedAt} ms`);
 });

@@ -1,4 +1,4 @@
-/** How much of its quota an environment gets, and how often the bucket is written for it. */
+/** The share of its quota that an environment gets, and the number of writes to the bucket. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startGodwit, type Godwit } from "../support/harness.ts";
@@ -15,7 +15,7 @@ after(async () => {
   await godwit.stop();
 });
 
-/** A key of an environment that was never asked before. */
+/** Creates a key of an environment without requests so far. */
 async function freshKey(tier: string): Promise<string> {
   const account = `pace ${tier}`;
   const key = await godwit.key({ account });
@@ -23,7 +23,7 @@ async function freshKey(tier: string): Promise<string> {
   return key;
 }
 
-test("the headers tell what is left right after a request", async () => {
+test("the headers contain the remaining quota right after a request", async () => {
   const key = await freshKey("sandbox");
   const reply = await godwit.request("GET", CHEAP, { key });
   assert.equal(reply.headers.get("ratelimit"), '"sandbox";r=49;t=1');
@@ -36,7 +36,7 @@ describe("two nodes", () => {
     ["sandbox", 25, 50],
     ["standard", 200, 400],
   ] as const) {
-    test(`on the tier ${tier} together admit what it allows, never more, and nine tenths of it at least`, async () => {
+    test(`on the tier ${tier} together admit at most its quota, and at least nine tenths of it`, async () => {
       const key = await freshKey(tier);
       const startedAt = performance.now();
       const lastsUntil = startedAt + 3_000;
@@ -44,14 +44,14 @@ describe("two nodes", () => {
       const admitted = here.admitted + there.admitted;
       const most = burst + (rate * (performance.now() - startedAt)) / 1_000;
       const due = burst + rate * 3;
-      assert.ok(here.asked + there.asked > most * 1.5, "there was more asked than allowed");
+      assert.ok(here.asked + there.asked > most * 1.5, "the requests exceed the quota");
       assert.ok(admitted <= most, `${admitted} admitted, ${most} allowed`);
-      assert.ok(admitted >= due * 0.9, `${admitted} admitted, ${due} were due`);
-      assert.ok(here.admitted > 0 && there.admitted > 0, "neither node starved");
+      assert.ok(admitted >= due * 0.9, `${admitted} admitted, ${due} expected`);
+      assert.ok(here.admitted > 0 && there.admitted > 0, "both nodes admit requests");
     });
   }
 
-  test("write the bucket far less often than they are asked", async () => {
+  test("write the bucket far less often than they get requests", async () => {
     await godwit.rows("insert into tiers (name, requests_per_second, burst) values ('wide', 2000, 4000)");
     const key = await freshKey("wide");
     await godwit.rows("create sequence bucket_writes");
@@ -62,7 +62,7 @@ describe("two nodes", () => {
     const { asked } = await hammer(godwit, key, performance.now() + 2_000, 16);
     await godwit.rows("drop trigger count_writes on quota_buckets");
     const [row] = await godwit.rows<{ writes: number }>("select last_value as writes from bucket_writes");
-    assert.ok(asked > 200, "the machine was not asleep");
+    assert.ok(asked > 200, "the node gets enough requests");
     assert.ok((row?.writes ?? asked) <= asked / 20, `${row?.writes} writes for ${asked} requests`);
   });
 });
