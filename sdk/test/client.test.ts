@@ -30,11 +30,11 @@ async function rejection(call: PromiseLike<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  return assert.fail("it was not refused");
+  return assert.fail("the call was not refused");
 }
 
 /** A server that sends the given responses, for cases that a real service does not produce on purpose. */
-async function answering(context: TestContext, answer: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
+async function fakeServer(context: TestContext, answer: (request: IncomingMessage, body: string) => { status?: number; json: unknown }) {
   const fake = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -124,7 +124,7 @@ describe("a list", () => {
 
   test("continues after short and empty pages while has_more is true", async (context) => {
     const pages = [["a"], [], ["b", "c"], []];
-    const baseUrl = await answering(context, ({ url }) => {
+    const baseUrl = await fakeServer(context, ({ url }) => {
       const at = Number(new URL(url ?? "", "http://x").searchParams.get("cursor") ?? 0);
       return { json: { data: pages[at]?.map((id) => ({ id })), has_more: at < 3, next_cursor: at < 3 ? String(at + 1) : null } };
     });
@@ -133,7 +133,7 @@ describe("a list", () => {
   });
 
   test("stops with an error when a cursor leads to its own page", async (context) => {
-    const baseUrl = await answering(context, () => ({ json: { data: [], has_more: true, next_cursor: "same" } }));
+    const baseUrl = await fakeServer(context, () => ({ json: { data: [], has_more: true, next_cursor: "same" } }));
     assert.ok((await rejection(Array.fromAsync(new Godwit({ apiKey, baseUrl }).messages.list()))) instanceof GodwitError);
   });
 
@@ -216,7 +216,7 @@ describe("invalid options are refused immediately", () => {
 
 test("a base URL may have a path and a trailing slash", async (context) => {
   const paths: string[] = [];
-  const baseUrl = await answering(context, ({ url }) => {
+  const baseUrl = await fakeServer(context, ({ url }) => {
     paths.push(url ?? "");
     return { json: {} };
   });
@@ -254,7 +254,7 @@ describe("an access token", () => {
   test("is fetched with client credentials, once for all waiting calls, and again when it is refused", async (context) => {
     const asked: { authorization: string; body: string }[] = [];
     const bearers: string[] = [];
-    const baseUrl = await answering(context, ({ url, headers }, body) => {
+    const baseUrl = await fakeServer(context, ({ url, headers }, body) => {
       const authorization = headers.authorization ?? "";
       if (url === "/v1/oauth/token") {
         asked.push({ authorization, body });
@@ -279,7 +279,7 @@ describe("an access token", () => {
   });
 
   test("that cannot be fetched fails the call with an ApiError", async (context) => {
-    const baseUrl = await answering(context, () => ({
+    const baseUrl = await fakeServer(context, () => ({
       status: 401,
       json: { error: "invalid_client", error_description: "unknown", code: "unauthorized_invalid_token", detail: "unknown" },
     }));
@@ -290,7 +290,7 @@ describe("an access token", () => {
 
 test("additional headers are sent, and cannot replace the credential or the idempotency key", async (context) => {
   let seen: IncomingMessage["headers"] = {};
-  const baseUrl = await answering(context, ({ headers }) => {
+  const baseUrl = await fakeServer(context, ({ headers }) => {
     seen = headers;
     return { json: {} };
   });

@@ -46,12 +46,12 @@ class Follower {
   }
 
   async connected(times = 1): Promise<void> {
-    await until(`it is connected, time ${times}`, () => this.states.filter((kind) => kind === "connected").length >= times || undefined);
+    await until(`${times} connections`, () => this.states.filter((kind) => kind === "connected").length >= times || undefined);
   }
 
   async has(ids: readonly string[]): Promise<void> {
     await until(`${ids.length} events`, () => new Set(ids).isSubsetOf(new Set(this.events.map(({ id }) => id))) || undefined);
-    assert.equal(new Set(this.events.map(({ id }) => id)).size, this.events.length, "none came twice");
+    assert.equal(new Set(this.events.map(({ id }) => id)).size, this.events.length, "no event is duplicated");
   }
 
   async leave(): Promise<void> {
@@ -112,11 +112,11 @@ test("an event whose processing fails does not count as processed", async () => 
   let taken: string | undefined;
   const failing = (async () => {
     for await (const { id } of stream) {
-      if (id === ids[1]) throw new Error("the taker fails");
+      if (id === ids[1]) throw new Error("the processing fails");
       taken = id;
     }
   })();
-  await assert.rejects(failing, /the taker fails/);
+  await assert.rejects(failing, /the processing fails/);
   assert.deepEqual([stream.lastEventId, taken], [ids[0], ids[0]]);
 });
 

@@ -11,11 +11,11 @@ export type Behaviour =
   | { kind: "pass" | "cut" | "lose" | "tear" | "hang" }
   | { kind: "answer"; status: number; headers?: Record<string, string>; body?: unknown };
 
-export type Heard = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
+export type ReceivedRequest = { method: string; path: string; headers: Record<string, string>; body: string; at: number };
 
 export class FaultyProxy {
   /** Every request that arrived. */
-  readonly heard: Heard[] = [];
+  readonly heard: ReceivedRequest[] = [];
   /** The statuses of the service's responses. */
   readonly answered: number[] = [];
   /** The treatment of the next requests, in order. Later requests pass. */
@@ -74,7 +74,12 @@ export class FaultyProxy {
     } else await this.#pass(`${target}${heard.path}`, heard, response, behaviour.kind);
   }
 
-  async #pass(url: string, { method, headers, body }: Heard, response: ServerResponse, kind: "pass" | "lose" | "tear"): Promise<void> {
+  async #pass(
+    url: string,
+    { method, headers, body }: ReceivedRequest,
+    response: ServerResponse,
+    kind: "pass" | "lose" | "tear",
+  ): Promise<void> {
     const { host: _, connection: __, "content-length": ___, ...rest } = headers;
     const leaving = new AbortController();
     response.once("close", () => leaving.abort());
@@ -106,5 +111,5 @@ export const problem = (status: number, code: string, headers: Record<string, st
   kind: "answer",
   status,
   headers: { "content-type": "application/problem+json", "x-request-id": "req_01k9zs3v8mf4tb2xg1qj6n0d5c", ...headers },
-  body: { type: `/errors/${code}`, title: "No", status, code, detail: "said the proxy", request_id: "req_01k9zs3v8mf4tb2xg1qj6n0d5c" },
+  body: { type: `/errors/${code}`, title: "No", status, code, detail: "by the proxy", request_id: "req_01k9zs3v8mf4tb2xg1qj6n0d5c" },
 });

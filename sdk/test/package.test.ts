@@ -138,7 +138,7 @@ describe("the package works against a live service", () => {
   const runtimes = { node: ["consumer.mjs"], deno: ["run", "--allow-all", "consumer.mjs"], bun: ["run", "consumer.mjs"] };
   for (const [name, args] of Object.entries(runtimes)) {
     const path = otherOnPath(name);
-    const skip = path === undefined ? `there is no ${name} on the path: install one to try it` : false;
+    const skip = path === undefined ? `there is no ${name} on the path: install it to run this test` : false;
     test(`in the ${name} of this machine`, { skip }, async (context) => {
       const { output: version } = await run(path ?? "", ["--version"], project.folder);
       if (name === "node" && Number(/^v(\d+)/.exec(version)?.[1]) < 20) return context.skip(`it is ${version.trim()}: 20 is needed`);

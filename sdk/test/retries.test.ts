@@ -43,7 +43,7 @@ async function sendThrough(faults: readonly Behaviour[], options: Partial<Godwit
   assert.equal(await countOf(reference), 1, "there is one message");
   assert.equal(answer.attempts, faults.length + 1);
   assert.equal(proxy.heard.length, faults.length + 1);
-  assert.deepEqual(new Set(proxy.keys), new Set([answer.idempotencyKey]), "one key goes through all attempts");
+  assert.deepEqual(new Set(proxy.keys), new Set([answer.idempotencyKey]), "all attempts have one key");
   assert.deepEqual(new Set(proxy.heard.map(({ body }) => body)).size, 1);
   return answer;
 }
@@ -54,7 +54,7 @@ const rejection = async (call: PromiseLike<unknown>): Promise<unknown> => {
   } catch (error) {
     return error;
   }
-  return assert.fail("it was not refused");
+  return assert.fail("the call was not refused");
 };
 
 describe("a call is retried", () => {
@@ -247,7 +247,7 @@ test("an exhausted quota is waited for", async () => {
   const answers = await Promise.all(Array.from({ length: 6 }, () => client.queue.get().withAnswer()));
   assert.ok(
     answers.some(({ attempts }) => attempts > 1),
-    "somebody had to wait",
+    "a request has waited",
   );
   const { rateLimit, requestId } = await client.queue.get().withAnswer();
   assert.match(requestId ?? "", /^req_/);

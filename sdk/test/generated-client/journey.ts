@@ -28,7 +28,7 @@ async function until<T>(what: string, ask: () => Promise<T | undefined>): Promis
 
 const toId = (id: string) => ({ params: { path: { id } } });
 const delivered = (id: string): Promise<Message> =>
-  until("delivered", async () => {
+  until("the message is delivered", async () => {
     const message = held(await api.GET("/v1/messages/{id}", toId(id)));
     return message.status === "delivered" ? message : undefined;
   });
@@ -71,7 +71,7 @@ const preview = held(
   await api.POST("/v1/templates/{id}/preview", { ...toId(template.id), body: { template_variables: { name: "Grace" } } }),
 );
 assert.equal(preview.body, "Hello Grace");
-const filled = await until("the template to be approved", async () => {
+const filled = await until("the template is approved", async () => {
   const { data } = await api.POST("/v1/messages", {
     body: { recipient: "+14155550123", channel: "sms", template_id: template.id, template_variables: { name: "Grace" } },
   });
@@ -83,7 +83,7 @@ assert.equal(filled.template_id, template.id);
 const items = [1, 2, 3].map((count) => ({ recipient: "+14155550123", channel: "sms" as const, body: `Number ${count}` }));
 const batch = held(await api.POST("/v1/batches", { body: { items: [...items, { recipient: "nobody", channel: "sms", body: "x" }] } }));
 assert.deepEqual([batch.accepted, batch.refused], [3, 1]);
-await until("the batch to be complete", async () => {
+await until("the batch is completed", async () => {
   const { status } = held(await api.GET("/v1/batches/{id}", toId(batch.id)));
   return status === "completed" || undefined;
 });
@@ -106,7 +106,7 @@ assert.equal(listed.at(-1), id);
 // Events, and their deliveries to the endpoint.
 const events = held(await api.GET("/v1/events", { params: { query: { type: "message.delivered", limit: 100 } } }));
 assert.ok(events.data.some(({ data }) => "message" in data && data.message?.id === id));
-await until("the endpoint to be told", async () => {
+await until("the endpoint has received the events", async () => {
   const { data } = held(await api.GET("/v1/webhook_endpoints/{id}/deliveries", toId(endpoint.id)));
   return data.some(({ status }) => status === "succeeded") || undefined;
 });
